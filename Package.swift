@@ -1,0 +1,143 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+import PackageDescription
+
+/// What every Swift target of the house is compiled with.
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+/// Products also prove their memory safety; tests cannot, as `#expect` expands to unmarked code.
+let product = house + [.strictMemorySafety()]
+
+let argumentParser = Target.Dependency.product(
+    name: "ArgumentParser",
+    package: "swift-argument-parser"
+)
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+/// A test suite of one room, beside the room in `Tests`.
+func suite(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: name + "Tests",
+        dependencies: dependencies.isEmpty ? [.byName(name: name)] : dependencies,
+        swiftSettings: house
+    )
+}
+
+let package = Package(
+    name: "httpdnsd",
+    products: [
+        .executable(name: "httpdnsd", targets: ["httpdnsd"]),
+        .executable(name: "httpdnsctl", targets: ["httpdnsctl"]),
+        .executable(name: "httpdns-emulator", targets: ["httpdns-emulator"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+    ],
+    targets: [
+        // Floor 0: doors to C.
+        .target(name: "CLinux"),
+        .systemLibrary(
+            name: "CCurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"])]
+        ),
+        .systemLibrary(
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"])]
+        ),
+        .systemLibrary(
+            name: "CSystemd",
+            pkgConfig: "libsystemd",
+            providers: [.apt(["libsystemd-dev"])]
+        ),
+        .systemLibrary(
+            name: "CYAML",
+            pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"])]
+        ),
+
+        // Floor 1: names and messages.
+        .target(
+            name: "DNSWire",
+            swiftSettings: product + [.enableExperimentalFeature("Lifetimes")]
+        ),
+
+        // Floor 2: the answer cache; the control protocol.
+        .target(name: "DNSCache", dependencies: ["DNSWire"], swiftSettings: product),
+        .target(name: "Control", swiftSettings: product),
+
+        // Floor 3: the service loop, sockets, HTTP.
+        .target(
+            name: "Net",
+            dependencies: ["CLinux", "CCurl", "CSystemd"],
+            swiftSettings: product
+        ),
+
+        // Floor 4: vendors; upstream resolvers.
+        .target(
+            name: "HTTPDNS",
+            dependencies: ["COpenSSL", "DNSWire", "Net"],
+            swiftSettings: product
+        ),
+        .target(name: "Upstream", dependencies: ["DNSWire", "Net"], swiftSettings: product),
+
+        // Floor 5: what is asked of whom, in which order.
+        .target(
+            name: "Resolver",
+            dependencies: ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Upstream"],
+            swiftSettings: product
+        ),
+
+        // Floor 6: listeners, settings, verbs, counters, composition.
+        .target(
+            name: "Server",
+            dependencies: [
+                "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver",
+                "Upstream", logging,
+            ],
+            swiftSettings: product
+        ),
+
+        // Floor 7: programs.
+        .executableTarget(
+            name: "httpdnsd",
+            dependencies: ["Server", argumentParser],
+            swiftSettings: product
+        ),
+        .executableTarget(
+            name: "httpdnsctl",
+            dependencies: ["Control", argumentParser],
+            swiftSettings: product
+        ),
+        .executableTarget(
+            name: "httpdns-emulator",
+            dependencies: [
+                "COpenSSL", argumentParser,
+                .product(name: "FlyingFox", package: "FlyingFox"),
+            ],
+            swiftSettings: product
+        ),
+
+        suite("DNSWire"),
+        suite("DNSCache"),
+        suite("Control"),
+        suite("Net"),
+        suite("HTTPDNS"),
+        suite("Upstream"),
+        suite("Resolver"),
+        suite("Server"),
+        suite("Emulator", ["httpdns-emulator"]),
+        suite("House", ["DNSWire"]),
+        suite("Integration", ["DNSWire", "httpdnsd", "httpdnsctl", "httpdns-emulator"]),
+    ]
+)

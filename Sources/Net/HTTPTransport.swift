@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Sends one HTTP request and waits for its reply: the seam between vendors and the network.
+///
+/// `HTTPClient` is the real one; tests script another, and nothing above this room knows which.
+package protocol HTTPTransport: Sendable {
+    /// Sends `request` and returns the whole reply, whatever its status code.
+    ///
+    /// Never waits beyond `deadline`.  Cancelling the task cancels the transfer.
+    func send(
+        _ request: HTTPRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(HTTPError) -> HTTPReply
+}
+
+/// One request, made of facts only: no handle, no connection.
+package struct HTTPRequest: Sendable, Hashable {
+    /// Absolute URL; its host names the peer for TLS and the `Host` header, never for a look-up.
+    package var url: String
+
+    /// The server that is connected to, whatever the URL's host says.
+    package var server: SocketAddress
+
+    /// The body of a POST; none makes it a GET.
+    package var body: [UInt8]?
+
+    /// Further header lines, as in `Accept: application/dns-json`.
+    package var headers: [String] = []
+
+    /// File of PEM certificates to trust instead of the system's store.
+    package var certificateFile: String?
+
+    /// The versions of HTTP that may be spoken.
+    package var version: HTTPVersion = .automatic
+
+    package init(url: String, server: SocketAddress, body: [UInt8]? = nil) {
+        self.url = url
+        self.server = server
+        self.body = body
+    }
+}
+
+/// The versions of HTTP that a request may use, as in the setting `http:`.
+package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
+    /// HTTP/2 where TLS negotiates it, else 1.1.
+    case automatic = "auto"
+    case http1 = "1.1"
+    case http2 = "2"
+    case http3 = "3"
+}
+
+/// What came back: any status code is a reply, a broken transfer is an `HTTPError`.
+package struct HTTPReply: Sendable, Hashable {
+    package var status: Int
+    package var body: [UInt8]
+
+    /// The value of the `Date` header, not interpreted.
+    package var date: String?
+
+    /// The value of the `Retry-After` header, not interpreted.
+    package var retryAfter: String?
+
+    /// Whether an already open connection carried it.
+    package var connectionReused = false
+
+    /// The version of HTTP that was spoken, as `1.1` or `2`.
+    package var version = ""
+
+    /// From the first octet of the request's set-up to the last one of the reply.
+    package var duration: Duration = .zero
+
+    package init(status: Int, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+}
+
+/// Why a transfer gave no reply.
+package enum HTTPError: Error, Hashable {
+    /// The deadline passed; `reused` tells whether an old connection may be to blame.
+    case timedOut(reused: Bool)
+
+    /// No connection: refused, unreachable, reset before the first octet.
+    case connect(String)
+
+    /// The handshake failed, or the certificate is not the name's.
+    case tls(String)
+
+    /// The reply broke off or was not HTTP.
+    case broken(String)
+
+    /// The body exceeded the limit while it was being received.
+    case bodyTooLarge(limit: Int)
+
+    /// The request itself cannot be sent (a URL that cannot be parsed, a file that cannot be read).
+    case invalidRequest(String)
+
+    /// The waiting task was cancelled.
+    case cancelled
+}

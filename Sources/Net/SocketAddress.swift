@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Glibc
+
+/// An IP address and a port, of either family.
+///
+/// Made from literals only: nothing in this daemon looks up a name to find a peer, because the
+/// daemon is what the system would ask.
+package struct SocketAddress: Sendable, Hashable {
+    /// The address in network order: 4 octets (IPv4) or 16 (IPv6).
+    package let octets: [UInt8]
+
+    /// The port in host order.
+    package var port: UInt16
+
+    /// The interface index of a link-local IPv6 address, else 0.
+    package let scope: UInt32
+
+    /// Makes an address of 4 or 16 octets.
+    ///
+    /// - Returns: nil for any other count.
+    package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
+        guard octets.count == 4 || octets.count == 16 else { return nil }
+        self.octets = octets
+        self.port = port
+        self.scope = scope
+    }
+
+    /// Whether this is an IPv6 address.
+    package var isIPv6: Bool { octets.count == 16 }
+
+    /// The unspecified address of the same family, port 0: where a client's socket is bound.
+    package var anyOfSameFamily: SocketAddress {
+        SocketAddress(octets: [UInt8](repeating: 0, count: octets.count), port: 0)
+            ?? self
+    }
+}
+
+// MARK: - Text
+
+extension SocketAddress: CustomStringConvertible {
+    /// Reads `192.0.2.1:53`, `[2001:db8::1]:53` or, with a default port, an address alone.
+    ///
+    /// - Returns: nil if it is no IP literal, has a port out of 1…65535 (0 is allowed: "any"), or
+    ///   lacks a port and `defaultPort` is nil.
+    package init?(_ text: String, defaultPort: UInt16? = nil) {
+        var address = Substring(text)
+        var port = defaultPort
+        if text.hasPrefix("[") {
+            guard let close = text.firstIndex(of: "]") else { return nil }
+            address = text[text.index(after: text.startIndex)..<close]
+            let rest = text[text.index(after: close)...]
+            if !rest.isEmpty {
+                guard rest.hasPrefix(":"), let number = Self.port(rest.dropFirst()) else {
+                    return nil
+                }
+                port = number
+            }
+            guard address.contains(":") else { return nil }
+        } else if let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") {
+            address = text[..<colon]
+            guard let number = Self.port(text[text.index(after: colon)...]) else { return nil }
+            port = number
+        }
+        guard let port else { return nil }
+
+        var scope: UInt32 = 0
+        if let percent = address.firstIndex(of: "%") {
+            let zone = String(address[address.index(after: percent)...])
+            scope = unsafe UInt32(zone) ?? if_nametoindex(zone)
+            guard scope != 0 else { return nil }
+            address = address[..<percent]
+        }
+        guard let octets = Self.parse(String(address)) else { return nil }
+        self.octets = octets
+        self.port = port
+        self.scope = scope
+    }
+
+    /// The address and port as text that `init(_:defaultPort:)` reads back.
+    package var description: String {
+        isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The address alone, in the form of RFC 5952.
+    package var host: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        // SAFETY: inet_ntop reads 4 or 16 octets, which the initialisers guarantee, and ends `text`.
+        unsafe inet_ntop(
+            isIPv6 ? AF_INET6 : AF_INET,
+            octets,
+            &text,
+            socklen_t(INET6_ADDRSTRLEN)
+        )
+        let end = text.firstIndex(of: 0) ?? text.count
+        let address = String(
+            decoding: text[..<end].map { UInt8(bitPattern: $0) },
+            as: Unicode.UTF8.self
+        )
+        return scope == 0 ? address : "\(address)%\(scope)"
+    }
+
+    /// A decimal port without sign or white space.
+    private static func port(_ text: Substring) -> UInt16? {
+        text.allSatisfy { $0.isASCII && $0.isNumber } ? UInt16(text) : nil
+    }
+
+    /// The octets of an IP literal, or nil.
+    private static func parse(_ text: String) -> [UInt8]? {
+        // SAFETY: inet_pton writes 4 or 16 octets into arrays of exactly that size.
+        var v4 = [UInt8](repeating: 0, count: 4)
+        if unsafe inet_pton(AF_INET, text, &v4) == 1 { return v4 }
+        var v6 = [UInt8](repeating: 0, count: 16)
+        return unsafe inet_pton(AF_INET6, text, &v6) == 1 ? v6 : nil
+    }
+}
+
+// MARK: - The kernel's form
+
+extension SocketAddress {
+    /// Calls `body` with this address as the kernel wants it.
+    package func withSockaddr<Result, Failure: Error>(
+        _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var storage = sockaddr_storage()
+        let length = write(to: &storage)
+        // SAFETY: sockaddr_storage is made to be read as any sockaddr, and outlives the call.
+        let result = unsafe withUnsafePointer(to: &storage) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                Swift.Result<Result, Failure> { () throws(Failure) in
+                    unsafe try body(pointer, length)
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    /// Fills `storage` and tells how many octets of it count.
+    package func write(to storage: inout sockaddr_storage) -> socklen_t {
+        // SAFETY: both socket address types are smaller than sockaddr_storage and aligned with it;
+        // the copied count is the size of the field.
+        unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            let raw = UnsafeMutableRawPointer(pointer)
+            if isIPv6 {
+                let inet = unsafe raw.assumingMemoryBound(to: sockaddr_in6.self)
+                unsafe inet.pointee = sockaddr_in6()
+                unsafe inet.pointee.sin6_family = sa_family_t(AF_INET6)
+                unsafe inet.pointee.sin6_port = port.bigEndian
+                unsafe inet.pointee.sin6_scope_id = scope
+                unsafe withUnsafeMutableBytes(of: &inet.pointee.sin6_addr) {
+                    unsafe $0.copyBytes(from: octets)
+                }
+                return socklen_t(MemoryLayout<sockaddr_in6>.size)
+            }
+            let inet = unsafe raw.assumingMemoryBound(to: sockaddr_in.self)
+            unsafe inet.pointee = sockaddr_in()
+            unsafe inet.pointee.sin_family = sa_family_t(AF_INET)
+            unsafe inet.pointee.sin_port = port.bigEndian
+            unsafe withUnsafeMutableBytes(of: &inet.pointee.sin_addr) {
+                unsafe $0.copyBytes(from: octets)
+            }
+            return socklen_t(MemoryLayout<sockaddr_in>.size)
+        }
+    }
+
+    /// Reads the kernel's form; nil for a family that is not IP.
+    package init?(_ storage: sockaddr_storage) {
+        var storage = storage
+        // SAFETY: the family field says which of the two types the kernel wrote.
+        let parts: ([UInt8], UInt16, UInt32)? = unsafe withUnsafePointer(to: &storage) { pointer in
+            let raw = unsafe UnsafeRawPointer(pointer)
+            switch unsafe Int32(pointer.pointee.ss_family) {
+            case AF_INET:
+                var inet = unsafe raw.load(as: sockaddr_in.self)
+                let octets = unsafe withUnsafeBytes(of: &inet.sin_addr) { unsafe [UInt8]($0) }
+                return (octets, UInt16(bigEndian: inet.sin_port), 0)
+            case AF_INET6:
+                var inet = unsafe raw.load(as: sockaddr_in6.self)
+                let octets = unsafe withUnsafeBytes(of: &inet.sin6_addr) { unsafe [UInt8]($0) }
+                return (octets, UInt16(bigEndian: inet.sin6_port), inet.sin6_scope_id)
+            default:
+                return nil
+            }
+        }
+        guard let parts else { return nil }
+        self.init(octets: parts.0, port: parts.1, scope: parts.2)
+    }
+}
