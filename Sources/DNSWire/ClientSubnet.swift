@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Where a client is, as far as it is told (RFC 7871 §6).
+package struct ClientSubnet: Hashable, Sendable {
+    /// ADDRESS, with no bit set after the source prefix; nil for family 0, which tells nothing.
+    package let address: IPAddress?
+
+    /// SOURCE PREFIX-LENGTH: how many bits of the address were told.
+    package let sourcePrefixLength: UInt8
+
+    /// SCOPE PREFIX-LENGTH: how many bits the answer is good for; 0 in queries.
+    package let scopePrefixLength: UInt8
+
+    /// Makes a subnet of the first bits of `address`; the other bits are cleared.
+    ///
+    /// - Returns: nil if a length is more than the address has bits.
+    package init?(_ address: IPAddress, sourcePrefixLength: UInt8, scopePrefixLength: UInt8 = 0) {
+        // A v4-mapped address would be told as the IPv4 one, so that is what is meant.
+        let address = address.unmapped
+        let width: UInt8 = if case .v4 = address { 32 } else { 128 }
+        guard scopePrefixLength <= width,
+            let prefix = IPPrefix(containing: address, length: Int(sourcePrefixLength))
+        else { return nil }
+        self.address = prefix.address
+        self.sourcePrefixLength = sourcePrefixLength
+        self.scopePrefixLength = scopePrefixLength
+    }
+}
+
+// MARK: - Wire
+
+extension ClientSubnet {
+    /// Reads the option the reader is in, to its end.
+    ///
+    /// - Throws: `truncated` or `badOption`; RFC 7871 §7.1.2 has servers answer FORMERR then.
+    init(parsing reader: inout WireReader) throws(WireError) {
+        let start = reader.offset
+        let family = try reader.uint16()
+        sourcePrefixLength = try reader.uint8()
+        scopePrefixLength = try reader.uint8()
+        let count = (Int(sourcePrefixLength) + 7) / 8
+        let width: Int
+        switch family {
+        case 0: width = 0
+        case 1: width = 4
+        case 2: width = 16
+        default: throw .badOption(at: start)
+        }
+        guard count <= width, Int(scopePrefixLength) <= width * 8, reader.remaining == count else {
+            throw .badOption(at: start)
+        }
+        let told = reader.rest()
+        guard family != 0 else {
+            address = nil
+            return
+        }
+        let octets = told + [UInt8](repeating: 0, count: width - count)
+        let spare = count * 8 - Int(sourcePrefixLength)
+        guard let address = IPAddress(octets: octets), (told.last ?? 0) & ((1 << spare) - 1) == 0
+        else { throw .badOption(at: start) }
+        self.address = address
+    }
+
+    /// Appends the option's content.
+    func append(to octets: inout [UInt8]) {
+        let family: UInt16
+        switch address {
+        case .none: family = 0
+        case .v4: family = 1
+        case .v6: family = 2
+        }
+        octets.append(bigEndian: family)
+        octets.append(sourcePrefixLength)
+        octets.append(scopePrefixLength)
+        let count = (Int(sourcePrefixLength) + 7) / 8
+        octets.append(contentsOf: (address?.octets ?? []).prefix(count))
+    }
+}
+
+// MARK: - Conformances
+
+extension ClientSubnet: CustomStringConvertible {
+    /// Address, source and scope: `192.0.2.0/24/0`.
+    package var description: String {
+        "\(address?.description ?? "0")/\(sourcePrefixLength)/\(scopePrefixLength)"
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What an OPT record says about a message and about who sent it (RFC 6891 §6).
+///
+/// It is hop by hop: a client's, an upstream's and a reply's are three values, never one passed on.
+package struct EDNS: Hashable, Sendable {
+    /// How many octets the sender can take over UDP; below 512 means 512 (RFC 6891 §6.2.3).
+    package var udpPayloadSize: UInt16
+
+    /// The upper eight bits of the RCODE; ``Message/rcode`` has all twelve.
+    package var extendedRCode: UInt8
+
+    /// VERSION; only 0 is known.
+    package var version: UInt8
+
+    /// The sixteen flags, DO being the first (RFC 6891 §6.1.4).
+    package var flags: UInt16
+
+    /// The options in their order.
+    package var options: [EDNSOption]
+
+    /// Makes the content of an OPT record.
+    package init(
+        udpPayloadSize: UInt16 = 1232,
+        version: UInt8 = 0,
+        dnssecOK: Bool = false,
+        options: [EDNSOption] = []
+    ) {
+        self.udpPayloadSize = udpPayloadSize
+        self.version = version
+        self.options = options
+        extendedRCode = 0
+        flags = 0
+        self.dnssecOK = dnssecOK
+    }
+}
+
+// MARK: - Reading and changing
+
+extension EDNS {
+    /// DO: the sender wants DNSSEC records (RFC 3225 §3).
+    package var dnssecOK: Bool {
+        get { flags & 0x8000 != 0 }
+        set { flags = newValue ? flags | 0x8000 : flags & ~0x8000 }
+    }
+
+    /// The first client subnet option.
+    package var clientSubnet: ClientSubnet? {
+        for case .clientSubnet(let subnet) in options { return subnet }
+        return nil
+    }
+
+    /// The first cookie option.
+    package var cookie: (client: [UInt8], server: [UInt8])? {
+        for case .cookie(let client, let server) in options { return (client, server) }
+        return nil
+    }
+
+    /// The extended errors, in their order.
+    package var extendedErrors: [(code: ExtendedError, text: String)] {
+        options.compactMap {
+            guard case .extendedError(let code, let text) = $0 else { return nil }
+            return (code, text)
+        }
+    }
+}
+
+// MARK: - Wire
+
+extension EDNS {
+    /// Reads the data of an OPT record, whose other fields are already read.
+    init(_ prologue: Record.Prologue, dataFrom reader: inout WireReader) throws(WireError) {
+        udpPayloadSize = prologue.recordClass.rawValue
+        extendedRCode = UInt8(truncatingIfNeeded: prologue.ttl >> 24)
+        version = UInt8(truncatingIfNeeded: prologue.ttl >> 16)
+        flags = UInt16(truncatingIfNeeded: prologue.ttl)
+        options = []
+        let outer = try reader.enterField(prologue.dataCount)
+        while !reader.isAtEnd { options.append(try EDNSOption(parsing: &reader)) }
+        reader.leaveField(outer)
+    }
+
+    /// The OPT record.
+    package var octets: [UInt8] {
+        var octets: [UInt8] = [0]
+        octets.append(bigEndian: RecordType.opt.rawValue)
+        octets.append(bigEndian: udpPayloadSize)
+        octets.append(extendedRCode)
+        octets.append(version)
+        octets.append(bigEndian: flags)
+        let lengthAt = octets.count
+        octets.append(bigEndian: UInt16(0))
+        for option in options { option.append(to: &octets) }
+        let count = octets.count - lengthAt - 2
+        precondition(count <= Int(UInt16.max), "an OPT record has a 16-bit length")
+        octets.patch(UInt16(count), at: lengthAt)
+        return octets
+    }
+}

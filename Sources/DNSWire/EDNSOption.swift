@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An option of an OPT record (RFC 6891 §6.1.2).
+package enum EDNSOption: Hashable, Sendable {
+    /// Where the client is (RFC 7871).
+    case clientSubnet(ClientSubnet)
+
+    /// A client cookie of 8 octets and a server cookie of none or 8...32 (RFC 7873 §4).
+    case cookie(client: [UInt8], server: [UInt8])
+
+    /// How long a connection may idle, in units of 100 ms; nil in queries (RFC 7828 §3.1).
+    case keepalive(timeout: UInt16?)
+
+    /// Octets of no meaning (RFC 7830); read without a look at them, written as zeros.
+    case padding(count: Int)
+
+    /// More about the outcome (RFC 8914 §2); text from outside, to be escaped before it is shown.
+    case extendedError(code: ExtendedError, text: String)
+
+    /// Any other option, or text of an extended error that is not UTF-8.
+    case unknown(code: UInt16, octets: [UInt8])
+
+    /// The numbers of the options that are known here.
+    package enum Code {
+        /// RFC 7871.
+        package static let clientSubnet: UInt16 = 8
+        /// RFC 7873.
+        package static let cookie: UInt16 = 10
+        /// RFC 7828.
+        package static let keepalive: UInt16 = 11
+        /// RFC 7830.
+        package static let padding: UInt16 = 12
+        /// RFC 8914.
+        package static let extendedError: UInt16 = 15
+    }
+}
+
+// MARK: - Reading
+
+extension EDNSOption {
+    /// OPTION-CODE.
+    package var code: UInt16 {
+        switch self {
+        case .clientSubnet: Code.clientSubnet
+        case .cookie: Code.cookie
+        case .keepalive: Code.keepalive
+        case .padding: Code.padding
+        case .extendedError: Code.extendedError
+        case .unknown(let code, _): code
+        }
+    }
+}
+
+// MARK: - Wire
+
+extension EDNSOption {
+    /// Reads one option: code, length, content.
+    init(parsing reader: inout WireReader) throws(WireError) {
+        let start = reader.offset
+        do throws(WireError) {
+            let code = try reader.uint16()
+            let count = Int(try reader.uint16())
+            let outer = try reader.enterField(count)
+            self = try EDNSOption(code: code, content: &reader)
+            guard reader.isAtEnd else { throw .badOption(at: start) }
+            reader.leaveField(outer)
+        } catch .truncated(let offset) {
+            throw .badOption(at: offset)
+        }
+    }
+
+    /// Reads the content of an option, which the reader is in.
+    private init(code: UInt16, content reader: inout WireReader) throws(WireError) {
+        let start = reader.offset
+        switch code {
+        case Code.clientSubnet:
+            self = .clientSubnet(try ClientSubnet(parsing: &reader))
+        case Code.cookie:
+            let client = try reader.octets(8)
+            guard reader.isAtEnd || 8...32 ~= reader.remaining else {
+                throw .badOption(at: start)
+            }
+            self = .cookie(client: client, server: reader.rest())
+        case Code.keepalive:
+            self = .keepalive(timeout: reader.isAtEnd ? nil : try reader.uint16())
+        case Code.padding:
+            self = .padding(count: reader.rest().count)
+        case Code.extendedError:
+            let octets = reader.rest()
+            guard octets.count >= 2 else { throw .badOption(at: start) }
+            let info = UInt16(octets[0]) << 8 | UInt16(octets[1])
+            // Nobody acts on the text: a broken one is no reason to refuse the message.
+            if let text = String(validating: octets[2...], as: UTF8.self) {
+                self = .extendedError(code: ExtendedError(rawValue: info), text: text)
+            } else {
+                self = .unknown(code: code, octets: octets)
+            }
+        default:
+            self = .unknown(code: code, octets: reader.rest())
+        }
+    }
+
+    /// Appends code, length and content.
+    ///
+    /// - Precondition: the content has at most 65535 octets, and cookies the lengths they may have.
+    func append(to octets: inout [UInt8]) {
+        octets.append(bigEndian: code)
+        let lengthAt = octets.count
+        octets.append(bigEndian: UInt16(0))
+        switch self {
+        case .clientSubnet(let subnet):
+            subnet.append(to: &octets)
+        case .cookie(let client, let server):
+            precondition(client.count == 8, "a client cookie has 8 octets")
+            precondition(server.isEmpty || 8...32 ~= server.count, "a server cookie has 8 to 32")
+            octets.append(contentsOf: client)
+            octets.append(contentsOf: server)
+        case .keepalive(let timeout):
+            if let timeout { octets.append(bigEndian: timeout) }
+        case .padding(let count):
+            octets.append(contentsOf: repeatElement(0, count: count))
+        case .extendedError(let code, let text):
+            octets.append(bigEndian: code.rawValue)
+            octets.append(contentsOf: text.utf8)
+        case .unknown(_, let content):
+            octets.append(contentsOf: content)
+        }
+        let count = octets.count - lengthAt - 2
+        precondition(count <= Int(UInt16.max), "an EDNS option has a 16-bit length")
+        octets.patch(UInt16(count), at: lengthAt)
+    }
+}

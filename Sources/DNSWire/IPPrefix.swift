@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A network: the addresses whose first bits are given.
+///
+/// v4-mapped addresses, as dual-stack sockets report IPv4 peers, are IPv4 addresses here: `::/0`
+/// does not contain them and `0.0.0.0/0` does.
+package struct IPPrefix: Hashable, Sendable {
+    /// The network's first address; never v4-mapped with 96 bits or more.
+    package let address: IPAddress
+
+    /// How many leading bits are given, 0...32 or 0...128.
+    package let length: Int
+
+    /// Makes the network of `length` bits that `address` is in; nil if there are not so many bits.
+    package init?(containing address: IPAddress, length: Int) {
+        let isMapped = address != address.unmapped && 96...128 ~= length
+        let width = isMapped ? length - 96 : length
+        switch isMapped ? address.unmapped : address {
+        case .v4(let address):
+            guard 0...32 ~= width else { return nil }
+            let mask: UInt32 = ~0 << (32 - width)
+            self.address = .v4(IPv4Address(value: address.value & mask))
+
+        case .v6(let address):
+            guard 0...128 ~= width else { return nil }
+            // Shifts by the whole width give zero, as a mask of no bits must be.
+            let high: UInt64 = ~0 << (64 - min(width, 64))
+            let low: UInt64 = ~0 << (128 - max(width, 64))
+            self.address = .v6(IPv6Address(high: address.high & high, low: address.low & low))
+        }
+        self.length = width
+    }
+
+    /// Reads `192.0.2.0/24`, `2001:db8::/32`, or an address alone: a network of just that one.
+    ///
+    /// Bits set after the prefix are refused: `192.0.2.1/24` is more often a mistyped /32 than not.
+    package init?(_ text: some StringProtocol) {
+        let pieces = text.split(
+            separator: "/",
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
+        guard let first = pieces.first, let address = IPAddress(first) else { return nil }
+        let width = if case .v4 = address { 32 } else { 128 }
+        guard pieces.count == 2 else {
+            self.init(containing: address, length: width)
+            return
+        }
+        let digits = pieces[1].utf8
+        guard 1...3 ~= digits.count, digits.allSatisfy({ 0x30...0x39 ~= $0 }),
+            digits.count == 1 || digits.first != 0x30,
+            let length = Int(pieces[1])
+        else { return nil }
+        self.init(containing: address, length: length)
+        guard self.address == address.unmapped else { return nil }
+    }
+}
+
+// MARK: - Reading
+
+extension IPPrefix {
+    /// Whether `address` is in the network.
+    package func contains(_ address: IPAddress) -> Bool {
+        switch address {
+        case .v4(let address): contains(address)
+        case .v6(let address): contains(address)
+        }
+    }
+
+    /// Whether `candidate` is in the network.
+    package func contains(_ candidate: IPv4Address) -> Bool {
+        guard case .v4(let network) = address else { return false }
+        return candidate.matches(network.value, length: length)
+    }
+
+    /// Whether `candidate` is in the network.
+    package func contains(_ candidate: IPv6Address) -> Bool {
+        if let mapped = candidate.mapped { return contains(mapped) }
+        guard case .v6(let network) = address else { return false }
+        let high = (candidate.high ^ network.high) >> (64 - min(length, 64))
+        let low = (candidate.low ^ network.low) >> (128 - max(length, 64))
+        return high == 0 && low == 0
+    }
+}
+
+// MARK: - Conformances
+
+extension IPPrefix: CustomStringConvertible {
+    package var description: String { "\(address)/\(length)" }
+}

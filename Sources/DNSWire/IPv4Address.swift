@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// An IPv4 address, held as one number.
+package struct IPv4Address: Hashable, Sendable {
+    /// The address, first octet most significant.
+    package let value: UInt32
+
+    /// Makes an address of its number, first octet most significant.
+    package init(value: UInt32) {
+        self.value = value
+    }
+}
+
+// MARK: - Making
+
+extension IPv4Address {
+    /// Makes an address of four octets; nil for any other count.
+    package init?(octets: some Collection<UInt8>) {
+        guard octets.count == 4 else { return nil }
+        self.init(value: octets.reduce(0) { $0 << 8 | UInt32($1) })
+    }
+
+    /// Reads a dotted quad: four numbers 0...255, none with a leading zero.
+    ///
+    /// Leading zeros are refused because `010` is eight to some readers and ten to others, and an
+    /// address list must not mean two things.
+    package init?(_ text: some StringProtocol) {
+        var value: UInt32 = 0
+        var number: UInt32?
+        var dots = 0
+        for character in text.utf8 {
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                guard number != 0 else { return nil }
+                let next = (number ?? 0) * 10 + UInt32(character - UInt8(ascii: "0"))
+                guard next <= 255 else { return nil }
+                number = next
+            case UInt8(ascii: "."):
+                guard let octet = number, dots < 3 else { return nil }
+                value = value << 8 | octet
+                number = nil
+                dots += 1
+            default:
+                return nil
+            }
+        }
+        guard let octet = number, dots == 3 else { return nil }
+        self.init(value: value << 8 | octet)
+    }
+}
+
+// MARK: - Reading
+
+extension IPv4Address {
+    /// The four octets in network order.
+    package var octets: [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
+    }
+
+    /// Whether the first `length` bits (0...32) are those of `network`.
+    package func matches(_ network: UInt32, length: Int) -> Bool {
+        length == 0 || (value ^ network) >> (32 - length) == 0
+    }
+
+    /// Whether this is in 0.0.0.0/8, "this host on this network" (RFC 6890 §2.2.2).
+    package var isUnspecified: Bool { value >> 24 == 0 }
+
+    /// Whether this is in 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+    package var isLoopback: Bool { value >> 24 == 127 }
+
+    /// Whether this is in 224.0.0.0/4 (RFC 5771).
+    package var isMulticast: Bool { value >> 28 == 0xE }
+
+    /// Whether this is in 240.0.0.0/4, which no host has, or the broadcast address (RFC 6890).
+    package var isReserved: Bool { value >> 28 == 0xF }
+
+    /// Whether this is in 169.254.0.0/16 (RFC 3927).
+    package var isLinkLocal: Bool { value >> 16 == 0xA9FE }
+
+    /// Whether this is in one of the three networks of RFC 1918 §3.
+    package var isPrivate: Bool {
+        value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8
+    }
+}
+
+// MARK: - Conformances
+
+extension IPv4Address: CustomStringConvertible {
+    package var description: String {
+        "\(value >> 24).\(value >> 16 & 0xFF).\(value >> 8 & 0xFF).\(value & 0xFF)"
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why a text is not a domain name, and at which UTF-8 octet of it.
+package enum NameTextError: Error, Hashable {
+    /// There is no text at all.
+    case empty
+
+    /// Two dots in a row, or one before the first label.
+    case emptyLabel(at: Int)
+
+    /// The label that starts here is longer than 63 octets (RFC 1035 §2.3.4).
+    case labelTooLong(at: Int)
+
+    /// The name would be longer than 255 octets in wire form (RFC 1035 §2.3.4).
+    case nameTooLong
+
+    /// A backslash is followed by nothing, or by digits that are not 000...255 (RFC 1035 §5.1).
+    case badEscape(at: Int)
+
+    /// A space, control or non-ASCII character that is not written as `\DDD`.
+    ///
+    /// International names are written in their `xn--` form.
+    case unescaped(at: Int)
+}
+
+// MARK: - Making
+
+extension Name {
+    /// Makes a name of its presentation form (RFC 1035 §5.1).
+    ///
+    /// The final dot may be left out: names are always absolute here.  `\DDD` stands for the octet
+    /// with that decimal number and `\X` for the character X itself, so `\.` is a dot in a label.
+    package init(_ text: some StringProtocol) throws(NameTextError) {
+        let count = text.utf8.count
+        guard count > 0 else { throw .empty }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
+        octets.append(0)
+
+        // Where the current label's length is in `octets`, and where its text started.
+        var lengthAt = 0
+        var labelAt = 0
+        var characters = text.utf8.makeIterator()
+        var position = 0
+        while let character = characters.next() {
+            var octet = character
+            let start = position
+            position += 1
+            if character == Self.dot {
+                let isLoneDot = count == 1
+                guard octets.count > lengthAt + 1 || isLoneDot else {
+                    throw .emptyLabel(at: start)
+                }
+                guard !isLoneDot else { break }
+                lengthAt = octets.count
+                labelAt = position
+                guard lengthAt < WireLimits.nameOctets else { throw .nameTooLong }
+                octets.append(0)
+                continue
+            }
+            if character == Self.backslash {
+                octet = try Self.unescape(&characters, at: start, position: &position)
+            } else if !(0x21...0x7E ~= character) {
+                throw .unescaped(at: start)
+            }
+            guard octets[lengthAt] < UInt8(WireLimits.labelOctets) else {
+                throw .labelTooLong(at: labelAt)
+            }
+            // One octet is kept free for the root's.
+            guard octets.count < WireLimits.nameOctets - 1 else { throw .nameTooLong }
+            octets[lengthAt] += 1
+            octets.append(octet)
+        }
+        // After a final dot the root's octet is already there: the empty label that follows it.
+        if octets[lengthAt] != 0 { octets.append(0) }
+        self.init(checked: octets)
+    }
+
+    /// Reads what follows the backslash at `start` and moves `position` past it.
+    private static func unescape(
+        _ characters: inout some IteratorProtocol<UInt8>,
+        at start: Int,
+        position: inout Int
+    ) throws(NameTextError) -> UInt8 {
+        guard let first = characters.next(), first < 0x80 else { throw .badEscape(at: start) }
+        position += 1
+        guard 0x30...0x39 ~= first else { return first }
+        guard let second = characters.next(), 0x30...0x39 ~= second,
+            let third = characters.next(), 0x30...0x39 ~= third
+        else { throw .badEscape(at: start) }
+        position += 2
+        let value = Int(first - 0x30) * 100 + Int(second - 0x30) * 10 + Int(third - 0x30)
+        guard value <= 255 else { throw .badEscape(at: start) }
+        return UInt8(value)
+    }
+
+    /// The character between labels.
+    private static let dot = UInt8(ascii: ".")
+
+    /// The character before an escaped one.
+    private static let backslash = UInt8(ascii: "\\")
+}
+
+// MARK: - Reading
+
+extension Name {
+    /// The presentation form without the final dot; the root is a dot still.
+    package var text: String {
+        String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
+    }
+
+    /// The octets of the presentation form, all of them within 0x21...0x7E.
+    private func escaped(finalDot: Bool) -> [UInt8] {
+        var characters: [UInt8] = []
+        characters.reserveCapacity(octets.count + 16)
+        for label in labels {
+            if !characters.isEmpty { characters.append(Self.dot) }
+            for octet in label { characters.append(escaping: octet, special: Self.special) }
+        }
+        if finalDot { characters.append(Self.dot) }
+        return characters
+    }
+
+    /// Characters that zone files, shells of logs or the dots between labels give a meaning to.
+    private static let special = Array("\"();@$\\.".utf8)
+}
+
+extension [UInt8] {
+    /// Appends `octet` as it is, as `\X` if it is one of `special`, or as `\DDD` if not printable.
+    ///
+    /// A space is printable only where `space` says so.
+    mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
+        guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
+            append(UInt8(ascii: "\\"))
+            append(0x30 + octet / 100)
+            append(0x30 + octet / 10 % 10)
+            append(0x30 + octet % 10)
+            return
+        }
+        if special.contains(octet) { append(UInt8(ascii: "\\")) }
+        append(octet)
+    }
+}
+
+// MARK: - Conformances
+
+extension Name: CustomStringConvertible {
+    /// The presentation form with its final dot, safe in logs and terminals.
+    package var description: String {
+        String(decoding: escaped(finalDot: true), as: UTF8.self)
+    }
+}
+
+extension NameTextError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .empty: "a name cannot be empty; the root is a dot"
+        case .emptyLabel(let offset): "empty label at character \(offset + 1)"
+        case .labelTooLong(let offset): "label over 63 octets at character \(offset + 1)"
+        case .nameTooLong: "name over 255 octets"
+        case .badEscape(let offset): "bad escape at character \(offset + 1)"
+        case .unescaped(let offset):
+            "character \(offset + 1) must be written as \\DDD (international names: xn--)"
+        }
+    }
+}

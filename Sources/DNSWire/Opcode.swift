@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What kind of query a message is; four bits of the header (RFC 1035 §4.1.1).
+package struct Opcode: RawRepresentable, Hashable, Sendable {
+    /// The number in the IANA registry, 0...15.
+    package let rawValue: UInt8
+
+    /// Takes the low four bits of `rawValue`.
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue & 0xF
+    }
+}
+
+// MARK: - Opcodes with a name
+
+extension Opcode {
+    /// A standard query.
+    package static let query = Opcode(rawValue: 0)
+    /// An inverse query, obsolete (RFC 3425).
+    package static let iquery = Opcode(rawValue: 1)
+    /// A server status request.
+    package static let status = Opcode(rawValue: 2)
+    /// A zone has changed (RFC 1996).
+    package static let notify = Opcode(rawValue: 4)
+    /// A dynamic update (RFC 2136).
+    package static let update = Opcode(rawValue: 5)
+    /// A stateful operation (RFC 8490).
+    package static let dso = Opcode(rawValue: 6)
+}
+
+// MARK: - Conformances
+
+extension Opcode: CustomStringConvertible {
+    /// The mnemonic, or `OPCODE15`.
+    package var description: String { Self.mnemonics.text(UInt16(rawValue)) }
+
+    /// Reads a mnemonic or `OPCODE15`, in any case of letters.
+    package init?(_ text: some StringProtocol) {
+        guard let number = Self.mnemonics.number(text), number <= 15 else { return nil }
+        self.init(rawValue: UInt8(number))
+    }
+
+    /// The IANA registry of opcodes.
+    private static let mnemonics = Mnemonics(
+        prefix: "OPCODE",
+        [0: "QUERY", 1: "IQUERY", 2: "STATUS", 4: "NOTIFY", 5: "UPDATE", 6: "DSO"]
+    )
+}

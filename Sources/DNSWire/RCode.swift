@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The outcome of a query: four bits of the header and eight of an OPT record (RFC 6891 §6.1.3).
+package struct RCode: RawRepresentable, Hashable, Sendable {
+    /// The number in the IANA registry, 0...4095.
+    package let rawValue: UInt16
+
+    /// Takes the low twelve bits of `rawValue`.
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue & 0xFFF
+    }
+}
+
+// MARK: - Codes with a name
+
+extension RCode {
+    /// No error.
+    package static let noError = RCode(rawValue: 0)
+    /// The query could not be read.
+    package static let formErr = RCode(rawValue: 1)
+    /// The server failed.
+    package static let servFail = RCode(rawValue: 2)
+    /// The name does not exist.
+    package static let nxDomain = RCode(rawValue: 3)
+    /// The server does not do this kind of query.
+    package static let notImp = RCode(rawValue: 4)
+    /// The server does not want to.
+    package static let refused = RCode(rawValue: 5)
+    /// A name exists that should not (RFC 2136 §2.2).
+    package static let yxDomain = RCode(rawValue: 6)
+    /// A record set exists that should not (RFC 2136 §2.2).
+    package static let yxRRSet = RCode(rawValue: 7)
+    /// A record set that should exist does not (RFC 2136 §2.2).
+    package static let nxRRSet = RCode(rawValue: 8)
+    /// Not authoritative, or not authorized (RFC 2136 §2.2, RFC 8945 §3).
+    package static let notAuth = RCode(rawValue: 9)
+    /// A name is not in the zone (RFC 2136 §2.2).
+    package static let notZone = RCode(rawValue: 10)
+    /// The stateful operation is not known (RFC 8490 §10.2).
+    package static let dsoTypeNI = RCode(rawValue: 11)
+    /// The EDNS version is not known (RFC 6891 §6.1.3); also BADSIG in a TSIG record.
+    package static let badVers = RCode(rawValue: 16)
+    /// Key not recognized (RFC 8945 §3).
+    package static let badKey = RCode(rawValue: 17)
+    /// Signature out of its time (RFC 8945 §3).
+    package static let badTime = RCode(rawValue: 18)
+    /// Bad TKEY mode (RFC 2930 §2.6).
+    package static let badMode = RCode(rawValue: 19)
+    /// Duplicate key name (RFC 2930 §2.6).
+    package static let badName = RCode(rawValue: 20)
+    /// Algorithm not supported (RFC 2930 §2.6).
+    package static let badAlg = RCode(rawValue: 21)
+    /// Bad truncation of a signature (RFC 8945 §3).
+    package static let badTrunc = RCode(rawValue: 22)
+    /// The server cookie is bad or missing (RFC 7873 §8).
+    package static let badCookie = RCode(rawValue: 23)
+}
+
+// MARK: - Conformances
+
+extension RCode: CustomStringConvertible {
+    /// The mnemonic, or `RCODE3841`.
+    package var description: String { Self.mnemonics.text(rawValue) }
+
+    /// Reads a mnemonic or `RCODE3841`, in any case of letters.
+    package init?(_ text: some StringProtocol) {
+        guard let number = Self.mnemonics.number(text), number <= 0xFFF else { return nil }
+        self.init(rawValue: number)
+    }
+
+    /// The IANA registry of response codes.
+    private static let mnemonics = Mnemonics(
+        prefix: "RCODE",
+        [
+            0: "NOERROR", 1: "FORMERR", 2: "SERVFAIL", 3: "NXDOMAIN", 4: "NOTIMP", 5: "REFUSED",
+            6: "YXDOMAIN", 7: "YXRRSET", 8: "NXRRSET", 9: "NOTAUTH", 10: "NOTZONE",
+            11: "DSOTYPENI", 16: "BADVERS", 17: "BADKEY", 18: "BADTIME", 19: "BADMODE",
+            20: "BADNAME", 21: "BADALG", 22: "BADTRUNC", 23: "BADCOOKIE",
+        ]
+    )
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A resource record (RFC 1035 §4.1.3).
+package struct Record: Hashable, Sendable {
+    /// NAME: the owner, equal without regard to case.
+    package var name: Name
+
+    /// TYPE.
+    package let type: RecordType
+
+    /// CLASS.
+    package let recordClass: RecordClass
+
+    /// TTL: how many seconds the record may be kept, 0...2^31-1 (RFC 2181 §8).
+    package var ttl: UInt32
+
+    /// RDATA, always such as fits the type.
+    package let data: RecordData
+
+    /// Makes a record.
+    ///
+    /// - Precondition: the data fits the type, and the TTL is at most 2^31-1.
+    package init(
+        name: Name,
+        type: RecordType,
+        recordClass: RecordClass = .in,
+        ttl: UInt32,
+        data: RecordData
+    ) {
+        precondition(data.fits(type), "the data of a record is of another type")
+        precondition(ttl <= WireLimits.maximumTTL, "a TTL has 31 bits")
+        self.name = name
+        self.type = type
+        self.recordClass = recordClass
+        self.ttl = ttl
+        self.data = data
+    }
+
+    /// Makes a record of class IN whose type follows from its data.
+    ///
+    /// - Precondition: the data is neither opaque nor of SVCB and HTTPS, which share a form.
+    package init(name: Name, ttl: UInt32, data: RecordData) {
+        guard let type = data.impliedType else {
+            preconditionFailure("the type of a record does not follow from such data")
+        }
+        self.init(name: name, type: type, ttl: ttl, data: data)
+    }
+}
+
+// MARK: - Reading
+
+extension Record {
+    /// The question this record is an answer to.
+    package var question: Question {
+        Question(name: name, type: type, recordClass: recordClass)
+    }
+}
+
+// MARK: - Wire
+
+extension Record {
+    /// The fields before the data.
+    struct Prologue {
+        /// NAME.
+        var name: Name
+        /// TYPE.
+        var type: RecordType
+        /// CLASS, or the payload size of an OPT record.
+        var recordClass: RecordClass
+        /// TTL as it is on the wire, or the flags of an OPT record.
+        var ttl: UInt32
+        /// RDLENGTH.
+        var dataCount: Int
+
+        /// Reads the fields at the reader's place.
+        init(parsing reader: inout WireReader) throws(WireError) {
+            name = try reader.name()
+            type = RecordType(rawValue: try reader.uint16())
+            recordClass = RecordClass(rawValue: try reader.uint16())
+            ttl = try reader.uint32()
+            dataCount = Int(try reader.uint16())
+        }
+    }
+
+    /// Reads the data of a record that is not an OPT record.
+    init(_ prologue: Prologue, dataFrom reader: inout WireReader) throws(WireError) {
+        let outer = try reader.enterField(prologue.dataCount)
+        do throws(WireError) {
+            data = try RecordData(
+                parsing: &reader,
+                type: prologue.type,
+                recordClass: prologue.recordClass
+            )
+        } catch .truncated(let offset) {
+            // The message is long enough; the record is not.
+            throw .badRDATA(at: offset)
+        }
+        guard reader.isAtEnd else { throw .badRDATA(at: reader.offset) }
+        reader.leaveField(outer)
+        name = prologue.name
+        type = prologue.type
+        recordClass = prologue.recordClass
+        ttl = prologue.ttl > WireLimits.maximumTTL ? 0 : prologue.ttl
+    }
+}
+
+// MARK: - Conformances
+
+extension Record: CustomStringConvertible {
+    /// As in zone files: `www.example.com. 300 IN A 192.0.2.1`.
+    package var description: String { "\(name) \(ttl) \(recordClass) \(type) \(data)" }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The CLASS of a record, or the QCLASS of a question (RFC 1035 §3.2.4, §3.2.5).
+package struct RecordClass: RawRepresentable, Hashable, Sendable {
+    /// The number in the IANA registry.
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+}
+
+// MARK: - Classes with a meaning here
+
+extension RecordClass {
+    /// The Internet.
+    package static let `in` = RecordClass(rawValue: 1)
+    /// Chaos, where servers tell their version.
+    package static let ch = RecordClass(rawValue: 3)
+    /// Hesiod.
+    package static let hs = RecordClass(rawValue: 4)
+    /// None, only in updates (RFC 2136 §2.4).
+    package static let none = RecordClass(rawValue: 254)
+    /// All classes, only in questions.
+    package static let any = RecordClass(rawValue: 255)
+}
+
+// MARK: - Reading
+
+extension RecordClass {
+    /// Reads a mnemonic or `CLASS255`, in any case of letters (RFC 3597 §5).
+    package init?(_ text: some StringProtocol) {
+        guard let number = Self.mnemonics.number(text) else { return nil }
+        self.init(rawValue: number)
+    }
+}
+
+// MARK: - Conformances
+
+extension RecordClass: CustomStringConvertible {
+    /// The mnemonic, or `CLASS255` (RFC 3597 §5).
+    ///
+    /// NONE and ANY are not used as mnemonics here: ANY would read as the type.
+    package var description: String { Self.mnemonics.text(rawValue) }
+
+    /// The classes that records are written in.
+    private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])
+}

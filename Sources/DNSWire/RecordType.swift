@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The TYPE of a record, or the QTYPE of a question (RFC 1035 §3.2.2, §3.2.3).
+package struct RecordType: RawRepresentable, Hashable, Sendable {
+    /// The number in the IANA registry.
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+}
+
+// MARK: - Types with a meaning here
+
+extension RecordType {
+    /// IPv4 address (RFC 1035 §3.4.1).
+    package static let a = RecordType(rawValue: 1)
+    /// Name server (RFC 1035 §3.3.11).
+    package static let ns = RecordType(rawValue: 2)
+    /// Alias (RFC 1035 §3.3.1).
+    package static let cname = RecordType(rawValue: 5)
+    /// Start of a zone (RFC 1035 §3.3.13).
+    package static let soa = RecordType(rawValue: 6)
+    /// Pointer, used for reverse lookups (RFC 1035 §3.3.12).
+    package static let ptr = RecordType(rawValue: 12)
+    /// Host information, now the answer to ANY (RFC 8482 §4.2).
+    package static let hinfo = RecordType(rawValue: 13)
+    /// Mail exchange (RFC 1035 §3.3.9).
+    package static let mx = RecordType(rawValue: 15)
+    /// Text (RFC 1035 §3.3.14).
+    package static let txt = RecordType(rawValue: 16)
+    /// Public key signature, also SIG(0) (RFC 2931).
+    package static let sig = RecordType(rawValue: 24)
+    /// IPv6 address (RFC 3596 §2.1).
+    package static let aaaa = RecordType(rawValue: 28)
+    /// Location of a service (RFC 2782).
+    package static let srv = RecordType(rawValue: 33)
+    /// Naming authority pointer (RFC 3403 §4).
+    package static let naptr = RecordType(rawValue: 35)
+    /// Alias of a tree (RFC 6672).
+    package static let dname = RecordType(rawValue: 39)
+    /// EDNS pseudo-record (RFC 6891 §6.1).
+    package static let opt = RecordType(rawValue: 41)
+    /// Delegation signer (RFC 4034 §5).
+    package static let ds = RecordType(rawValue: 43)
+    /// Signature of a record set (RFC 4034 §3).
+    package static let rrsig = RecordType(rawValue: 46)
+    /// Next name that exists (RFC 4034 §4).
+    package static let nsec = RecordType(rawValue: 47)
+    /// Zone key (RFC 4034 §2).
+    package static let dnskey = RecordType(rawValue: 48)
+    /// Next hashed name that exists (RFC 5155 §3).
+    package static let nsec3 = RecordType(rawValue: 50)
+    /// Parameters of the hash (RFC 5155 §4).
+    package static let nsec3param = RecordType(rawValue: 51)
+    /// Certificate of a TLS server (RFC 6698 §2).
+    package static let tlsa = RecordType(rawValue: 52)
+    /// Service binding (RFC 9460 §2).
+    package static let svcb = RecordType(rawValue: 64)
+    /// Service binding of an HTTPS origin (RFC 9460 §9).
+    package static let https = RecordType(rawValue: 65)
+    /// Transaction signature (RFC 8945 §4).
+    package static let tsig = RecordType(rawValue: 250)
+    /// Incremental transfer, only in questions (RFC 1995).
+    package static let ixfr = RecordType(rawValue: 251)
+    /// Transfer, only in questions (RFC 5936).
+    package static let axfr = RecordType(rawValue: 252)
+    /// All types, only in questions (RFC 8482).
+    package static let any = RecordType(rawValue: 255)
+    /// Which authority may issue certificates (RFC 8659 §4).
+    package static let caa = RecordType(rawValue: 257)
+}
+
+// MARK: - Reading
+
+extension RecordType {
+    /// Whether this is A or AAAA: what a vendor of HTTPDNS can answer.
+    package var isAddress: Bool { self == .a || self == .aaaa }
+
+    /// Whether this is HTTPS or SVCB.
+    package var isServiceBinding: Bool { self == .https || self == .svcb }
+
+    /// Whether this can only be asked for or is made per message: 128...255 and OPT (RFC 6895 §3.1).
+    package var isMeta: Bool { 128...255 ~= rawValue || self == .opt }
+
+    /// Reads a mnemonic or `TYPE65280`, in any case of letters (RFC 3597 §5).
+    package init?(_ text: some StringProtocol) {
+        guard let number = Self.mnemonics.number(text) else { return nil }
+        self.init(rawValue: number)
+    }
+}
+
+// MARK: - Conformances
+
+extension RecordType: CustomStringConvertible {
+    /// The mnemonic, or `TYPE65280` (RFC 3597 §5).
+    package var description: String { Self.mnemonics.text(rawValue) }
+
+    /// The IANA registry of types, as far as people write them.
+    private static let mnemonics = Mnemonics(
+        prefix: "TYPE",
+        [
+            1: "A", 2: "NS", 3: "MD", 4: "MF", 5: "CNAME", 6: "SOA", 7: "MB", 8: "MG", 9: "MR",
+            10: "NULL", 11: "WKS", 12: "PTR", 13: "HINFO", 14: "MINFO", 15: "MX", 16: "TXT",
+            17: "RP", 18: "AFSDB", 19: "X25", 20: "ISDN", 21: "RT", 22: "NSAP", 23: "NSAP-PTR",
+            24: "SIG", 25: "KEY", 26: "PX", 27: "GPOS", 28: "AAAA", 29: "LOC", 30: "NXT",
+            33: "SRV", 35: "NAPTR", 36: "KX", 37: "CERT", 39: "DNAME", 41: "OPT", 42: "APL",
+            43: "DS", 44: "SSHFP", 45: "IPSECKEY", 46: "RRSIG", 47: "NSEC", 48: "DNSKEY",
+            49: "DHCID", 50: "NSEC3", 51: "NSEC3PARAM", 52: "TLSA", 53: "SMIMEA", 55: "HIP",
+            59: "CDS", 60: "CDNSKEY", 61: "OPENPGPKEY", 62: "CSYNC", 63: "ZONEMD", 64: "SVCB",
+            65: "HTTPS", 99: "SPF", 108: "EUI48", 109: "EUI64", 249: "TKEY", 250: "TSIG",
+            251: "IXFR", 252: "AXFR", 253: "MAILB", 254: "MAILA", 255: "ANY", 256: "URI",
+            257: "CAA", 258: "AVC", 32769: "DLV",
+        ]
+    )
+}

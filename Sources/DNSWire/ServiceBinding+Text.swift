@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// MARK: - Conformances
+
+extension ServiceKey: CustomStringConvertible {
+    /// The name in zone files, or `key65280` (RFC 9460 §2.1).
+    package var description: String {
+        switch self {
+        case .mandatory: "mandatory"
+        case .alpn: "alpn"
+        case .noDefaultALPN: "no-default-alpn"
+        case .port: "port"
+        case .ipv4Hint: "ipv4hint"
+        case .ech: "ech"
+        case .ipv6Hint: "ipv6hint"
+        case .dohPath: "dohpath"
+        default: generic
+        }
+    }
+
+    /// The form for keys without a name, which may be used for all.
+    fileprivate var generic: String { "key\(rawValue)" }
+}
+
+extension ServiceBinding.Parameter: CustomStringConvertible {
+    /// As in zone files (RFC 9460 §2.1).
+    ///
+    /// A value that is not of its key's form is shown under the key's number.
+    package var description: String {
+        guard let text = knownText else {
+            guard !value.isEmpty else { return key.generic }
+            return "\(key.generic)=\(RecordData.quoted(value))"
+        }
+        return text.isEmpty ? key.description : "\(key)=\(text)"
+    }
+
+    /// The value in the form of its key, or nil if there is none or it does not fit.
+    private var knownText: String? {
+        switch key {
+        case .mandatory:
+            guard !value.isEmpty, value.count.isMultiple(of: 2) else { return nil }
+            let keys = stride(from: 0, to: value.count, by: 2).map {
+                ServiceKey(rawValue: UInt16(value[$0]) << 8 | UInt16(value[$0 + 1]))
+            }
+            return keys.map(\.description).joined(separator: ",")
+        case .alpn:
+            return protocols.map(RecordData.quoted)
+        case .noDefaultALPN:
+            return value.isEmpty ? "" : nil
+        case .port:
+            guard value.count == 2 else { return nil }
+            return String(UInt16(value[0]) << 8 | UInt16(value[1]))
+        case .ipv4Hint, .ipv6Hint:
+            return addresses?.map(\.description).joined(separator: ",")
+        case .ech:
+            return value.isEmpty ? nil : "\"\(Self.base64(value))\""
+        case .dohPath:
+            return value.isEmpty ? nil : RecordData.quoted(value)
+        default:
+            return nil
+        }
+    }
+
+    /// The addresses of a hint, at least one.
+    private var addresses: [IPAddress]? {
+        let size = key == .ipv4Hint ? 4 : 16
+        guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }
+        return stride(from: 0, to: value.count, by: size).compactMap {
+            IPAddress(octets: value[$0..<$0 + size])
+        }
+    }
+
+    /// The protocols of alpn with commas between them, its own escaped (RFC 9460 §A.1).
+    private var protocols: [UInt8]? {
+        var list: [UInt8] = []
+        var position = 0
+        while position < value.count {
+            let count = Int(value[position])
+            let start = position + 1
+            position = start + count
+            guard count > 0, position <= value.count else { return nil }
+            if !list.isEmpty { list.append(UInt8(ascii: ",")) }
+            for octet in value[start..<position] {
+                if octet == UInt8(ascii: ",") || octet == UInt8(ascii: "\\") {
+                    list.append(UInt8(ascii: "\\"))
+                }
+                list.append(octet)
+            }
+        }
+        return list.isEmpty ? nil : list
+    }
+
+    /// The octets in base64 (RFC 4648 §4), as Foundation does not live on this floor.
+    private static func base64(_ octets: [UInt8]) -> String {
+        let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        var characters: [UInt8] = []
+        for start in stride(from: 0, to: octets.count, by: 3) {
+            let group = octets[start..<min(start + 3, octets.count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                let isFilled = place <= group.count
+                let digit = digits[bits >> (18 - 6 * place) & 63]
+                characters.append(isFilled ? digit : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: characters, as: UTF8.self)
+    }
+}
+
+extension ServiceBinding: CustomStringConvertible {
+    /// As in zone files: `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
+    package var description: String {
+        (["\(priority) \(target)"] + parameters.map(\.description)).joined(separator: " ")
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The data of an SVCB or HTTPS record (RFC 9460 §2.2).
+package struct ServiceBinding: Hashable, Sendable {
+    /// SvcPriority: 0 makes the record an alias, else lower comes first.
+    package var priority: UInt16
+
+    /// TargetName; the root stands for the owner, or for "not available" in an alias.
+    package var target: Name
+
+    /// SvcParams, by rising key and each key once.
+    package private(set) var parameters: [Parameter]
+
+    /// A key and what it says, octet for octet.
+    package struct Parameter: Hashable, Sendable {
+        /// SvcParamKey.
+        package let key: ServiceKey
+
+        /// SvcParamValue in wire form, at most 65535 octets.
+        package let value: [UInt8]
+
+        /// Makes a parameter of its wire form.
+        package init(key: ServiceKey, value: [UInt8]) {
+            precondition(value.count <= Int(UInt16.max), "a service parameter has a 16-bit length")
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// Makes the data of a record; the parameters are put in the order of their keys.
+    ///
+    /// - Precondition: no key comes twice.
+    package init(priority: UInt16, target: Name, parameters: [Parameter] = []) {
+        self.priority = priority
+        self.target = target
+        self.parameters = parameters.sorted { $0.key.rawValue < $1.key.rawValue }
+        for (left, right) in zip(self.parameters, self.parameters.dropFirst()) {
+            precondition(left.key != right.key, "a service parameter comes once")
+        }
+    }
+}
+
+/// A SvcParamKey (RFC 9460 §14.3.2).
+package struct ServiceKey: RawRepresentable, Hashable, Sendable {
+    /// The number in the IANA registry.
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// Keys a client must understand to use the record (RFC 9460 §8).
+    package static let mandatory = ServiceKey(rawValue: 0)
+    /// Protocols (RFC 9460 §7.1).
+    package static let alpn = ServiceKey(rawValue: 1)
+    /// The default protocol is not offered (RFC 9460 §7.1).
+    package static let noDefaultALPN = ServiceKey(rawValue: 2)
+    /// Port (RFC 9460 §7.2).
+    package static let port = ServiceKey(rawValue: 3)
+    /// IPv4 addresses (RFC 9460 §7.3).
+    package static let ipv4Hint = ServiceKey(rawValue: 4)
+    /// Encrypted Client Hello (RFC 9848).
+    package static let ech = ServiceKey(rawValue: 5)
+    /// IPv6 addresses (RFC 9460 §7.3).
+    package static let ipv6Hint = ServiceKey(rawValue: 6)
+    /// Template of a DoH URL (RFC 9461 §5).
+    package static let dohPath = ServiceKey(rawValue: 7)
+}
+
+// MARK: - Reading
+
+extension ServiceBinding {
+    /// Whether the record is an alias (RFC 9460 §2.4.2).
+    package var isAlias: Bool { priority == 0 }
+
+    /// The value of `key` in wire form.
+    package func value(of key: ServiceKey) -> [UInt8]? {
+        parameters.first { $0.key == key }?.value
+    }
+
+    /// The addresses of ipv4hint; nil if there is none, or its length is not a multiple of four.
+    package var ipv4Hint: [IPv4Address]? {
+        guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
+        return stride(from: 0, to: value.count, by: 4).compactMap {
+            IPv4Address(octets: value[$0..<$0 + 4])
+        }
+    }
+
+    /// The addresses of ipv6hint; nil if there is none, or its length is not a multiple of sixteen.
+    package var ipv6Hint: [IPv6Address]? {
+        guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
+        return stride(from: 0, to: value.count, by: 16).compactMap {
+            IPv6Address(octets: value[$0..<$0 + 16])
+        }
+    }
+}
+
+// MARK: - Changing
+
+extension ServiceBinding {
+    /// Replaces or adds ipv4hint, or removes it if there are no addresses.
+    package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
+        set(.ipv4Hint, addresses.flatMap(\.octets))
+    }
+
+    /// Replaces or adds ipv6hint, or removes it if there are no addresses.
+    package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
+        set(.ipv6Hint, addresses.flatMap(\.octets))
+    }
+
+    /// Removes a parameter, also from the list of mandatory ones (RFC 9460 §8).
+    ///
+    /// A mandatory key that is not there would make clients drop the whole record.
+    package mutating func remove(_ key: ServiceKey) {
+        parameters.removeAll { $0.key == key }
+        guard key != .mandatory, let value = value(of: .mandatory) else { return }
+        var kept: [UInt8] = []
+        for index in stride(from: 0, to: value.count - 1, by: 2) {
+            let pair = value[index...index + 1]
+            let number = UInt16(value[index]) << 8 | UInt16(value[index + 1])
+            if number != key.rawValue { kept.append(contentsOf: pair) }
+        }
+        set(.mandatory, kept)
+    }
+
+    /// Replaces or adds a parameter that has a value, or removes it if `value` is empty.
+    private mutating func set(_ key: ServiceKey, _ value: [UInt8]) {
+        guard !value.isEmpty else {
+            remove(key)
+            return
+        }
+        let parameter = Parameter(key: key, value: value)
+        let place = parameters.firstIndex { $0.key.rawValue >= key.rawValue }
+        if let place, parameters[place].key == key {
+            parameters[place] = parameter
+        } else {
+            parameters.insert(parameter, at: place ?? parameters.count)
+        }
+    }
+}
+
+// MARK: - Wire
+
+extension ServiceBinding {
+    /// Reads the field the reader is in, to its end.
+    ///
+    /// The order of the keys is checked as RFC 9460 §2.2 demands; what values say is left to who
+    /// uses them.
+    init(parsing reader: inout WireReader) throws(WireError) {
+        priority = try reader.uint16()
+        target = try reader.uncompressedName()
+        parameters = []
+        while !reader.isAtEnd {
+            let start = reader.offset
+            let key = ServiceKey(rawValue: try reader.uint16())
+            if let last = parameters.last, last.key.rawValue >= key.rawValue {
+                throw .badRDATA(at: start)
+            }
+            let count = Int(try reader.uint16())
+            parameters.append(Parameter(key: key, value: try reader.octets(count)))
+        }
+    }
+
+    /// Appends the data; the target is never compressed (RFC 9460 §2.2).
+    func append(to octets: inout [UInt8]) {
+        octets.append(bigEndian: priority)
+        octets.append(contentsOf: target.octets)
+        for parameter in parameters {
+            octets.append(bigEndian: parameter.key.rawValue)
+            octets.append(bigEndian: UInt16(parameter.value.count))
+            octets.append(contentsOf: parameter.value)
+        }
+    }
+}
