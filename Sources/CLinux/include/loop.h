@@ -1,2 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// For the service loop and its sockets.  Every function returns what the call it is named after
+// returns: -1 and errno on failure.
 #pragma once
+#include <stdint.h>
+
+/// A new event counter that does not block: eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK).
+int linux_eventfd(void);
+
+/// Adds one to an event counter, which makes it readable (a new edge each time).
+int linux_eventfd_signal(int fd);
+
+/// The next connection of a listener, without blocking: accept4(SOCK_CLOEXEC | SOCK_NONBLOCK).
+int linux_accept(int fd);
+
+/// Names the calling thread, at most 15 octets.
+int linux_name_thread(const char *name);
+
+/// Who is at the other end of a Unix stream socket: SO_PEERCRED.
+int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// A file descriptor with one owner: closed when that goes, on every path.
+struct OwnedDescriptor: ~Copyable {
+    /// The number, for system calls; not to be kept.
+    let raw: Int32
+
+    /// Takes over `raw`, as a system call returned it.
+    ///
+    /// - Throws: `SocketError.system` if it is negative, with what `call` left in `errno`.
+    init(_ raw: Int32, from call: String) throws(SocketError) {
+        guard raw >= 0 else { throw .last(call) }
+        self.raw = raw
+    }
+
+    /// Makes a socket that does not block and is not inherited by other programs.
+    static func socket(
+        _ family: Int32,
+        _ type: __socket_type
+    ) throws(SocketError) -> OwnedDescriptor {
+        let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        return try OwnedDescriptor(
+            Glibc.socket(family, Int32(type.rawValue) | flags, 0),
+            from: "socket"
+        )
+    }
+
+    /// Sets an `int` option.
+    func set(_ option: Int32, at level: Int32, to value: Int32) throws(SocketError) {
+        var value = value
+        // SAFETY: the option's value is one Int32, as its size says.
+        let status = unsafe setsockopt(
+            raw,
+            level,
+            option,
+            &value,
+            socklen_t(MemoryLayout<Int32>.size)
+        )
+        guard status == 0 else { throw .last("setsockopt") }
+    }
+
+    /// Binds to `address`.
+    func bind(to address: SocketAddress) throws(SocketError) {
+        // SAFETY: the pointer is valid during the call.
+        let status = unsafe address.withSockaddr { unsafe Glibc.bind(raw, $0, $1) }
+        guard status == 0 else { throw .last("bind") }
+    }
+
+    /// The address of this end; nil for a family that is not IP.
+    var localAddress: SocketAddress? {
+        var storage = sockaddr_storage()
+        // SAFETY: the storage holds any address, and its size is told.
+        return unsafe Self.read(&storage) { unsafe getsockname(raw, $0, $1) }
+    }
+
+    /// The address of the other end; nil for a family that is not IP, or when not connected.
+    var peerAddress: SocketAddress? {
+        var storage = sockaddr_storage()
+        // SAFETY: as above.
+        return unsafe Self.read(&storage) { unsafe getpeername(raw, $0, $1) }
+    }
+
+    /// Whether the socket has a peer.
+    var isConnected: Bool {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // SAFETY: the storage holds any address, and its size is told.
+        return unsafe withUnsafeMutablePointer(to: &storage) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe getpeername(raw, $0, &length) == 0
+            }
+        }
+    }
+
+    /// The error that waits on the socket, 0 if none; reading it clears it.
+    var pendingError: Int32 {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        // SAFETY: the option's value is one Int32, as `length` says.
+        let status = unsafe getsockopt(raw, SOL_SOCKET, SO_ERROR, &error, &length)
+        return status == 0 ? error : errno
+    }
+
+    /// Calls one of the two functions above and reads what it wrote.
+    private static func read(
+        _ storage: inout sockaddr_storage,
+        _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> SocketAddress? {
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        // SAFETY: sockaddr_storage is made to be written as any sockaddr.
+        let status = unsafe withUnsafeMutablePointer(to: &storage) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe call($0, &length)
+            }
+        }
+        return status == 0 ? SocketAddress(storage) : nil
+    }
+
+    deinit { close(raw) }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CSystemd
+private import Glibc
+
+extension ServiceLoop {
+    /// Blocks `signals` in the calling thread and in those it starts from now on.
+    ///
+    /// To be called by the main thread before any other thread exists: a signal of the process is
+    /// given to any thread that does not block it, and would end the process there.
+    package static func blockSignals(_ signals: [Int32]) {
+        var set = sigset_t()
+        // SAFETY: the set is initialised by the first call.
+        unsafe sigemptyset(&set)
+        for signal in signals { unsafe sigaddset(&set, signal) }
+        let error = unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+        precondition(error == 0, "cannot block signals: \(errorText(error))")
+    }
+
+    /// The signals of the process that come from now on, until the stream is let go.
+    ///
+    /// - Parameter signals: blocked ones, see ``blockSignals(_:)``, each in one stream at a time.
+    /// - Throws: `SocketError.system` with EBUSY if one of them is not blocked or has a stream.
+    @ServiceLoop
+    package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
+        // Enough for every signal that can be meant differently; more of a kind are one for the
+        // kernel, too.
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Int32.self,
+            bufferingPolicy: .bufferingNewest(64)
+        )
+        var sources: [SignalSource] = []
+        for signal in signals { sources.append(try SignalSource(signal, continuation)) }
+        let all = sources
+        continuation.onTermination = { _ in
+            ServiceLoop.post { for source in all { source.cancel() } }
+        }
+        return stream
+    }
+}
+
+/// One signal that sd-event watches.
+// SAFETY: the one unsafe thing stored is the source, see there.
+@safe
+@ServiceLoop
+private final class SignalSource {
+    /// The sd-event source, nil once cancelled.
+    // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
+    private var source: OpaquePointer?
+
+    private let continuation: AsyncStream<Int32>.Continuation
+
+    /// Yields to `continuation` whenever `signal` comes.
+    init(_ signal: Int32, _ continuation: AsyncStream<Int32>.Continuation) throws(SocketError) {
+        self.continuation = continuation
+        unsafe source = nil
+        // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object goes.
+        let status = unsafe sd_event_add_signal(
+            LoopExecutor.shared.event,
+            &source,
+            signal,
+            { _, info, data in
+                guard let info = unsafe info, let data = unsafe data else { return 0 }
+                let signal = unsafe Int32(info.pointee.ssi_signo)
+                // SAFETY: `data` is the object that added this source.
+                let source = unsafe Unmanaged<SignalSource>.fromOpaque(data).takeUnretainedValue()
+                ServiceLoop.assumeIsolated { _ = source.continuation.yield(signal) }
+                return 0
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+        guard status >= 0 else { throw .system(call: "signalfd", code: -status) }
+    }
+
+    /// Ends all reports.
+    func cancel() {
+        // SAFETY: the source is released exactly once.
+        unsafe sd_event_source_disable_unref(source)
+        unsafe source = nil
+    }
+
+    isolated deinit { cancel() }
+}

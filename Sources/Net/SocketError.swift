@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+
+/// Why a socket, a listener or the loop itself could not do what it was asked.
+package enum SocketError: Error, Hashable {
+    /// The deadline passed first.
+    case timedOut
+
+    /// The waiting task was cancelled.
+    case cancelled
+
+    /// The socket was closed at this end, perhaps while somebody waited on it.
+    case closed
+
+    /// Somebody alive listens at this path already.
+    case pathInUse(String)
+
+    /// A path that does not fit a Unix socket's address (107 octets).
+    case pathTooLong(String)
+
+    /// A system call failed: its name and `errno`.
+    case system(call: String, code: Int32)
+
+    /// The error that `call` has just left in `errno`.
+    static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
+
+    /// Whether the other end is there and refuses: no process has the port.
+    package var isRefusal: Bool {
+        if case .system(_, ECONNREFUSED) = self { true } else { false }
+    }
+}
+
+extension SocketError: CustomStringConvertible {
+    /// The fault in a few words, as in `connect: Connection refused`.
+    package var description: String {
+        switch self {
+        case .timedOut: "timed out"
+        case .cancelled: "cancelled"
+        case .closed: "closed"
+        case .pathInUse(let path): "\(path): somebody listens there already"
+        case .pathTooLong(let path): "\(path): too long for a socket's path"
+        case .system(let call, let code): "\(call): \(errorText(code))"
+        }
+    }
+}
+
+/// The system's words for `code`.
+func errorText(_ code: Int32) -> String {
+    // SAFETY: strerror returns a text that ends with NUL; glibc keeps it per thread (since 2.32)
+    // and it is copied at once.
+    unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+}

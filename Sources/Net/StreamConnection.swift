@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CLinux
+private import Glibc
+
+/// A TCP or Unix stream: the client's end or an accepted one.
+///
+/// One task may read while another writes; the descriptor is closed with the object at the latest.
+@ServiceLoop
+package final class StreamConnection {
+    /// Who is at the other end of a Unix socket, as the kernel saw it connect.
+    package struct Credentials: Sendable, Hashable {
+        package let pid: Int32
+        package let uid: UInt32
+        package let gid: UInt32
+    }
+
+    private let endpoint: Endpoint
+
+    /// Takes over a connected socket.
+    init(_ descriptor: consuming OwnedDescriptor) throws(SocketError) {
+        endpoint = try Endpoint(descriptor, writes: true)
+    }
+
+    // MARK: - Making
+
+    /// Connects over TCP, with Nagle's algorithm off.
+    package static func connect(
+        to peer: SocketAddress,
+        deadline: ContinuousClock.Instant?
+    ) async throws(SocketError) -> StreamConnection {
+        let descriptor = try OwnedDescriptor.socket(peer.isIPv6 ? AF_INET6 : AF_INET, SOCK_STREAM)
+        try descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
+        // SAFETY: the pointer is valid during the call.
+        let status = unsafe peer.withSockaddr { unsafe Glibc.connect(descriptor.raw, $0, $1) }
+        let error = status == 0 ? 0 : errno
+        return try await finish(descriptor, error: error, deadline: deadline)
+    }
+
+    /// Connects to a Unix socket.
+    ///
+    /// - Throws: `SocketError.system` with EAGAIN if the listener's backlog is full.
+    package static func connect(
+        unixPath path: String,
+        deadline: ContinuousClock.Instant?
+    ) async throws(SocketError) -> StreamConnection {
+        let descriptor = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
+        let address = try UnixAddress(path)
+        let error = address.connect(descriptor.raw)
+        return try await finish(descriptor, error: error, deadline: deadline)
+    }
+
+    /// Waits for the end of a connect that answered `error` (an `errno`, or 0).
+    private static func finish(
+        _ descriptor: consuming OwnedDescriptor,
+        error: Int32,
+        deadline: ContinuousClock.Instant?
+    ) async throws(SocketError) -> StreamConnection {
+        guard error == 0 || error == EINPROGRESS || error == EINTR else {
+            throw .system(call: "connect", code: error)
+        }
+        let connection = try StreamConnection(descriptor)
+        guard error != 0 else { return connection }
+        do throws(SocketError) {
+            // The watch begins with an edge of its own, which may come before the answer of the
+            // peer: so what counts is whether there is a peer.
+            while true {
+                try await connection.endpoint.wait(for: .writing, until: deadline)
+                let pending = connection.endpoint.pendingError
+                guard pending == 0 else { throw .system(call: "connect", code: pending) }
+                if connection.endpoint.isConnected { return connection }
+            }
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    // MARK: - Reading
+
+    /// The address of the other end; nil for a Unix socket and once closed.
+    package var peerAddress: SocketAddress? { endpoint.peerAddress }
+
+    /// The address of this end; nil for a Unix socket and once closed.
+    package var localAddress: SocketAddress? { endpoint.localAddress }
+
+    /// Who is at the other end of a Unix socket.
+    package var peerCredentials: Credentials {
+        get throws(SocketError) {
+            var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
+            // SAFETY: writes three integers.
+            let status = unsafe linux_peer_credentials(try endpoint.raw, &pid, &uid, &gid)
+            guard status == 0 else { throw .last("getsockopt") }
+            return Credentials(pid: pid, uid: uid, gid: gid)
+        }
+    }
+
+    /// The octets that have come, at least one and at most `limit`; empty when the peer is done.
+    ///
+    /// One call returns at most 65 535 octets.
+    package func read(
+        upTo limit: Int,
+        deadline: ContinuousClock.Instant?
+    ) async throws(SocketError) -> [UInt8] {
+        precondition(limit > 0, "a read of nothing cannot be told from the end")
+        while true {
+            if let octets = try ReceiveBuffer.receive(from: try endpoint.raw, upTo: limit) {
+                return octets
+            }
+            try await endpoint.wait(for: .reading, until: deadline)
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Writes all of `octets`; on an error some of them may have left.
+    package func write(
+        _ octets: [UInt8],
+        deadline: ContinuousClock.Instant?
+    ) async throws(SocketError) {
+        var sent = 0
+        while sent < octets.count {
+            let raw = try endpoint.raw
+            // SAFETY: what is read begins within the array and ends with it.
+            let count = unsafe octets.withUnsafeBytes {
+                unsafe send(
+                    raw,
+                    $0.baseAddress.map { unsafe $0 + sent },
+                    $0.count - sent,
+                    Int32(MSG_NOSIGNAL)
+                )
+            }
+            if count >= 0 {
+                sent += count
+            } else if errno == EAGAIN {
+                try await endpoint.wait(for: .writing, until: deadline)
+            } else if errno != EINTR {
+                throw .last("send")
+            }
+        }
+    }
+
+    /// Tells the peer that nothing more will come, and goes on reading.
+    package func shutdownWrite() throws(SocketError) {
+        guard shutdown(try endpoint.raw, Int32(SHUT_WR)) == 0 else { throw .last("shutdown") }
+    }
+
+    /// Closes the connection; who waits on it gets `SocketError.closed`.
+    package func close() { endpoint.close() }
+}

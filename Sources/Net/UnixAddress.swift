@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+
+/// The path of a Unix socket in the kernel's form.
+struct UnixAddress {
+    /// The path as it was given.
+    let path: String
+
+    /// Octets of a path that fit beside the NUL that ends it.
+    static let maximumOctets = 107
+
+    /// - Throws: `SocketError.pathTooLong`, also for an empty path or one with a NUL in it, which
+    ///   would name something else.
+    init(_ path: String) throws(SocketError) {
+        guard (1...Self.maximumOctets).contains(path.utf8.count), !path.utf8.contains(0) else {
+            throw .pathTooLong(path)
+        }
+        self.path = path
+    }
+
+    /// Connects a socket; returns 0 or an `errno`.
+    func connect(_ descriptor: Int32) -> Int32 {
+        // SAFETY: the pointer is valid during the call.
+        unsafe withSockaddr { unsafe Glibc.connect(descriptor, $0, $1) == 0 ? 0 : errno }
+    }
+
+    /// Binds a socket; returns 0 or an `errno`.
+    func bind(_ descriptor: Int32) -> Int32 {
+        // SAFETY: the pointer is valid during the call.
+        unsafe withSockaddr { unsafe Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }
+    }
+
+    /// Calls `body` with the kernel's form.
+    private func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // SAFETY: the path and the zero after it fit, as `init` checked; sockaddr_un is read as
+        // any sockaddr.
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+            unsafe $0.copyBytes(from: path.utf8)
+        }
+        return unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One task that waits, once, for the first of: an event, a deadline, its own cancellation.
+///
+/// Everything in this room that suspends does so here, so there is one place where continuations
+/// are kept and resumed exactly once.
+@ServiceLoop
+final class Waiter {
+    /// What came first.
+    enum Outcome: Sendable {
+        case ready
+        case timedOut
+        case cancelled
+        /// What was waited for went away.
+        case closed
+    }
+
+    /// The first outcome; never changes once it is set.
+    private(set) var outcome: Outcome?
+
+    /// The task, while it is suspended.
+    private var continuation: CheckedContinuation<Void, Never>?
+
+    /// Ends the wait; only the first call counts, and it may come before the wait begins.
+    func resume(_ outcome: Outcome) {
+        guard self.outcome == nil else { return }
+        self.outcome = outcome
+        continuation?.resume()
+        continuation = nil
+    }
+
+    /// Suspends until the first outcome, at most until `deadline`.
+    func wait(until deadline: ContinuousClock.Instant?) async -> Outcome {
+        let timer = deadline.map { LoopTimer(at: $0) { [weak self] in self?.resume(.timedOut) } }
+        await withTaskCancellationHandler {
+            guard outcome == nil else { return }
+            await withCheckedContinuation { continuation = $0 }
+        } onCancel: {
+            ServiceLoop.post { self.resume(.cancelled) }
+        }
+        timer?.cancel()
+        guard let outcome else { preconditionFailure("a waiter was resumed without an outcome") }
+        return outcome
+    }
+}

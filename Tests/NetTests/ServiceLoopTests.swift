@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Net
+
+@Suite("The service loop")
+struct ServiceLoopTests {
+    init() { ServiceLoop.start() }
+
+    @Test
+    func `code of the loop runs on one thread that is named service`() async throws {
+        let first = await threadOnLoop()
+        await Task.detached { await Task.yield() }.value
+        let second = await threadOnLoop()
+        #expect(first == second)
+        #expect(first.name == "service")
+    }
+
+    @Test
+    func `a task that prefers the loop runs on it`() async {
+        let here = await Task(executorPreference: LoopExecutor.shared) {
+            LoopExecutor.shared.isCurrent
+        }.value
+        #expect(here)
+    }
+
+    @Test
+    func `jobs queued by many threads at once are all run`() async {
+        let counter = Counter()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<2000 { await counter.add() }
+                }
+            }
+        }
+        #expect(await counter.value == 16_000)
+    }
+
+    @Test
+    func `a task that never stops queueing jobs does not starve a socket`() async throws {
+        try await onLoop {
+            let busy = Task { @ServiceLoop in while !Task.isCancelled { await Task.yield() } }
+            defer { busy.cancel() }
+            let called = Waiter()
+            let bell = try Doorbell { called.resume(.ready) }
+            bell.ring()
+            #expect(await called.wait(until: nil) == .ready)
+        }
+    }
+
+    @Test
+    func `run gives back the exit code of its body`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            exit(ServiceLoop.run { 7 })
+        }
+    }
+
+    @Test
+    func `code meant for the loop traps elsewhere`() async {
+        await #expect(processExitsWith: .failure) {
+            ServiceLoop.start()
+            ServiceLoop.assumeIsolated {}
+        }
+    }
+}
+
+@Suite("A doorbell")
+struct DoorbellTests {
+    init() { ServiceLoop.start() }
+
+    @Test
+    func `many rings before the handler runs are one call`() async throws {
+        try await onLoop {
+            var calls = 0
+            let called = Waiter()
+            let bell = try Doorbell {
+                calls += 1
+                called.resume(.ready)
+            }
+            for _ in 0..<1000 { bell.ring() }
+            #expect(await called.wait(until: nil) == .ready)
+            #expect(calls == 1)
+        }
+    }
+
+    @Test
+    func `what other threads left before ringing is always seen`() async throws {
+        let box = Box()
+        try await onLoop {
+            var seen = 0
+            let all = Waiter()
+            let bell = try Doorbell {
+                seen += box.take()
+                if seen == 40_000 { all.resume(.ready) }
+            }
+            let threads = (0..<4).map { _ in
+                Task.detached {
+                    for _ in 0..<10_000 {
+                        box.put()
+                        bell.ring()
+                    }
+                }
+            }
+            #expect(await all.wait(until: nil) == .ready)
+            for thread in threads { await thread.value }
+            #expect(seen == 40_000)
+        }
+    }
+
+    /// A count that threads add to and the loop takes away.
+    private final class Box: Sendable {
+        private let count = Mutex(0)
+        func put() { count.withLock { $0 += 1 } }
+        func take() -> Int {
+            count.withLock { count in
+                defer { count = 0 }
+                return count
+            }
+        }
+    }
+}
+
+/// A number that only the loop touches.
+@ServiceLoop
+final class Counter {
+    var value = 0
+    func add() { value += 1 }
+}
+
+/// Which thread the loop is.
+@ServiceLoop
+func threadOnLoop() -> (id: UInt, name: String) {
+    let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)
+    return (UInt(pthread_self()), name?.trimmingCharacters(in: .newlines) ?? "")
+}
+
+/// Runs `body` as code of the loop.
+@ServiceLoop
+func onLoop(_ body: @ServiceLoop () async throws -> Void) async rethrows { try await body() }
