@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Synchronization
+
+package import DNSWire
+
+/// The answer cache: bounded in octets, shared by the workers and the service loop.
+///
+/// One lock guards it, taken once a batch by a worker (`withAnswers`) and once a call by everybody
+/// else.  It is held for what a batch of look-ups takes, about a microsecond; walks over all entries
+/// let go of it again and again.
+package final class AnswerCache: Sendable {
+    private let lock = Mutex(())
+
+    // SAFETY: used by `locked` only, which holds the lock.  `Mutex<AnswerTable>` would say the same
+    // in the type, but cannot lend the table to a caller's closure.
+    private nonisolated(unsafe) var table: AnswerTable
+
+    /// The instant from which entries count their age.
+    private let origin: ContinuousClock.Instant
+
+    /// The smallest and the default size in octets.
+    package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
+
+    /// Entries that a walk looks at before it lets go of the lock: some 50 µs.
+    private static let stride = 1024
+
+    /// Makes an empty cache.
+    ///
+    /// - Parameters:
+    ///   - limit: octets that entries and index take at most; less than 256 KiB counts as that.
+    ///   - origin: any instant not later than the first `now` that is passed in.
+    ///   - seed: a secret number, without which nobody can choose names that collide.
+    package init(limit: Int, origin: ContinuousClock.Instant, seed: UInt64) {
+        self.origin = origin
+        unsafe table = AnswerTable(limit: max(limit, Self.sizes.smallest), seed: seed)
+    }
+
+    // MARK: - Answering
+
+    /// Takes the lock once for any number of queries, which `AnswerTable.answer` answers.
+    ///
+    /// - Parameter body: gets the table, and `now` as the table counts it.
+    package func withTable<Result>(
+        now: ContinuousClock.Instant, _ body: (inout AnswerTable, _ now: UInt64) -> Result
+    ) -> Result {
+        let now = milliseconds(now)
+        return locked { body(&$0, now) }
+    }
+
+    /// Stores an answer, in place of one for the same question and variant.
+    ///
+    /// An answer with a lifetime of zero, or larger than half the cache, is not stored.
+    package func insert(_ answer: CachedAnswer, now: ContinuousClock.Instant) {
+        guard answer.lifetime > 0 else { return }
+        let now = milliseconds(now)
+        _ = locked { $0.insert(answer, now: now) }
+    }
+
+    // MARK: - Looking
+
+    /// What the cache holds for a name: of one type, or of all.
+    package func entries(
+        named name: Name, type: RecordType?, now: ContinuousClock.Instant
+    ) -> [CacheEntry] {
+        let now = milliseconds(now)
+        var found: [CacheEntry] = []
+        walk { table, reference in
+            if table.matches(reference, .name(name, type)),
+                let entry = table.entry(reference, now: now)
+            {
+                found.append(entry)
+            }
+            return .keep
+        }
+        return found.sorted { ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue) }
+    }
+
+    /// Counts and sizes at this moment.
+    package var numbers: CacheNumbers { locked { $0.numbers } }
+
+    // MARK: - Removing
+
+    /// Which entries to remove.
+    package enum Selection: Sendable, Equatable {
+        case all
+        case name(Name, RecordType?)
+
+        /// A name and everything below it.
+        case tree(Name)
+
+        /// Entries that say that something does not exist.
+        case negative
+    }
+
+    /// Removes entries and tells how many they were.
+    @discardableResult
+    package func remove(_ selection: Selection) -> Int {
+        var removed = 0
+        walk { table, reference in
+            guard table.matches(reference, selection) else { return .keep }
+            removed += 1
+            return .remove
+        }
+        return removed
+    }
+
+    // MARK: - Private
+
+    private func walk(_ judge: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
+        var position: Int? = 0
+        while let next = position {
+            position = locked { $0.walk(from: next, count: Self.stride, judge) }
+        }
+    }
+
+    private func locked<Result>(_ body: (inout AnswerTable) -> Result) -> Result {
+        lock.withLock { _ in unsafe body(&table) }
+    }
+
+    private func milliseconds(_ instant: ContinuousClock.Instant) -> UInt64 {
+        let passed = origin.duration(to: instant).components
+        guard passed.seconds >= 0 else { return 0 }
+        return UInt64(passed.seconds) * 1000 + UInt64(passed.attoseconds / 1_000_000_000_000_000)
+    }
+}

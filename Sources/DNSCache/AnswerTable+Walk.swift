@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+extension AnswerTable {
+    /// What to do with an entry that a walk has come to.
+    enum Verdict {
+        case keep, remove
+    }
+
+    /// Shows `judge` the live entries at and behind `position`, at most `count` of them.
+    ///
+    /// - Returns: where to go on, or nil at the end.  Positions stay right while others insert and
+    ///   remove, so that a long walk may let go of the lock between two calls.
+    mutating func walk(
+        from position: Int, count: Int, _ judge: (borrowing AnswerTable, Int) -> Verdict
+    ) -> Int? {
+        var position = max(position, ring.tail)
+        var left = count
+        while position < ring.head {
+            guard left > 0 else { return position }
+            left -= 1
+            let reference = ring.reference(at: position)
+            position += ring.length(reference)
+            guard ring.isLive(reference) else { continue }
+            if judge(self, reference) == .remove { remove(reference) }
+        }
+        return nil
+    }
+
+    /// Whether an entry is one of those selected.
+    func matches(_ reference: Int, _ selection: AnswerCache.Selection) -> Bool {
+        switch selection {
+        case .all: true
+        case .negative: ring[reference].isNegative
+        case .tree(let top): name(reference)?.isEqualOrBelow(top) ?? false
+        case .name(let name, let type):
+            (type == nil || type?.rawValue == ring[reference].type) && self.name(reference) == name
+        }
+    }
+
+    /// The name of an entry as it was first asked for.
+    private func name(_ reference: Int) -> Name? {
+        ring.withParts(reference) { name, _, _ in
+            unsafe name.withUnsafeBytes { unsafe try? Name(wire: $0) }
+        }
+    }
+
+    /// A copy of an entry for the control verbs.
+    func entry(_ reference: Int, now: UInt64) -> CacheEntry? {
+        let header = ring[reference]
+        guard let name = name(reference) else { return nil }
+        let age = header.age(now)
+        return CacheEntry(
+            name: name, type: RecordType(rawValue: header.type),
+            variant: AnswerVariant(rawValue: header.variant),
+            rcode: RCode(rawValue: UInt16(header.rcode)),
+            source: AnswerSource(rawValue: header.source) ?? .local, server: header.server,
+            age: age, remaining: UInt64(header.lifetime) - min(age, UInt64(header.lifetime)),
+            hits: header.hits, isNegative: header.isNegative,
+            message: message(reference, name, now: now))
+    }
+
+    /// The whole reply that an entry makes of a bare query for it.
+    private func message(_ reference: Int, _ name: Name, now: UInt64) -> [UInt8] {
+        let type = ring[reference].type
+        var octets: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        octets += name.octets
+        octets += [UInt8(type >> 8), UInt8(type & 0xFF), 0, 1]
+        guard let facts = try? QueryFacts(checking: octets.rawSpan) else { return [] }
+        octets += [UInt8](repeating: 0, count: Self.largestMessage - octets.count)
+        let length = octets.withMutableRawSpan { buffer in
+            write(reference, facts, in: &buffer, limit: Self.largestMessage, now: now)
+        }
+        return Array(octets[..<length])
+    }
+
+    /// Octets that a message has at most.
+    private static var largestMessage: Int { 65_535 }
+}

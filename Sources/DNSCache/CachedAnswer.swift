@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// An answer on its way into the cache.
+package struct CachedAnswer: Sendable {
+    package var question: Question
+    package var variant: AnswerVariant
+    package var rcode: RCode
+
+    /// The records, encoded to be pasted behind any spelling of the question.
+    package var sections: AnswerSections
+
+    /// Seconds for which it may be answered: no more than its lowest TTL.
+    package var lifetime: UInt32
+
+    package var source: AnswerSource
+
+    /// The vendor or upstream it came from, by a number that the resolver gave out.
+    package var server: UInt16
+
+    /// Puts the parts together.
+    package init(
+        question: Question, variant: AnswerVariant, rcode: RCode, sections: AnswerSections,
+        lifetime: UInt32, source: AnswerSource, server: UInt16
+    ) {
+        self.question = question
+        self.variant = variant
+        self.rcode = rcode
+        self.sections = sections
+        self.lifetime = lifetime
+        self.source = source
+        self.server = server
+    }
+}
+
+/// For which clients an answer is right.
+package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// For all: the answer does not depend on what the client said of DNSSEC.
+    package static let any = AnswerVariant(rawValue: 0xFF)
+
+    /// For clients that said the same of DNSSEC: signatures come only with DO (RFC 4035 §3.2.1) and
+    /// an upstream that validates answers otherwise with CD (RFC 4035 §3.2.2).
+    package init(dnssecOK: Bool, checkingDisabled: Bool) {
+        rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
+    }
+
+    /// Whether an answer of this variant suits a client of `other`.
+    func suits(_ other: AnswerVariant) -> Bool { self == other || self == .any }
+}
+
+/// Where an answer came from.
+package enum AnswerSource: UInt8, Sendable, CaseIterable {
+    /// An HTTPDNS vendor.
+    case vendor
+
+    /// An upstream resolver.
+    case upstream
+
+    /// This daemon itself: special-use names and settings.
+    case local
+}
+
+/// An entry as the control verbs show it; a copy, so it says nothing of what happens next.
+package struct CacheEntry: Sendable, Equatable {
+    package var name: Name
+    package var type: RecordType
+    package var variant: AnswerVariant
+    package var rcode: RCode
+    package var source: AnswerSource
+    package var server: UInt16
+
+    /// Seconds since it was stored.
+    package var age: UInt64
+
+    /// Seconds for which it may still be answered; 0 if it may not.
+    package var remaining: UInt64
+
+    package var hits: UInt32
+
+    /// Whether it says that the name or type does not exist (RFC 2308).
+    package var isNegative: Bool
+
+    /// The reply that a client without EDNS would get, whole.
+    package var message: [UInt8]
+}
+
+/// What the cache says of itself.
+package struct CacheNumbers: Sendable, Equatable {
+    package var entries: UInt64 = 0
+    package var negativeEntries: UInt64 = 0
+
+    /// Octets of live entries.
+    package var octets: UInt64 = 0
+
+    /// Octets of the index.
+    package var indexOctets: UInt64 = 0
+
+    /// The bound on entries and index together.
+    package var limitOctets: UInt64 = 0
+    package var hits: UInt64 = 0
+    package var misses: UInt64 = 0
+    package var insertions: UInt64 = 0
+
+    /// Entries given up for room while they were fresh.
+    package var evictions: UInt64 = 0
+
+    /// Entries given up for room or replaced when their time had passed.
+    package var expired: UInt64 = 0
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Glibc
+
+/// One block of memory that holds cached answers one behind the other, oldest first.
+///
+/// Positions count up for ever and are mapped into the block modulo its capacity, so "older" is
+/// "smaller" and the room that is left is a subtraction:
+///
+///     tail <= head <= tail + capacity, all three multiples of 8
+///     tail ..< head: entries, each `EntryHeader.length` octets long, none across the block's end
+///     (a filler, itself an entry that nobody refers to, bridges what is left there)
+///     position % capacity + 8: the `reference` under which the index knows an entry
+///
+/// Memory comes from the system page by page as entries reach it: an empty cache of any size costs
+/// next to nothing.
+@safe
+struct EntryRing: ~Copyable {
+    private let base: UnsafeMutableRawPointer
+
+    /// Octets of the block, a multiple of 8.
+    let capacity: Int
+
+    /// Where the oldest entry begins.
+    private(set) var tail = 0
+
+    /// Where the next entry will begin.
+    private(set) var head = 0
+
+    /// Octets between the two: live entries, dead ones and fillers.
+    var usedOctets: Int { head - tail }
+
+    /// Takes a block of `capacity` octets, rounded down to a multiple of 8.
+    ///
+    /// Traps if the system has no address space for it.
+    init(capacity: Int) {
+        self.capacity = capacity & ~7
+        guard let block = unsafe calloc(1, self.capacity) else {
+            preconditionFailure("no memory for a cache of \(capacity) octets")
+        }
+        unsafe base = block
+    }
+
+    deinit {
+        // SAFETY: the ring is the block's only owner, and this is its end.
+        unsafe free(base)
+    }
+
+    // MARK: - Reading
+
+    /// The reference of the entry at `position`, which lies in `tail ..< head`.
+    func reference(at position: Int) -> Int {
+        position % capacity + 8
+    }
+
+    /// The header of the entry at `reference`.
+    subscript(reference: Int) -> EntryHeader {
+        get { unsafe header(reference).pointee }
+        nonmutating set { unsafe header(reference).pointee = newValue }
+    }
+
+    /// Octets of the entry at `reference`; the only thing that is known of a filler, too.
+    func length(_ reference: Int) -> Int {
+        // SAFETY: as for `header`; the length is the first field.
+        unsafe Int(UnsafeRawPointer(header(reference)).load(as: UInt32.self))
+    }
+
+    /// Whether the index refers to the entry at `reference`.
+    func isLive(_ reference: Int) -> Bool {
+        // SAFETY: as for `header`; fillers have this field too.
+        unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
+    }
+
+    /// Lets `body` read the parts that follow the header of the entry at `reference`.
+    func withParts<Result>(
+        _ reference: Int,
+        _ body: (_ name: RawSpan, _ ttlOffsets: RawSpan, _ sections: RawSpan) -> Result
+    ) -> Result {
+        // SAFETY: an entry has as many octets of each part as its header says, and the ring, which
+        // only `append` writes to, is borrowed while the spans are in use.
+        let entry = self[reference]
+        let start = unsafe base + (reference - 8)
+        return body(
+            unsafe RawSpan(
+                _unsafeStart: start + EntryHeader.nameOffset, byteCount: Int(entry.nameCount)),
+            unsafe RawSpan(
+                _unsafeStart: start + entry.ttlOffset, byteCount: 2 * Int(entry.ttlCount)),
+            unsafe RawSpan(
+                _unsafeStart: start + entry.sectionOffset, byteCount: Int(entry.sectionCount)))
+    }
+
+    private func header(_ reference: Int) -> UnsafeMutablePointer<EntryHeader> {
+        // SAFETY: references come from `append` or `reference(at:)`, so a header lies there; the
+        // block is aligned for it and every entry's length is a multiple of 8.
+        unsafe (base + (reference - 8)).assumingMemoryBound(to: EntryHeader.self)
+    }
+
+    // MARK: - Changing
+
+    /// Whether an entry of `length` octets fits in without giving one up.
+    func hasRoom(for length: Int) -> Bool {
+        head + bridge(for: length) + length - tail <= capacity
+    }
+
+    /// Makes an entry of these parts and returns its reference.
+    ///
+    /// The caller has made room for `header.length` octets, which is what the parts need.
+    mutating func append(
+        _ header: EntryHeader, name: [UInt8], ttlOffsets: [UInt16], sections: [UInt8]
+    ) -> Int {
+        let length = Int(header.length)
+        precondition(hasRoom(for: length) && header.neededOctets <= length, "room was made")
+        let bridge = bridge(for: length)
+        if bridge > 0 {
+            // SAFETY: a filler is at least 8 octets long, and has only the two fields that its
+            // first 5 octets hold.
+            let filler = unsafe UnsafeMutableRawPointer(self.header(reference(at: head)))
+            unsafe filler.storeBytes(of: UInt32(bridge), as: UInt32.self)
+            unsafe filler.storeBytes(of: false, toByteOffset: 4, as: Bool.self)
+            head += bridge
+        }
+        let reference = reference(at: head)
+        head += length
+        self[reference] = header
+        // SAFETY: the parts have the counts that the header's offsets are computed from, and the
+        // precondition says that they fit.
+        let start = unsafe base + (reference - 8)
+        unsafe name.withUnsafeBytes { part in
+            unsafe copy(part, to: start + EntryHeader.nameOffset)
+        }
+        unsafe ttlOffsets.withUnsafeBytes { part in
+            unsafe copy(part, to: start + header.ttlOffset)
+        }
+        unsafe sections.withUnsafeBytes { part in
+            unsafe copy(part, to: start + header.sectionOffset)
+        }
+        return reference
+    }
+
+    private func copy(_ part: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer) {
+        guard let source = part.baseAddress else { return }
+        unsafe target.copyMemory(from: source, byteCount: part.count)
+    }
+
+    /// Gives up the oldest entry.
+    mutating func removeOldest() {
+        tail += length(reference(at: tail))
+    }
+
+    /// Moves the oldest entry to the newest place and returns its new reference.
+    ///
+    /// - Returns: nil if it would cross the block's end; then nothing has changed.
+    mutating func renewOldest() -> Int? {
+        let old = reference(at: tail)
+        let length = length(old)
+        guard bridge(for: length) == 0 else { return nil }
+        tail += length
+        let new = reference(at: head)
+        // SAFETY: what `tail` has just freed makes the target's octets free; they may overlap the
+        // source's, which memmove allows.
+        unsafe memmove(base + (new - 8), base + (old - 8), length)
+        head += length
+        return new
+    }
+
+    /// Octets to pass over so that an entry of `length` does not cross the block's end.
+    private func bridge(for length: Int) -> Int {
+        let rest = capacity - head % capacity
+        return rest < length ? rest : 0
+    }
+}
+
+/// What is known of an entry; name, TTL offsets and sections follow it in the ring.
+struct EntryHeader {
+    /// Octets of the whole entry, a multiple of 8; first, because fillers have nothing else.
+    var length: UInt32
+
+    /// Whether the index refers to it; second, for the same reason.
+    var isLive: Bool
+    var variant: UInt8
+    var rcode: UInt8
+    var source: UInt8
+
+    var hash: UInt64
+
+    /// Milliseconds since the cache's origin.
+    var storedAt: UInt64
+
+    /// Seconds from then on in which it may be answered.
+    var lifetime: UInt32
+
+    /// How often it was answered since it was stored or last spared from eviction.
+    var hits: UInt32
+
+    var type: UInt16
+    var server: UInt16
+    var answerCount: UInt16
+    var authorityCount: UInt16
+    var additionalCount: UInt16
+    var nameCount: UInt16
+    var ttlCount: UInt16
+    var sectionCount: UInt16
+
+    /// Where the name begins within the entry.
+    static var nameOffset: Int { MemoryLayout<EntryHeader>.size }
+
+    /// Where the TTL offsets begin: behind the name, on an even octet.
+    var ttlOffset: Int { Self.nameOffset + (Int(nameCount) + 1) & ~1 }
+
+    /// Where the sections begin.
+    var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
+
+    /// The seconds for which it has been stored at `now`.
+    func age(_ now: UInt64) -> UInt64 { now > storedAt ? (now - storedAt) / 1000 : 0 }
+
+    /// Whether it may still be answered at `now`.
+    func isFresh(_ now: UInt64) -> Bool { age(now) < UInt64(lifetime) }
+
+    /// Whether it says that the name, or the type of it, does not exist (RFC 2308).
+    var isNegative: Bool { answerCount == 0 || rcode == 3 }
+
+    /// Octets of header and parts.
+    var neededOctets: Int { sectionOffset + Int(sectionCount) }
+
+    /// The header of an entry for `answer`.
+    init(_ answer: CachedAnswer, hash: UInt64, now: UInt64) {
+        let sections = answer.sections
+        length = 0
+        isLive = true
+        variant = answer.variant.rawValue
+        rcode = UInt8(truncatingIfNeeded: answer.rcode.rawValue)
+        source = answer.source.rawValue
+        self.hash = hash
+        storedAt = now
+        lifetime = answer.lifetime
+        hits = 0
+        type = answer.question.type.rawValue
+        server = answer.server
+        answerCount = sections.answerCount
+        authorityCount = sections.authorityCount
+        additionalCount = sections.additionalCount
+        nameCount = UInt16(answer.question.name.octets.count)
+        ttlCount = UInt16(sections.ttlOffsets.count)
+        sectionCount = UInt16(sections.octets.count)
+        length = UInt32((neededOctets + 7) & ~7)
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A ready-made answer: everything that follows the question, for any spelling of the question.
+///
+/// Compression pointers in `sections` count from the start of a message whose question has the
+/// length of the asked one, so the octets fit behind the client's own question as they are.
+package struct ReadyAnswer: ~Escapable {
+    package let rcode: UInt16
+    package let answerCount: UInt16
+    package let authorityCount: UInt16
+    package let additionalCount: UInt16
+
+    /// The encoded answer, authority and additional sections.
+    package let sections: RawSpan
+
+    /// Where TTLs lie, counted from the start of the message: UInt16 after UInt16, native order.
+    package let ttlOffsets: RawSpan
+
+    /// Encoded EDNS options for a client that speaks EDNS, such as an extended error (RFC 8914).
+    package let options: RawSpan
+
+    /// Seconds that have passed since the TTLs were right.
+    package let age: UInt32
+
+    /// Puts the parts together without looking at them.
+    @_lifetime(copy sections, copy ttlOffsets, copy options)
+    package init(
+        rcode: UInt16, answerCount: UInt16, authorityCount: UInt16, additionalCount: UInt16,
+        sections: RawSpan, ttlOffsets: RawSpan, options: RawSpan, age: UInt32
+    ) {
+        self.rcode = rcode
+        self.answerCount = answerCount
+        self.authorityCount = authorityCount
+        self.additionalCount = additionalCount
+        self.sections = sections
+        self.ttlOffsets = ttlOffsets
+        self.options = options
+        self.age = age
+    }
+}
+
+extension QueryFacts {
+    /// Turns the query at the start of `buffer` into its reply and returns the reply's length.
+    ///
+    /// The question stays where and as it is, so a client that varies the case of its names (0x20)
+    /// sees its own spelling; ID, RD and CD are kept, QR and RA set, everything else clear.  An
+    /// answer beyond `limit` octets becomes an empty one with TC set: whole RRsets or none
+    /// (RFC 2181 §9).  `buffer` holds at least `limit` octets, and `limit` is at least 512.
+    package func reply(
+        with answer: borrowing ReadyAnswer, in buffer: inout MutableRawSpan, limit: Int
+    ) -> Int {
+        let optCount = edns == nil ? 0 : 11 + answer.options.byteCount
+        let end = questionEnd + answer.sections.byteCount
+        guard end + optCount <= limit else {
+            return reply(rcode: answer.rcode, moreFlags: HeaderFlags.truncated, in: &buffer)
+        }
+        buffer.copy(answer.sections, to: questionEnd)
+        var offset = 0
+        while offset < answer.ttlOffsets.byteCount {
+            // SAFETY: bounds are checked by the span; every bit pattern is a UInt16.
+            let position = Int(
+                unsafe answer.ttlOffsets.unsafeLoad(fromByteOffset: offset, as: UInt16.self))
+            buffer.age(at: position, by: answer.age)
+            offset += 2
+        }
+        writeHeader(rcode: answer.rcode, moreFlags: 0, in: &buffer)
+        buffer.store(answer.answerCount, at: 6)
+        buffer.store(answer.authorityCount, at: 8)
+        buffer.store(answer.additionalCount + (edns == nil ? 0 : 1), at: 10)
+        return writeOPT(rcode: answer.rcode, options: answer.options, at: end, in: &buffer)
+    }
+
+    /// Turns the query at the start of `buffer` into a reply without records.
+    ///
+    /// - Parameter rcode: up to 12 bits; what exceeds 4 is lost without EDNS.
+    package func reply(
+        rcode: UInt16, moreFlags: UInt16 = 0, in buffer: inout MutableRawSpan
+    ) -> Int {
+        writeHeader(rcode: rcode, moreFlags: moreFlags, in: &buffer)
+        buffer.store(UInt16(0), at: 6)
+        buffer.store(UInt16(0), at: 8)
+        buffer.store(UInt16(edns == nil ? 0 : 1), at: 10)
+        return writeOPT(rcode: rcode, options: RawSpan(), at: questionEnd, in: &buffer)
+    }
+
+    private func writeHeader(rcode: UInt16, moreFlags: UInt16, in buffer: inout MutableRawSpan) {
+        let kept = flags & (HeaderFlags.recursionDesired | HeaderFlags.checkingDisabled)
+        buffer.store(
+            HeaderFlags.response | HeaderFlags.recursionAvailable | kept | moreFlags | rcode & 0xF,
+            at: 2)
+    }
+
+    /// Appends our OPT if the client sent one (RFC 6891 §6.1.1), and returns the message's length.
+    private func writeOPT(
+        rcode: UInt16, options: RawSpan, at end: Int, in buffer: inout MutableRawSpan
+    ) -> Int {
+        guard let edns else { return end }
+        buffer.store(UInt8(0), at: end)
+        buffer.store(RecordType.opt.rawValue, at: end + 1)
+        buffer.store(UInt16(Self.largestPayload), at: end + 3)
+        buffer.store(UInt8(truncatingIfNeeded: rcode >> 4), at: end + 5)
+        buffer.store(UInt8(0), at: end + 6)
+        buffer.store(UInt16(edns.dnssecOK ? 0x8000 : 0), at: end + 7)
+        buffer.store(UInt16(options.byteCount), at: end + 9)
+        buffer.copy(options, to: end + 11)
+        return end + 11 + options.byteCount
+    }
+}
+
+extension QueryFault {
+    /// Turns the datagram into the bare-header reply that this fault earns, and returns its length.
+    ///
+    /// - Returns: 0 when nothing is to be sent.
+    package func reply(in buffer: inout MutableRawSpan) -> Int {
+        let rcode: UInt16
+        switch self {
+        case .ignored, .unusual: return 0
+        case .malformed: rcode = RCode.formErr.rawValue
+        case .otherOpcode: rcode = RCode.notImp.rawValue
+        }
+        let flags = buffer.bytes.uint16(at: 2)
+        let kept = flags & (HeaderFlags.opcode | HeaderFlags.recursionDesired)
+        buffer.store(HeaderFlags.response | HeaderFlags.recursionAvailable | kept | rcode, at: 2)
+        for offset in stride(from: 4, to: QueryFacts.headerCount, by: 2) {
+            buffer.store(UInt16(0), at: offset)
+        }
+        return QueryFacts.headerCount
+    }
+}
+
+// MARK: - Octets
+
+extension MutableRawSpan {
+    /// Writes a number in network order.
+    fileprivate mutating func store<Number: FixedWidthInteger & BitwiseCopyable>(
+        _ number: Number, at offset: Int
+    ) {
+        storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
+    }
+
+    /// Takes `age` seconds from the TTL at `offset`, down to zero.
+    fileprivate mutating func age(at offset: Int, by age: UInt32) {
+        let ttl = bytes.uint32(at: offset)
+        store(ttl > age ? ttl - age : 0, at: offset)
+    }
+
+    /// Copies `octets` to `offset`.
+    fileprivate mutating func copy(_ octets: RawSpan, to offset: Int) {
+        precondition(offset >= 0 && octets.byteCount <= byteCount - offset, "copy within bounds")
+        // SAFETY: the precondition bounds the write; a span never overlaps a mutable one.
+        unsafe withUnsafeMutableBytes { target in
+            unsafe octets.withUnsafeBytes { source in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: target[offset...])
+                    .copyMemory(from: source)
+            }
+        }
+    }
+}
