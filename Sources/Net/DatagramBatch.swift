@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CLinux
+internal import Glibc
+
+/// A fixed set of buffers in which datagrams are received, answered in place and sent back.
+///
+/// Owned and used by one thread.  A reply goes out with the headers that its query came in with:
+/// the kernel's address of the asker and, on a wildcard socket, the control message that names the
+/// address that was asked, so the reply leaves from there and nothing is translated on the way.
+@safe
+package struct DatagramBatch: ~Copyable {
+    /// Datagrams a system call; 32 reached what can be had, 64 gave nothing more.
+    package static let capacity = 32
+
+    /// Octets of a buffer: no query is longer (a longer one is cut, and found malformed), and no
+    /// reply over UDP.
+    package static let bufferOctets = 4096
+
+    private let buffers: UnsafeMutableRawPointer
+    private let names: UnsafeMutablePointer<sockaddr_storage>
+    private let controls: UnsafeMutableRawPointer
+    private let vectors: UnsafeMutablePointer<iovec>
+    private let received: UnsafeMutablePointer<datagram_header>
+    private let outgoing: UnsafeMutablePointer<datagram_header>
+    private let controlOctets: Int
+    private var outgoingCount = 0
+
+    /// Makes buffers for the datagrams of `listener`.
+    package init(for listener: DatagramListener) {
+        let count = Self.capacity
+        unsafe buffers = .allocate(byteCount: count * Self.bufferOctets, alignment: 64)
+        unsafe buffers.initializeMemory(
+            as: UInt8.self, repeating: 0, count: count * Self.bufferOctets)
+        unsafe names = .allocate(capacity: count)
+        unsafe names.initialize(repeating: sockaddr_storage(), count: count)
+        unsafe controls = .allocate(byteCount: count * Self.controlCapacity, alignment: 16)
+        unsafe controls.initializeMemory(
+            as: UInt8.self, repeating: 0, count: count * Self.controlCapacity)
+        unsafe vectors = .allocate(capacity: count)
+        unsafe vectors.initialize(repeating: iovec(), count: count)
+        unsafe received = .allocate(capacity: count)
+        unsafe received.initialize(repeating: datagram_header(), count: count)
+        unsafe outgoing = .allocate(capacity: count)
+        unsafe outgoing.initialize(repeating: datagram_header(), count: count)
+        controlOctets = listener.reportsDestination ? Self.controlCapacity : 0
+        for slot in 0..<count {
+            // SAFETY: all blocks have `count` elements of the sizes that are multiplied here.
+            unsafe vectors[slot].iov_base = buffers + slot * Self.bufferOctets
+            unsafe received[slot].vectors = UnsafeMutableRawPointer(vectors + slot)
+            unsafe received[slot].vector_count = 1
+            unsafe received[slot].name = UnsafeMutableRawPointer(names + slot)
+            if listener.reportsDestination {
+                unsafe received[slot].control = controls + slot * Self.controlCapacity
+            }
+        }
+    }
+
+    deinit {
+        // SAFETY: the batch is the only owner of these blocks, and this is its end.
+        unsafe buffers.deallocate()
+        unsafe names.deallocate()
+        unsafe controls.deallocate()
+        unsafe vectors.deallocate()
+        unsafe received.deallocate()
+        unsafe outgoing.deallocate()
+    }
+
+    private static var controlCapacity: Int { Int(DATAGRAM_CONTROL_OCTETS) }
+
+    // MARK: - Receiving
+
+    /// Waits for a datagram and takes all that are there, up to `capacity`.
+    ///
+    /// - Returns: how many there are, or a negated errno.
+    package mutating func receive(from listener: DatagramListener) -> Int {
+        for slot in 0..<Self.capacity {
+            // SAFETY: as in `init`.
+            unsafe vectors[slot].iov_len = Self.bufferOctets
+            unsafe received[slot].name_octets = UInt32(MemoryLayout<sockaddr_storage>.size)
+            unsafe received[slot].control_octets = controlOctets
+        }
+        outgoingCount = 0
+        // SAFETY: the headers lead to blocks that live as long as the batch.
+        return unsafe Int(
+            datagrams_receive(listener.descriptor, received, UInt32(Self.capacity), 0))
+    }
+
+    /// Octets of the datagram in `slot`, as far as the buffer held them.
+    package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
+
+    /// Lets `body` read and change the buffer of `slot`, whose first `count(slot)` octets were
+    /// received.
+    package mutating func withBuffer<Result>(
+        _ slot: Int, _ body: (inout MutableRawSpan) -> Result
+    ) -> Result {
+        // SAFETY: the buffer lives as long as the batch, which is borrowed for the call.
+        var span = unsafe MutableRawSpan(
+            _unsafeStart: buffers + slot * Self.bufferOctets, byteCount: Self.bufferOctets)
+        return body(&span)
+    }
+
+    /// Lets `body` read the asker's address: 4 octets (IPv4) or 16.
+    package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
+        // SAFETY: the family field tells which of the two types the kernel wrote.
+        let name = unsafe UnsafeRawPointer(names + slot)
+        let isIPv6 = unsafe Int32(names[slot].ss_family) == AF_INET6
+        let offset =
+            isIPv6
+            ? MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)
+            : MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)
+        return body(
+            unsafe RawSpan(_unsafeStart: name + (offset ?? 0), byteCount: isIPv6 ? 16 : 4))
+    }
+
+    /// A copy of the datagram in `slot` with all that a later reply needs.
+    package func copy(_ slot: Int) -> ReceivedDatagram {
+        // SAFETY: the kernel wrote so many octets of each.
+        let header = unsafe received[slot]
+        let octets = unsafe UnsafeRawBufferPointer(
+            start: buffers + slot * Self.bufferOctets, count: count(slot))
+        let control = unsafe UnsafeRawBufferPointer(
+            start: header.control, count: header.control_octets)
+        return unsafe ReceivedDatagram(
+            octets: [UInt8](octets), client: names[slot], clientCount: header.name_octets,
+            control: [UInt8](control))
+    }
+
+    // MARK: - Sending
+
+    /// Notes that the first `count` octets of the buffer of `slot` are the reply to what came in it.
+    package mutating func reply(_ slot: Int, count: Int) {
+        // SAFETY: no slot is replied to twice, so there is room for every reply.
+        unsafe vectors[slot].iov_len = count
+        unsafe outgoing[outgoingCount] = received[slot]
+        outgoingCount += 1
+    }
+
+    /// Sends the replies noted since the last `receive`.
+    ///
+    /// A reply that the kernel does not take (its buffer is full, the asker's network is gone) is
+    /// dropped, as the network might have dropped it.
+    ///
+    /// - Returns: how many were dropped.
+    package mutating func send(to listener: DatagramListener) -> Int {
+        var next = 0
+        var dropped = 0
+        while next < outgoingCount {
+            // SAFETY: the headers lead to blocks that live as long as the batch.
+            let sent = unsafe datagrams_send(
+                listener.descriptor, outgoing + next, UInt32(outgoingCount - next))
+            if sent > 0 {
+                next += Int(sent)
+            } else if sent != -EINTR {
+                next += 1
+                dropped += 1
+            }
+        }
+        outgoingCount = 0
+        return dropped
+    }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Glibc
+
+/// A datagram that has left its batch, waiting for its reply.
+package struct ReceivedDatagram: Sendable {
+    package let octets: [UInt8]
+    let client: sockaddr_storage
+    let clientCount: UInt32
+
+    /// The control message that names the address that was asked; empty on most sockets.
+    let control: [UInt8]
+
+    /// Who sent it.
+    package var clientAddress: SocketAddress? { SocketAddress(client) }
+}
+
+extension DatagramListener {
+    /// Sends `octets` to the asker of `query`, from the address that was asked.
+    ///
+    /// Never waits; what the kernel does not take at once is dropped.
+    ///
+    /// - Returns: whether the kernel took it.
+    @discardableResult
+    package func send(_ octets: [UInt8], inReplyTo query: ReceivedDatagram) -> Bool {
+        var name = query.client
+        var octets = octets
+        var control = query.control
+        var vector = unsafe iovec()
+        var message = unsafe msghdr()
+        // SAFETY: all blocks outlive the system call, which is made inside, and the counts are
+        // theirs.
+        return unsafe withUnsafeMutablePointer(to: &name) { name in
+            unsafe octets.withUnsafeMutableBytes { octets in
+                unsafe control.withUnsafeMutableBytes { control in
+                    unsafe withUnsafeMutablePointer(to: &vector) { vector in
+                        unsafe vector.pointee.iov_base = octets.baseAddress
+                        unsafe vector.pointee.iov_len = octets.count
+                        unsafe message.msg_name = UnsafeMutableRawPointer(name)
+                        unsafe message.msg_namelen = query.clientCount
+                        unsafe message.msg_iov = vector
+                        unsafe message.msg_iovlen = 1
+                        unsafe message.msg_control = control.isEmpty ? nil : control.baseAddress
+                        unsafe message.msg_controllen = control.count
+                        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+                        return unsafe sendmsg(descriptor, &message, flags) >= 0
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// An upstream resolver, whatever it is spoken to through.
+@ServiceLoop
+package protocol Forwarding: AnyObject, Sendable {
+    /// Its name in the settings.
+    nonisolated var name: String { get }
+
+    /// Its address as the settings write it, such as `udp://192.0.2.53`.
+    nonisolated var url: String { get }
+
+    /// Whether what it says is safe from being read and changed on the way.
+    nonisolated var isProtected: Bool { get }
+
+    /// What has become of the queries sent to it.
+    var numbers: UpstreamNumbers { get }
+
+    /// Asks once, and waits no longer than `deadline`.
+    ///
+    /// - Returns: a reply to exactly this query, with RCODE NOERROR or NXDOMAIN, whole.
+    func exchange(
+        _ query: ForwardedQuery, deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message
+}
+
+/// Counts of one upstream since the start.
+package struct UpstreamNumbers: Sendable, Equatable {
+    package var queries: UInt64 = 0
+    package var successes: UInt64 = 0
+
+    /// Failures by `UpstreamError.kind`.
+    package var failures: [String: UInt64] = [:]
+
+    /// Queries asked again over TCP.
+    package var tcpRetries: UInt64 = 0
+
+    /// Datagrams from the right address that answered no question of ours.
+    package var foreignReplies: UInt64 = 0
+
+    package var lastError: UpstreamError?
+    package var lastErrorAt: ContinuousClock.Instant?
+
+    /// Failures since the last success.
+    package var consecutiveFailures: UInt64 = 0
+
+    /// How long the last success took.
+    package var lastLatency: Duration?
+
+    package init() {}
+
+    /// Notes how a query ended.
+    mutating func note(
+        _ failure: UpstreamError?, from start: ContinuousClock.Instant,
+        to end: ContinuousClock.Instant
+    ) {
+        queries += 1
+        if let failure {
+            failures[failure.kind, default: 0] += 1
+            lastError = failure
+            lastErrorAt = end
+            consecutiveFailures += 1
+        } else {
+            successes += 1
+            lastLatency = start.duration(to: end)
+            consecutiveFailures = 0
+        }
+    }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// What is asked of an upstream resolver: a question and what the client said of DNSSEC.
+package struct ForwardedQuery: Hashable, Sendable {
+    package var question: Question
+
+    /// Whether signatures are wanted (RFC 3225).
+    package var dnssecOK: Bool
+
+    /// Whether the upstream is not to validate (RFC 4035 §3.2.2).
+    package var checkingDisabled: Bool
+
+    /// Puts the parts together.
+    package init(question: Question, dnssecOK: Bool, checkingDisabled: Bool) {
+        self.question = question
+        self.dnssecOK = dnssecOK
+        self.checkingDisabled = checkingDisabled
+    }
+}
+
+/// One query sent to one upstream, and the judgement of what comes back: no I/O.
+///
+/// The query is built afresh from what was parsed; of the client's octets nothing is passed on, nor
+/// are its EDNS options (RFC 6891 §6.1.1 makes them hop by hop).
+struct UpstreamExchange {
+    /// The message to send.
+    let message: [UInt8]
+
+    private let id: UInt16
+    private let question: Question
+
+    /// Builds the query with a fresh ID and a fresh mixture of upper and lower case (0x20), both
+    /// taken from `random`: what a forger who does not see the query must guess (RFC 5452 §9.2).
+    init(_ query: ForwardedQuery, random: inout some RandomNumberGenerator) {
+        id = UInt16.random(in: 0...UInt16.max, using: &random)
+        var mixed = query.question
+        mixed.name = mixed.name.withRandomCase(using: &random)
+        question = mixed
+        var header = Header()
+        header.id = id
+        header.recursionDesired = true
+        header.checkingDisabled = query.checkingDisabled
+        var edns = EDNS()
+        edns.udpPayloadSize = UInt16(QueryFacts.largestPayload)
+        edns.dnssecOK = query.dnssecOK
+        var message = Message(header: header)
+        message.questions = [question]
+        message.edns = edns
+        self.message = message.encoded()
+    }
+
+    /// What a datagram or TCP message turned out to be.
+    enum Judgement {
+        /// Not the reply to this query: the wait goes on as if it had not come (RFC 5452 §9.1), so a
+        /// forger can neither answer nor stop us from hearing the answer.
+        case foreign
+
+        /// The reply, cut: to be asked again over TCP (RFC 7766 §5).
+        case truncated
+
+        /// The reply in all but the case of its letters: a server that does not keep it, or a
+        /// forger; TCP, which cannot be forged blindly, will tell.
+        case caseLost
+
+        case reply(Message)
+    }
+
+    /// Judges `octets`, which came from the address that the query was sent to.
+    func judge(_ octets: [UInt8]) -> Judgement {
+        guard let message = try? Message(parsing: octets), message.header.isResponse,
+            message.header.id == id, message.header.opcode == .query,
+            message.questions.count == 1, message.questions[0] == question
+        else { return .foreign }
+        guard message.questions[0].name.octets == question.name.octets else { return .caseLost }
+        return message.header.isTruncated ? .truncated : .reply(message)
+    }
+
+    /// Judges the octets of a TCP reply, where the case of letters proves nothing more.
+    func judgeStream(_ octets: [UInt8]) -> Message? {
+        switch judge(octets) {
+        case .reply(let message): message
+        case .caseLost: try? Message(parsing: octets)
+        case .foreign, .truncated: nil
+        }
+    }
+}
+
+extension Name {
+    /// The same name with the case of each letter drawn by lot.
+    fileprivate func withRandomCase(using random: inout some RandomNumberGenerator) -> Name {
+        var octets = octets
+        var bits: UInt64 = 0
+        var left = 0
+        for index in octets.indices {
+            // Length octets are at most 63 and so no letters.
+            guard (0x41...0x5A).contains(octets[index] & 0xDF) else { continue }
+            if left == 0 {
+                bits = random.next()
+                left = 64
+            }
+            octets[index] = octets[index] & 0xDF | (bits & 1 == 0 ? 0 : 0x20)
+            bits >>= 1
+            left -= 1
+        }
+        return (try? Name(wire: octets)) ?? self
+    }
+}
