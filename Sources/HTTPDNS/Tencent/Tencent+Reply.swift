@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+extension Tencent {
+    /// Opens the body, if it is sealed, and reads it.
+    ///
+    /// An empty body, sealed or not, is the vendor's "no record".
+    package func answers(
+        to lookup: Lookup,
+        in reply: HTTPReply
+    ) throws(VendorError) -> [VendorAnswer] {
+        let body = try reply.acceptedBody()[...].trimmingTrailingSpace()
+        let text: ArraySlice<UInt8>
+        if case .sealed(let cipher, _, _) = access, !body.isEmpty {
+            text = try Self.open(body, with: cipher)[...]
+        } else {
+            text = body
+        }
+        return try TencentReply(to: lookup).answers(in: text)
+    }
+
+    /// Decrypts hexadecimal text.
+    private static func open(
+        _ body: ArraySlice<UInt8>,
+        with cipher: any Cipher
+    ) throws(VendorError) -> [UInt8] {
+        guard let sealed = Hexadecimal.decode(body) else { throw .unreadable(.notHexadecimal) }
+        do throws(CipherError) {
+            return try cipher.open(sealed)
+        } catch {
+            throw error == .undecryptable ? .undecryptable : .cipher(error)
+        }
+    }
+}

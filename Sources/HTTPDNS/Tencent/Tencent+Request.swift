@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+extension Tencent {
+    /// Writes `GET /d`.
+    ///
+    /// `query=1` makes the reply name what it is about, which guards against mixed-up replies;
+    /// `clientip=1` is asked because both of the vendor's kits do and drop replies without it, so
+    /// that form of the reply is the best tested one.
+    package func request(
+        for lookup: Lookup,
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        precondition(
+            (1...facts.maximumNames).contains(lookup.names.count),
+            "a call carries one to eight names"
+        )
+        var names = try lookup.names.map { (name) throws(VendorError) in
+            guard name.isHostname else { throw .unusableName }
+            return name.lowercased.text
+        }.joined(separator: ",")
+        if expires {
+            names += ";\(wallSeconds + VendorLimits.requestLifetime)"
+        }
+
+        var query = QueryWriter()
+        switch access {
+        case .token(let token, let id):
+            query.append("dn", names)
+            if let id { query.append("id", String(id)) }
+            query.append("token", String(decoding: token.copy, as: Unicode.UTF8.self))
+        case .sealed(let cipher, let algorithm, let id):
+            query.append("dn", try Self.seal(names, with: cipher, entropy))
+            query.append("id", String(id))
+            query.append("alg", algorithm.rawValue)
+        }
+        query.append("ttl", "1")
+        query.append("clientip", "1")
+        query.append("query", "1")
+        if let type = Self.type(of: lookup.families) { query.append("type", type) }
+        if let subnet = lookup.clientSubnet {
+            var text = String(describing: subnet)
+            if case .sealed(let cipher, _, _) = access, clientSubnetForm == .encrypted {
+                text = try Self.seal(text, with: cipher, entropy)
+            }
+            query.append("ip", text)
+        }
+        return HTTPRequest(url: origin.url(at: server) + "/d?" + query.text, server: server)
+    }
+
+    /// The value of `type=`; none is A, which has a value only outside of the vendor's pages.
+    private static func type(of families: Families) -> String? {
+        switch families {
+        case .both: "addrs"
+        case .v6: "aaaa"
+        case .v4: nil
+        }
+    }
+
+    /// The hexadecimal form of `text`, sealed with a fresh vector.
+    private static func seal(
+        _ text: String,
+        with cipher: any Cipher,
+        _ entropy: Entropy
+    ) throws(VendorError) -> String {
+        do throws(CipherError) {
+            let vector = try entropy.octets(cipher.vectorOctets)
+            return Hexadecimal.encode(try cipher.seal([UInt8](text.utf8), vector: vector))
+        } catch {
+            throw .cipher(error)
+        }
+    }
+}

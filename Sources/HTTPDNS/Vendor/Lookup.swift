@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// What is asked of a vendor: addresses of some names.
+package struct Lookup: Sendable, Hashable {
+    /// The names; only host names leave the machine.
+    package var names: [Name]
+
+    /// The families wanted.
+    package var families: Families
+
+    /// The address the vendor shall answer for, instead of the one it sees us at.
+    package var clientSubnet: IPAddress?
+
+    package init(names: [Name], families: Families, clientSubnet: IPAddress? = nil) {
+        self.names = names
+        self.families = families
+        self.clientSubnet = clientSubnet
+    }
+}
+
+/// Address families: A, AAAA, or both.
+package enum Families: Sendable, Hashable {
+    case v4
+    case v6
+    case both
+
+    /// Whether IPv4 is wanted.
+    package var includesV4: Bool { self != .v6 }
+
+    /// Whether IPv6 is wanted.
+    package var includesV6: Bool { self != .v4 }
+}
+
+/// What a vendor said about one name.
+package struct VendorAnswer: Sendable, Hashable {
+    /// The name, as it was asked.
+    package var name: Name
+
+    /// IPv4 addresses; nil if they were not asked, or the reply is silent or garbled about them.
+    package var v4: AddressSet?
+
+    /// IPv6 addresses; nil if they were not asked, or the reply is silent or garbled about them.
+    package var v6: AddressSet?
+
+    package init(name: Name, v4: AddressSet? = nil, v6: AddressSet? = nil) {
+        self.name = name
+        self.v4 = v4
+        self.v6 = v6
+    }
+
+    /// Whether no family has an address, so that nothing is known about the name.
+    package var isEmpty: Bool {
+        (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)
+    }
+
+    /// How many addresses of both families were left out.
+    package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
+}
+
+/// The addresses of one family, in the vendor's order.
+package struct AddressSet: Sendable, Hashable {
+    /// Usable addresses; none means that the vendor has none.
+    package var addresses: [IPAddress]
+
+    /// Seconds to keep them, 0…2³¹-1 (RFC 2181 §8); of no meaning if there is no address.
+    package var ttl: UInt32
+
+    /// How many were left out: no addresses, of the other family, unusable, or too many.
+    package var dropped: Int
+
+    package init(addresses: [IPAddress], ttl: UInt32, dropped: Int = 0) {
+        self.addresses = addresses
+        self.ttl = ttl
+        self.dropped = dropped
+    }
+
+    /// The vendor's "none".
+    package static let none = AddressSet(addresses: [], ttl: VendorLimits.defaultTTL)
+}
