@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds the word that someone meant to type.
+enum DidYouMean {
+    /// Longer words are not compared: nobody mistypes one of ours at that length.
+    static let longestWord = 64
+
+    /// The candidate nearest to `word`, if it is near enough to be what was meant.
+    ///
+    /// A letter more, less, other or swapped counts one; case does not count.  Short words bear
+    /// one mistake, longer ones two or three.
+    static func closest(to word: String, among candidates: some Sequence<String>) -> String? {
+        let typed = letters(of: word)
+        guard !typed.isEmpty, typed.count <= longestWord else { return nil }
+        let bearable = typed.count < 4 ? 1 : typed.count < 8 ? 2 : 3
+        let nearest =
+            candidates
+            .map { (word: $0, distance: distance(typed, letters(of: $0))) }
+            .min { $0.distance < $1.distance }
+        guard let nearest, nearest.distance <= bearable else { return nil }
+        return nearest.word
+    }
+
+    /// The same, as the hint of a problem.
+    static func hint(for word: String, among candidates: some Sequence<String>) -> String? {
+        closest(to: word, among: candidates).map { "did you mean `\($0)`?" }
+    }
+
+    /// The letters that are compared.
+    private static func letters(of word: String) -> [Unicode.Scalar] {
+        Array(word.lowercased().unicodeScalars.prefix(longestWord + 1))
+    }
+
+    /// The optimal string alignment distance: Levenshtein's, with swapped neighbours as one.
+    private static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
+        var beforePrevious: [Int] = []
+        var previous = Array(0...second.count)
+        for (row, letter) in first.enumerated() {
+            var current = [row + 1]
+            for (column, other) in second.enumerated() {
+                var best = min(
+                    previous[column] + (letter == other ? 0 : 1),
+                    previous[column + 1] + 1,
+                    current[column] + 1
+                )
+                if row > 0, column > 0, letter == second[column - 1], first[row - 1] == other {
+                    best = min(best, beforePrevious[column - 1] + 1)
+                }
+                current.append(best)
+            }
+            beforePrevious = previous
+            previous = current
+        }
+        return previous[second.count]
+    }
+}

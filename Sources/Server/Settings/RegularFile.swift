@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// An open regular file; what is checked and what is read are the same file.
+struct RegularFile: ~Copyable {
+    private let descriptor: CInt
+
+    /// The permission bits.
+    let mode: mode_t
+
+    /// Opens `path` for reading; never waits, even if it is a pipe that nobody writes to.
+    init(_ path: String) throws(FileError) {
+        // SAFETY: open reads the path as a C string, which Swift makes for the call.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard descriptor >= 0 else { throw .system(errno) }
+        var status = stat()
+        // SAFETY: fstat fills the one structure it is given.
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw .system(code)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw .notRegular
+        }
+        self.descriptor = descriptor
+        mode = status.st_mode & 0o7777
+    }
+
+    deinit { close(descriptor) }
+
+    /// Reads the file to its end.
+    func read(atMost limit: Int) throws(FileError) -> [UInt8] {
+        var octets: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            // SAFETY: read writes at most as many octets as `chunk` has.
+            let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .system(errno) }
+            if count == 0 { return octets }
+            octets += chunk[..<count]
+            guard octets.count <= limit else { throw .tooLong(limit: limit) }
+        }
+    }
+}
+
+/// Why a file could not be read.
+enum FileError: Error, Hashable {
+    /// A call failed with this `errno`.
+    case system(CInt)
+
+    /// A directory, a device or a pipe.
+    case notRegular
+
+    /// Users other than the owner and its group may read, write or execute it.
+    case openToTheWorld
+
+    /// More octets than are accepted.
+    case tooLong(limit: Int)
+
+    /// The end of a sentence that starts with the path.
+    var reason: String {
+        switch self {
+        case .system(let code):
+            // SAFETY: strerror returns a C string for any number.
+            "cannot be read: "
+                + (unsafe strerror(code).map { unsafe String(cString: $0) } ?? "\(code)")
+        case .notRegular: "is not a regular file"
+        case .openToTheWorld: "is open to every user of this machine"
+        case .tooLong(let limit): "is longer than \(limit) octets"
+        }
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Everything a settings file says, with defaults for what it leaves out.
+package struct Settings: Sendable, Equatable {
+    /// The addresses listened on, UDP and TCP each.
+    package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
+
+    /// Who may ask; others get REFUSED.
+    package var allow = ["127.0.0.0/8", "::1/128"].compactMap(AddressPrefix.init)
+
+    /// The threads that answer from the cache.
+    package var workers = WorkerCount.automatic
+
+    /// The accounts with vendors, in the order of the file.
+    package var vendors: [VendorSettings] = []
+
+    /// Who is asked for which names, in the order of the file.
+    package var routes: [RouteSettings] = []
+
+    /// The resolvers for everything else, in the order of preference.
+    package var upstreams: [UpstreamSettings] = []
+
+    package var cache = CacheSettings()
+    package var control = ControlSettings()
+    package var log = LogSettings()
+
+    /// What was odd in the file without being wrong, in the order of its lines.
+    package var warnings: [SettingsProblem] = []
+
+    /// The defaults.  They answer nothing, as they have neither routes nor upstreams.
+    package init() {}
+}
+
+/// How many threads answer from the cache.
+package enum WorkerCount: Sendable, Hashable {
+    /// One per core the process may run on.
+    case automatic
+    case fixed(Int)
+}
+
+// MARK: - Reading
+
+extension Settings {
+    /// Reads a file, and the secrets it points to.
+    ///
+    /// - Throws: everything that is wrong with it, at once.
+    package static func load(
+        file: String,
+        environment: SettingsEnvironment = .process
+    ) throws(SettingsErrors) -> Settings {
+        let octets: [UInt8]
+        do throws(FileError) {
+            octets = try RegularFile(file).read(atMost: YAMLReader.maximumOctets)
+        } catch {
+            let problem = SettingsProblem(
+                file: file,
+                line: 0,
+                column: 0,
+                message: "the file \(error.reason)"
+            )
+            throw SettingsErrors(problems: [problem])
+        }
+        return try Settings(parsing: octets, fileName: file, environment: environment)
+    }
+
+    /// Reads a text, and the secrets it points to.
+    ///
+    /// - Throws: everything that is wrong with it, at once.
+    package init(
+        parsing text: String,
+        fileName: String,
+        environment: SettingsEnvironment = .process
+    ) throws(SettingsErrors) {
+        try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
+    }
+
+    /// Reads the octets of a file, which need not be text at all.
+    ///
+    /// - Throws: everything that is wrong with it, at once.
+    package init(
+        parsing octets: [UInt8],
+        fileName: String,
+        environment: SettingsEnvironment = .process
+    ) throws(SettingsErrors) {
+        self.init()
+        var reading = SettingsReading(file: fileName, environment: environment)
+        let text = YAMLReader(octets)
+        for complaint in text.complaints {
+            reading.report(complaint.place, complaint.message, hint: complaint.hint)
+        }
+        if let root = text.root {
+            Self.table.read(root, as: SettingsKey(), into: &self, &reading)
+            for index in vendors.indices { vendors[index].completeServers() }
+        }
+        if text.complaints.isEmpty { check(&reading) }
+        if let errors = reading.errors { throw errors }
+        warnings = reading.sortedWarnings
+    }
+}
+
+// MARK: - Table
+
+extension Settings {
+    /// The whole manual, top to bottom.
+    static let table = SettingsTable<Settings>(
+        .option(
+            "listen",
+            \.listen,
+            .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
+            """
+            The addresses that are listened on, UDP and TCP each. The unspecified addresses \
+            "0.0.0.0:53" and "[::]:53" mean all of the machine's and need an explicit `allow`.
+            """
+        ),
+        .option(
+            "allow",
+            \.allow,
+            .list("blocks of addresses", of: .prefix),
+            """
+            Who may ask, by the address they ask from. Others get REFUSED.
+            """
+        ),
+        .option(
+            "workers",
+            \.workers,
+            .workers(SettingsLimits.workers),
+            """
+            The threads that answer from the cache; `auto` is one per core.
+            """
+        ),
+        .named(
+            "vendors",
+            \.vendors,
+            example: "tencent",
+            """
+            Your accounts with vendors of HTTPDNS, under names of your own. A vendor is asked only \
+            for names that a route sends to it.
+            """
+        ),
+        .list(
+            "routes",
+            \.routes,
+            """
+            Which names are asked of whom. Names without a route go to the upstreams.
+            """
+        ),
+        .list(
+            "upstreams",
+            \.upstreams,
+            live: [
+                UpstreamSettings(name: "dnspod", url: UpstreamURL(literal: "119.29.29.29")),
+                UpstreamSettings(name: "alidns", url: UpstreamURL(literal: "223.5.5.5")),
+            ],
+            """
+            The resolvers for everything that no vendor answers, in the order of preference. \
+            Without any, only names that a route covers can be answered. These two are the public \
+            resolvers of Tencent and Alibaba, spoken to in plain DNS, hence unprotected: replace \
+            them by those you trust.
+            """
+        ),
+        .notYet("hosts"),
+        .section(
+            "cache",
+            \.cache,
+            CacheSettings.table,
+            """
+            How long answers are kept, and how many.
+            """
+        ),
+        .section("answers", \.self, Settings.answersTable, ""),
+        .section(
+            "control",
+            \.control,
+            ControlSettings.table,
+            """
+            Where httpdnsctl finds the daemon, and who may use it.
+            """
+        ),
+        .notYet("metrics"),
+        .section(
+            "log",
+            \.log,
+            LogSettings.table,
+            """
+            What is logged, to standard error or the journal.
+            """
+        )
+    )
+
+    /// What may be done to answers: for now nothing, which two of the values ask for.
+    private static let answersTable = SettingsTable<Settings>(
+        .notYet("https-records"),
+        .notYet("aaaa", unless: "keep"),
+        .notYet("order", unless: "as-received")
+    )
+}

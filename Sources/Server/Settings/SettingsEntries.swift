@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Something the file has many of: a vendor, a route, an upstream.
+protocol SettingsEntry: Sendable {
+    /// The entry's options.
+    static var table: SettingsTable<Self> { get }
+
+    /// The entry with every option at its default.
+    init(name: String, place: SettingsPlace)
+
+    /// The name, or nothing for entries that have none.
+    var name: String { get }
+}
+
+// MARK: - Rows of entries
+
+extension SettingsOption {
+    /// A mapping of entries by their names.
+    ///
+    /// - Parameters:
+    ///   - example: the entry that the manual shows, commented out.
+    static func named<Entry: SettingsEntry>(
+        _ name: String,
+        _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
+        example: String,
+        _ doc: String
+    ) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            read: { pair, key, owner, reading in
+                guard case .mapping(let pairs) = pair.value.content else {
+                    reading.damage(key)
+                    return reading.reportMismatch(
+                        pair.value,
+                        key,
+                        expected: "a mapping of names (`\(example): {…}`)"
+                    )
+                }
+                for pair in pairs {
+                    let index = owner[keyPath: path].count
+                    let key = key.item(index, name: pair.key.shortened)
+                    guard EntryName.isValid(pair.key) else {
+                        reading.report(
+                            pair.keyPlace,
+                            "`\(pair.key.shortened)` is no name: \(EntryName.rule)"
+                        )
+                        reading.leftOut.insert(pair.key)
+                        continue
+                    }
+                    var entry = Entry(name: pair.key, place: reading.place(at: pair.keyPlace))
+                    reading.note(pair.keyPlace, of: key)
+                    guard Entry.table.read(pair.value, as: key, into: &entry, &reading) else {
+                        reading.leftOut.insert(pair.key)
+                        continue
+                    }
+                    owner[keyPath: path].append(entry)
+                }
+            },
+            write: { owner in
+                .map(owner[keyPath: path].map { ($0.name, Entry.table.write($0)) })
+            },
+            explain: { _ in
+                SettingsManual.Entry(
+                    name: name,
+                    doc: doc,
+                    form: .named(
+                        example,
+                        Entry.table.explain(Entry(name: example, place: SettingsPlace()))
+                    )
+                )
+            }
+        )
+    }
+
+    /// A list of entries.
+    ///
+    /// - Parameter live: the entries that the manual puts into force.
+    static func list<Entry: SettingsEntry>(
+        _ name: String,
+        _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
+        live: [Entry] = [],
+        _ doc: String
+    ) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            read: { pair, key, owner, reading in
+                guard case .sequence(let items) = pair.value.content else {
+                    reading.damage(key)
+                    return reading.reportMismatch(
+                        pair.value,
+                        key,
+                        expected: "a list (`- key: value`)"
+                    )
+                }
+                for item in items {
+                    let key = key.item(owner[keyPath: path].count)
+                    var entry = Entry(name: "", place: reading.place(at: item.place))
+                    reading.note(item.place, of: key)
+                    guard Entry.table.read(item, as: key, into: &entry, &reading) else {
+                        if let name = item["name"]?.scalar { reading.leftOut.insert(name) }
+                        continue
+                    }
+                    owner[keyPath: path].append(entry)
+                }
+            },
+            write: { owner in .list(owner[keyPath: path].map(Entry.table.write)) },
+            explain: { _ in
+                SettingsManual.Entry(
+                    name: name,
+                    doc: doc,
+                    form: .list(
+                        live: .list(live.map(Entry.table.write)),
+                        Entry.table.explain(Entry(name: "", place: SettingsPlace()))
+                    )
+                )
+            }
+        )
+    }
+}
+
+/// What vendors and upstreams may be called.
+enum EntryName {
+    /// The longest name, in characters.
+    static let maximumLength = 63
+
+    static let rule = "names have up to \(maximumLength) letters, digits, `-`, `_` and `.`"
+
+    static func isValid(_ name: String) -> Bool {
+        (1...maximumLength).contains(name.utf8.count)
+            && name.utf8.allSatisfy { octet in
+                switch octet {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                    UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}

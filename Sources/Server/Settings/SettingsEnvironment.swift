@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// What reading settings takes from the process it runs in.
+package struct SettingsEnvironment: Sendable {
+    /// The directory of systemd's credentials, `$CREDENTIALS_DIRECTORY`.
+    package var credentialsDirectory: String?
+
+    package init(credentialsDirectory: String? = nil) {
+        self.credentialsDirectory = credentialsDirectory
+    }
+
+    /// The environment of this process.
+    package static var process: SettingsEnvironment {
+        // SAFETY: nothing in this program changes its environment, and the string is copied.
+        let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
+        return SettingsEnvironment(credentialsDirectory: directory)
+    }
+}
+
+/// Why a secret could not be read; holds nothing of it.
+struct SecretError: Error, Hashable {
+    var message: String
+    var hint: String?
+}
+
+// MARK: - Secrets
+
+extension SettingsEnvironment {
+    /// The longest secret, in octets; real ones have 8 to 64.
+    static let maximumSecretOctets = 4096
+
+    /// Reads a secret and drops the newline that ends it.
+    func secret(from source: Secret.Source) throws(SecretError) -> Secret {
+        let path: String
+        switch source {
+        case .file(let file):
+            path = file
+        case .credential(let name):
+            guard let credentialsDirectory else {
+                throw SecretError(
+                    message: "there are no credentials: $CREDENTIALS_DIRECTORY is not set",
+                    hint: "systemd sets it for units with LoadCredential=\(name):PATH"
+                )
+            }
+            guard name != ".", name != ".." else {
+                throw SecretError(message: "`\(name)` is no credential")
+            }
+            path = credentialsDirectory + "/" + name
+        }
+
+        var octets: [UInt8]
+        do throws(FileError) {
+            let file = try RegularFile(path)
+            // Credentials are systemd's to protect; it does so by the directory.
+            if case .file = source, file.mode & 0o007 != 0 {
+                throw FileError.openToTheWorld
+            }
+            octets = try file.read(atMost: Self.maximumSecretOctets)
+        } catch {
+            throw SecretError(
+                message: "\(path) \(error.reason)",
+                hint: error == .openToTheWorld ? "chmod o= \(path)" : nil
+            )
+        }
+        if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
+        if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
+        guard !octets.isEmpty else { throw SecretError(message: "\(path) is empty") }
+        return Secret(octets: octets, source: source)
+    }
+}

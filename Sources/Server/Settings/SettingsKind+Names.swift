@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+import Net
+
+extension SettingsKind where Value == SocketAddress {
+    /// An IP literal with a port, as `192.0.2.1:53` or `[2001:db8::1]:53`.
+    static func address(defaultPort: UInt16) -> SettingsKind {
+        .scalar(
+            "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
+            read: { text throws(Mismatch) in try .literal(text, defaultPort: defaultPort) },
+            write: { .text($0.description) }
+        )
+    }
+
+    /// An IP literal whose port, if it has one, depends on the channel: 0 stands for none.
+    static var server: SettingsKind {
+        .scalar(
+            "an IP address, or IP:PORT",
+            read: { text throws(Mismatch) in
+                let address = try SocketAddress.literal(text, defaultPort: 0)
+                guard !address.octets.allSatisfy({ $0 == 0 }) else { throw Mismatch() }
+                return address
+            },
+            write: { .text($0.port == 0 ? $0.host : $0.description) }
+        )
+    }
+
+    /// An IP literal without port.
+    static var ip: SettingsKind {
+        .scalar(
+            "an IP address",
+            read: { text throws(Mismatch) in
+                let address = try SocketAddress.literal(text, defaultPort: 0)
+                guard address.host == text.lowercased() || SocketAddress(text + ":1") == nil,
+                    address.port == 0, !text.contains("["), address.scope == 0
+                else { throw Mismatch() }
+                return address
+            },
+            write: { .text($0.host) }
+        )
+    }
+}
+
+extension SocketAddress {
+    /// Reads a literal; a host name gets the hint why it cannot be one.
+    static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
+        if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
+        let isName =
+            text.unicodeScalars.contains { $0.properties.isAlphabetic } && !text.contains("::")
+        throw Mismatch(
+            hint: isName
+                ? "write its IP address: names cannot be looked up here, since httpdnsd is the"
+                    + " resolver that would be asked" : nil
+        )
+    }
+}
+
+extension SettingsKind where Value == AddressPrefix {
+    /// A block of addresses, as `192.0.2.0/24`.
+    static var prefix: SettingsKind {
+        .scalar(
+            "an IP address or a block such as 192.0.2.0/24",
+            read: { text throws(Mismatch) in
+                guard let prefix = AddressPrefix(text) else { throw Mismatch() }
+                let address = SocketAddress(
+                    String(text.prefix { $0 != "/" }),
+                    defaultPort: 0
+                )
+                guard address?.octets == prefix.octets else {
+                    throw Mismatch(
+                        message: "`\(text)` has bits beyond its prefix",
+                        hint: "did you mean `\(prefix)`?"
+                    )
+                }
+                return prefix
+            },
+            write: { .text($0.description) }
+        )
+    }
+}
+
+extension SettingsKind where Value == DomainPattern {
+    /// A domain with everything below it, `=` one name exactly, `*.` only what is below.
+    static var domain: SettingsKind {
+        .scalar(
+            "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",
+            read: { text throws(Mismatch) in try DomainPattern(reading: text) },
+            write: { .text($0.description) }
+        )
+    }
+}
+
+extension SettingsKind where Value == UpstreamURL {
+    /// Where an upstream is and how it is spoken to.
+    static var upstreamURL: SettingsKind {
+        .scalar(
+            "udp://IP or udp://IP:PORT",
+            read: { text throws(Mismatch) in try UpstreamURL(reading: text) },
+            write: { .text($0.description) }
+        )
+    }
+}
+
+extension SettingsKind where Value == WorkerCount {
+    /// `auto`, or a number of threads.
+    static func workers(_ range: ClosedRange<Int>) -> SettingsKind {
+        .scalar(
+            "`auto` or a whole number from \(range.lowerBound) to \(range.upperBound)",
+            read: { text throws(Mismatch) in
+                if text == "auto" { return .automatic }
+                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                    let count = Int(text), range.contains(count)
+                else { throw Mismatch(hint: DidYouMean.hint(for: text, among: ["auto"])) }
+                return .fixed(count)
+            },
+            write: { workers in
+                switch workers {
+                case .automatic: .text("auto")
+                case .fixed(let count): .text("\(count)")
+                }
+            }
+        )
+    }
+}
+
+extension SettingsKind where Value == String {
+    /// The name of something the file defines elsewhere; the cross checks look for it.
+    static func name(of what: String) -> SettingsKind {
+        .scalar(
+            what,
+            read: { text throws(Mismatch) in
+                guard EntryName.isValid(text) else {
+                    throw Mismatch(message: "`\(text.shortened)` is no name", hint: EntryName.rule)
+                }
+                return text
+            },
+            write: { .text($0) }
+        )
+    }
+
+    /// An absolute path.
+    static func path(maximumOctets: Int = SettingsLimits.pathOctets) -> SettingsKind {
+        .scalar(
+            "an absolute path of up to \(maximumOctets) octets",
+            read: { text throws(Mismatch) in
+                guard text.hasPrefix("/"), text.utf8.count <= maximumOctets else {
+                    throw Mismatch()
+                }
+                return text
+            },
+            write: { .text($0) }
+        )
+    }
+
+    /// A host name as certificates carry it.
+    static var hostName: SettingsKind {
+        .scalar(
+            "a host name",
+            read: { text throws(Mismatch) in
+                let name = try DomainPattern(reading: text)
+                guard name.form == .suffix, SocketAddress(text, defaultPort: 0) == nil else {
+                    throw Mismatch()
+                }
+                return name.domain
+            },
+            write: { .text($0) }
+        )
+    }
+
+    /// The name of a group of users.
+    static var group: SettingsKind {
+        .scalar(
+            "the name of a group",
+            read: { text throws(Mismatch) in
+                guard (1...32).contains(text.utf8.count),
+                    !text.contains(where: { ": /".contains($0) })
+                else { throw Mismatch() }
+                return text
+            },
+            write: { .text($0) }
+        )
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A unit of a number with a unit.
+private struct Unit {
+    /// As it is written.
+    let name: String
+
+    /// How many of the smallest unit it holds.
+    let factor: Int
+
+    /// What others write for it.
+    let otherNames: [String]
+}
+
+/// Reads and prints numbers that carry a unit, without fractions.
+private struct Scale: Sendable {
+    /// The units, largest first.
+    let units: [Unit]
+
+    /// The unit that is proposed for a number without one.
+    let proposed: String
+
+    /// Whether a bare 0 needs no unit.
+    let hasBareZero: Bool
+
+    /// Durations, in milliseconds.
+    static let time = Scale(
+        units: [
+            Unit(name: "d", factor: 86_400_000, otherNames: ["day", "days"]),
+            Unit(name: "h", factor: 3_600_000, otherNames: ["hr", "hour", "hours"]),
+            Unit(name: "m", factor: 60_000, otherNames: ["min", "mins", "minute", "minutes"]),
+            Unit(name: "s", factor: 1000, otherNames: ["sec", "secs", "second", "seconds"]),
+            Unit(name: "ms", factor: 1, otherNames: ["msec", "millisecond", "milliseconds"]),
+        ],
+        proposed: "s",
+        hasBareZero: true
+    )
+
+    /// Sizes, in octets.
+    static let size = Scale(
+        units: [
+            Unit(name: "GiB", factor: 1 << 30, otherNames: ["g", "gb"]),
+            Unit(name: "MiB", factor: 1 << 20, otherNames: ["m", "mb"]),
+            Unit(name: "KiB", factor: 1 << 10, otherNames: ["k", "kb"]),
+            Unit(name: "B", factor: 1, otherNames: ["octet", "octets", "byte", "bytes"]),
+        ],
+        proposed: "MiB",
+        hasBareZero: false
+    )
+
+    /// Reads a number with a unit.
+    ///
+    /// - Returns: the count of the smallest unit.
+    func read(_ text: String) throws(Mismatch) -> Int {
+        let digits = text.prefix { ("0"..."9").contains($0) }
+        let rest = text.dropFirst(digits.count).drop { $0 == " " }
+        guard !digits.isEmpty else { throw Mismatch() }
+        if rest.isEmpty {
+            guard hasBareZero, digits.allSatisfy({ $0 == "0" }) else {
+                throw Mismatch(hint: "did you mean `\(digits.prefix(20))\(proposed)`?")
+            }
+            return 0
+        }
+        guard let unit = units.first(where: { $0.name == rest }), !text.contains(" ") else {
+            let word = rest.lowercased()
+            let meant = units.first { $0.name.lowercased() == word || $0.otherNames.contains(word) }
+            throw Mismatch(hint: meant.map { "did you mean `\(digits.prefix(20))\($0.name)`?" })
+        }
+        // Whatever overflows lies beyond every range.
+        let (value, overflow) = (Int(digits) ?? .max).multipliedReportingOverflow(by: unit.factor)
+        return overflow ? .max : value
+    }
+
+    /// The shortest form that `read` reads back.
+    func write(_ value: Int) -> String {
+        if value == 0 { return "0" + (hasBareZero ? "s" : units[units.count - 1].name) }
+        for unit in units where value.isMultiple(of: unit.factor) {
+            return "\(value / unit.factor)\(unit.name)"
+        }
+        return "\(value)"
+    }
+}
+
+// MARK: - Kinds
+
+extension SettingsKind where Value == Duration {
+    /// A duration with a unit: `300ms`, `2s`, `10m`, `1h`, `1d`, or a bare `0`.
+    static func duration(_ range: ClosedRange<Duration>) -> SettingsKind {
+        let first = Scale.time.write(range.lowerBound.milliseconds)
+        let last = Scale.time.write(range.upperBound.milliseconds)
+        return .scalar(
+            "a duration from \(first) to \(last)",
+            read: { text throws(Mismatch) in
+                let milliseconds = try Scale.time.read(text)
+                // Bounded before it is converted, as `Duration` traps on overflow.
+                guard milliseconds <= range.upperBound.milliseconds else { throw Mismatch() }
+                let duration = Duration.milliseconds(milliseconds)
+                guard range.contains(duration) else { throw Mismatch() }
+                return duration
+            },
+            write: { .text(Scale.time.write($0.milliseconds)) }
+        )
+    }
+}
+
+extension SettingsKind where Value == Int {
+    /// A size in octets with a unit: `512KiB`, `64MiB`, `1GiB`, `100B`.
+    static func size(_ range: ClosedRange<Int>) -> SettingsKind {
+        .scalar(
+            "a size from \(Scale.size.write(range.lowerBound)) to"
+                + " \(Scale.size.write(range.upperBound))",
+            read: { text throws(Mismatch) in
+                let octets = try Scale.size.read(text)
+                guard range.contains(octets) else { throw Mismatch() }
+                return octets
+            },
+            write: { .text(Scale.size.write($0)) }
+        )
+    }
+
+    /// A decimal number without sign or unit.
+    static func integer(_ range: ClosedRange<Int>) -> SettingsKind {
+        .scalar(
+            range.upperBound == .max
+                ? "a whole number from \(range.lowerBound)"
+                : "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            read: { text throws(Mismatch) in
+                guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+                    let number = Int(text), range.contains(number)
+                else { throw Mismatch() }
+                return number
+            },
+            write: { .text("\($0)") }
+        )
+    }
+
+    /// Permission bits in octal, as `0660`.
+    static var mode: SettingsKind {
+        .scalar(
+            "permissions in octal such as \"0660\"",
+            read: { text throws(Mismatch) in
+                guard (3...4).contains(text.utf8.count), let mode = Int(text, radix: 8),
+                    (0...0o777).contains(mode)
+                else { throw Mismatch() }
+                return mode
+            },
+            write: { mode in
+                let digits = String(mode, radix: 8)
+                return .text(String(repeating: "0", count: max(0, 4 - digits.count)) + digits)
+            }
+        )
+    }
+}
+
+extension SettingsKind where Value == Bool {
+    /// `true` and `on`, `false` and `off`.
+    static var boolean: SettingsKind {
+        .scalar(
+            "`true` or `false` (or `on`, `off`)",
+            read: { text throws(Mismatch) in
+                switch text {
+                case "true", "on": return true
+                case "false", "off": return false
+                default:
+                    switch text.lowercased() {
+                    case "true", "on", "yes", "y", "1": throw Mismatch(hint: "did you mean `true`?")
+                    case "false", "off", "no", "n", "0":
+                        throw Mismatch(hint: "did you mean `false`?")
+                    default: throw Mismatch()
+                    }
+                }
+            },
+            write: { .word($0 ? "true" : "false") }
+        )
+    }
+}
+
+extension Duration {
+    /// The whole milliseconds, which is what settings can say.
+    var milliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+}

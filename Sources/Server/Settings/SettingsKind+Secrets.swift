@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension SettingsKind where Value == Secret {
+    /// `{file: PATH}` or `{credential: NAME}`; the secret is read at once.
+    ///
+    /// No message ever quotes what stands here: it may be the secret itself.
+    static var secret: SettingsKind {
+        let expected = "{file: PATH} or {credential: NAME}"
+        return SettingsKind(
+            expected: expected,
+            read: { node, key, reading in
+                guard let source = source(node, key, expected, &reading) else { return nil }
+                do throws(SecretError) {
+                    return try reading.environment.secret(from: source)
+                } catch {
+                    reading.report(node.place, "`\(key.shown)`: \(error.message)", hint: error.hint)
+                    return nil
+                }
+            },
+            write: { secret in
+                switch secret.source {
+                case .file(let path): .map([("file", .text(path))])
+                case .credential(let name): .map([("credential", .text(name))])
+                }
+            }
+        )
+    }
+
+    /// Reads where the secret is kept, or reports why that cannot be told.
+    private static func source(
+        _ node: YAMLNode,
+        _ key: SettingsKey,
+        _ expected: String,
+        _ reading: inout SettingsReading
+    ) -> Secret.Source? {
+        let name = "`\(key.shown)`"
+        guard case .mapping(let pairs) = node.content else {
+            if node.scalar != nil, !node.isNull {
+                reading.report(
+                    node.place,
+                    "\(name) must not stand in the settings themselves",
+                    hint: "put it into a file that only httpdnsd can read and write {file: PATH}"
+                )
+            } else {
+                reading.reportMismatch(node, key, expected: expected)
+            }
+            return nil
+        }
+        guard pairs.count == 1 else {
+            reading.report(node.place, "\(name) must be \(expected)")
+            return nil
+        }
+        let pair = pairs[0]
+        switch pair.key {
+        case "file":
+            return SettingsKind<String>.path().read(pair.value, key.option("file"), &reading)
+                .map(Secret.Source.file)
+        case "credential":
+            return SettingsKind<String>.name(of: "the name of a credential")
+                .read(pair.value, key.option("credential"), &reading)
+                .map(Secret.Source.credential)
+        default:
+            reading.report(
+                pair.keyPlace,
+                "unknown key `\(pair.key.shortened)` in \(name)",
+                hint: DidYouMean.hint(for: pair.key, among: ["file", "credential"])
+                    ?? "write \(expected)"
+            )
+            return nil
+        }
+    }
+}
+
+extension SettingsKind where Value == String {
+    /// A file of certificates, which must be readable now.
+    static var certificates: SettingsKind {
+        let path = SettingsKind<String>.path()
+        return SettingsKind(
+            expected: "the absolute path of a PEM file",
+            read: { node, key, reading in
+                guard let text = path.read(node, key, &reading) else { return nil }
+                do throws(FileError) {
+                    _ = try RegularFile(text)
+                    return text
+                } catch {
+                    reading.report(node.place, "`\(key.shown)`: \(text) \(error.reason)")
+                    return nil
+                }
+            },
+            write: { .text($0) }
+        )
+    }
+}

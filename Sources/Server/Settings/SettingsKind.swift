@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the value of an option may be: how it is read, printed and described.
+struct SettingsKind<Value: Sendable>: Sendable {
+    /// The description, as in "must be …": `a duration from 100ms to 1m`.
+    let expected: String
+
+    /// Reads a value, or reports why it cannot.
+    let read: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Value?
+
+    /// The value as it is printed, such that `read` reads it back.
+    let write: @Sendable (Value) -> YAMLNode
+}
+
+/// Why a text is not the value it should be.
+struct Mismatch: Error {
+    /// What is wrong, if it is not simply that another kind of value was expected.
+    var message: String?
+
+    /// What would be right.
+    var hint: String?
+}
+
+// MARK: - Shapes
+
+extension SettingsKind {
+    /// A value that is one piece of text.
+    static func scalar(
+        _ expected: String,
+        read: @escaping @Sendable (String) throws(Mismatch) -> Value,
+        write: @escaping @Sendable (Value) -> YAMLNode
+    ) -> SettingsKind {
+        SettingsKind(
+            expected: expected,
+            read: { node, key, reading in
+                guard let text = node.scalar, !node.isNull else {
+                    reading.reportMismatch(node, key, expected: expected)
+                    return nil
+                }
+                do throws(Mismatch) {
+                    return try read(text)
+                } catch {
+                    if let message = error.message {
+                        reading.report(node.place, "`\(key.shown)`: \(message)", hint: error.hint)
+                    } else {
+                        reading.reportMismatch(node, key, expected: expected, hint: error.hint)
+                    }
+                    return nil
+                }
+            },
+            write: write
+        )
+    }
+
+    /// A list of values of one kind.
+    ///
+    /// Items that cannot be read are reported one by one and left out.
+    static func list<Item>(
+        _ plural: String,
+        of kind: SettingsKind<Item>,
+        count: ClosedRange<Int> = 0...SettingsLimits.items
+    ) -> SettingsKind where Value == [Item] {
+        let expected = "a list of \(plural)"
+        return SettingsKind(
+            expected: expected,
+            read: { node, key, reading in
+                guard case .sequence(let items) = node.content else {
+                    let hint = node.isNull ? nil : node.scalar.map { "write [\($0.shortened)]" }
+                    reading.reportMismatch(node, key, expected: expected, hint: hint)
+                    return nil
+                }
+                guard count.contains(items.count) else {
+                    reading.report(
+                        node.place,
+                        "`\(key.shown)` takes \(count.lowerBound) to \(count.upperBound) \(plural),"
+                            + " not \(items.count)"
+                    )
+                    return nil
+                }
+                var values: [Item] = []
+                for item in items {
+                    let itemKey = key.item(values.count)
+                    if let value = kind.read(item, itemKey, &reading) {
+                        reading.note(item.place, of: itemKey)
+                        values.append(value)
+                    } else {
+                        reading.damage(key)
+                    }
+                }
+                return values
+            },
+            write: { .list($0.map(kind.write)) }
+        )
+    }
+
+    /// One word of an enumeration.
+    ///
+    /// - Parameter notYet: words that a later version will know; they are refused as such.
+    static func choice(notYet: [Value] = []) -> SettingsKind
+    where Value: RawRepresentable<String> & CaseIterable & Hashable {
+        let later = notYet.map(\.rawValue)
+        let words = Value.allCases.map(\.rawValue).filter { !later.contains($0) }
+        let expected =
+            words.count == 1
+            ? "`\(words[0])`" : "one of " + words.map { "`\($0)`" }.joined(separator: ", ")
+        return SettingsKind(
+            expected: expected,
+            read: { node, key, reading in
+                guard let text = node.scalar, let value = Value(rawValue: text) else {
+                    let hint = node.scalar.flatMap {
+                        DidYouMean.hint(for: $0, among: words + later)
+                    }
+                    reading.reportMismatch(node, key, expected: expected, hint: hint)
+                    return nil
+                }
+                guard !later.contains(text) else {
+                    reading.reportUnsupported(node.place, "\(key.shown): \(text)")
+                    return nil
+                }
+                return value
+            },
+            write: { .text($0.rawValue) }
+        )
+    }
+}

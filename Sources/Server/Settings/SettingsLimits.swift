@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The ranges of the options, where they are not obvious from the row itself.
+enum SettingsLimits {
+    /// Items of a list that names no limit of its own; the length of the file bounds it too.
+    static let items = 100_000
+
+    /// Addresses listened on.
+    static let listeners = 1...32
+
+    /// Threads that answer from the cache.
+    static let workers = 1...256
+
+    /// Servers of one vendor.
+    static let servers = 1...16
+
+    /// Vendors of one route.
+    static let vendorsPerRoute = 0...8
+
+    /// Upstreams of one route.
+    static let upstreamsPerRoute = 0...16
+
+    /// Patience with one server; a client gets its answer within 5 s in total.
+    static let timeout: ClosedRange<Duration> = .milliseconds(100)...(.seconds(5))
+
+    /// Failures in a row before the next server becomes the first choice.
+    static let retries = 1...100
+
+    /// Memory of the cache, in octets.
+    static let cacheSize = (1 << 20)...(64 << 30)
+
+    /// Time to live of records: RFC 2181 §8 allows 68 years, which nobody wants to wait for.
+    static let ttl: ClosedRange<Duration> = .zero...(.seconds(7 * 86_400))
+
+    /// Time to live of negative answers: RFC 2308 §5 proposes at most three hours.
+    static let negativeTTL: ClosedRange<Duration> = .zero...(.seconds(3 * 3600))
+
+    /// The longest path, in octets (`PATH_MAX` without its NUL).
+    static let pathOctets = 4095
+
+    /// The longest path of a Unix socket, in octets (`sun_path` without its NUL).
+    static let socketPathOctets = 107
+}

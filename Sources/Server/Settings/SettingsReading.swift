@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What reading a settings file gathers besides the settings: problems, and where things stood.
+struct SettingsReading {
+    /// More problems than this help nobody; the rest is only counted.
+    static let maximumProblems = 100
+
+    /// The file as it was named on the command line.
+    let file: String
+
+    /// Where secrets come from.
+    let environment: SettingsEnvironment
+
+    private(set) var problems: [SettingsProblem] = []
+    private(set) var warnings: [SettingsProblem] = []
+
+    /// Names of vendors and upstreams that exist but were left out, being not yet supported.
+    var leftOut: Set<String> = []
+
+    /// Where each value stood, by path, as `routes[0].domains[2]`; indices are the model's.
+    private var places: [String: YAMLPlace] = [:]
+
+    /// Paths of the values that could not be read whole: what depends on them is not judged.
+    private var damaged: Set<String> = []
+
+    init(file: String, environment: SettingsEnvironment) {
+        self.file = file
+        self.environment = environment
+    }
+}
+
+/// The name of an option, for people and for cross checks.
+struct SettingsKey: Sendable {
+    /// As messages name it, without indices: `routes.domains`.
+    var shown = ""
+
+    /// As cross checks find it: `routes[0].domains`.
+    var path = ""
+
+    /// The key of an option of this section.
+    func option(_ name: String) -> SettingsKey {
+        SettingsKey(
+            shown: shown.isEmpty ? name : "\(shown).\(name)",
+            path: path.isEmpty ? name : "\(path).\(name)"
+        )
+    }
+
+    /// The key of an item of this list, or of the entry called `name`.
+    func item(_ index: Int, name: String? = nil) -> SettingsKey {
+        SettingsKey(
+            shown: name.map { "\(shown).\($0)" } ?? shown,
+            path: "\(path)[\(index)]"
+        )
+    }
+}
+
+// MARK: - Places
+
+extension SettingsReading {
+    /// Remembers where the value of `key` stands.
+    mutating func note(_ place: YAMLPlace, of key: SettingsKey) { places[key.path] = place }
+
+    /// Remembers that the value of `key` could not be read whole.
+    mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
+
+    /// Whether the file has the option at `path`, readable or not.
+    func has(_ path: String) -> Bool { places[path] != nil }
+
+    /// Whether the option at `path` is there but could not be read whole.
+    func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
+
+    /// A place of this file as the settings keep it.
+    func place(at place: YAMLPlace) -> SettingsPlace {
+        SettingsPlace(file: file, line: place.line, column: place.column)
+    }
+
+    /// Where the value at `path` stands; for what is not in the file, the start.
+    func place(of path: String) -> YAMLPlace { places[path] ?? .start }
+}
+
+// MARK: - Problems
+
+extension SettingsReading {
+    /// Takes note of an error.
+    mutating func report(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
+        problems.append(problem(place, message, hint: hint))
+    }
+
+    /// Takes note of something odd.
+    mutating func warn(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
+        warnings.append(problem(place, message, hint: hint))
+    }
+
+    /// Reports a value that is not what the option takes.
+    ///
+    /// A value that was refused while the text was read has its complaint already.
+    mutating func reportMismatch(
+        _ node: YAMLNode,
+        _ key: SettingsKey,
+        expected: String,
+        hint: String? = nil
+    ) {
+        let name = key.shown.isEmpty ? "the file" : "`\(key.shown)`"
+        switch node.content {
+        case .refused:
+            break
+        case _ where node.isNull:
+            report(node.place, "\(name) has no value; it must be \(expected)", hint: hint)
+        case .scalar(let text, _):
+            report(
+                node.place,
+                "\(name) must be \(expected), not `\(text.shortened)`",
+                hint: hint
+            )
+        case .sequence:
+            report(node.place, "\(name) must be \(expected), not a list", hint: hint)
+        case .mapping:
+            report(node.place, "\(name) must be \(expected), not a mapping", hint: hint)
+        }
+    }
+
+    /// Refuses something that a later version will know.
+    mutating func reportUnsupported(_ place: YAMLPlace, _ what: String) {
+        report(place, "`\(what)` is not yet supported")
+    }
+
+    /// The errors in the order of the file, or nil if there are none.
+    var errors: SettingsErrors? {
+        guard !problems.isEmpty else { return nil }
+        var sorted = Self.sorted(problems)
+        if sorted.count > Self.maximumProblems {
+            let left = sorted.count - Self.maximumProblems
+            sorted.removeLast(left)
+            sorted[sorted.count - 1].hint =
+                [sorted.last?.hint, "and \(left) more problems"]
+                .compactMap(\.self).joined(separator: "; ")
+        }
+        return SettingsErrors(problems: sorted, warnings: Self.sorted(warnings))
+    }
+
+    /// The warnings in the order of the file.
+    var sortedWarnings: [SettingsProblem] { Self.sorted(warnings) }
+
+    private static func sorted(_ problems: [SettingsProblem]) -> [SettingsProblem] {
+        problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    }
+
+    private func problem(_ place: YAMLPlace, _ message: String, hint: String?) -> SettingsProblem {
+        SettingsProblem(
+            file: file,
+            line: place.line,
+            column: place.column,
+            message: message,
+            hint: hint
+        )
+    }
+}

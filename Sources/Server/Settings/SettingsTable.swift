@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The options of one section of the settings, in the order of the manual.
+///
+/// This is the single description from which parsing, checks, the manual and the printed settings
+/// follow.  A row says what an option is called, where its value is kept, what it may be, and what
+/// it is for; its default is what a fresh `Owner` holds there.
+struct SettingsTable<Owner: Sendable>: Sendable {
+    /// The rows.
+    let options: [SettingsOption<Owner>]
+
+    /// Looks at an entry before its options are read; returns false to leave it out.
+    ///
+    /// For entries of a kind that is not yet supported: one complaint, not one per option.
+    var admits: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Bool = { _, _, _ in true
+    }
+
+    init(_ options: SettingsOption<Owner>...) { self.options = options }
+
+    /// The same table, with a look at each entry before it is read.
+    func admitting(
+        _ admits: @escaping @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Bool
+    ) -> SettingsTable {
+        var table = self
+        table.admits = admits
+        return table
+    }
+}
+
+/// A row of the table.
+struct SettingsOption<Owner: Sendable>: Sendable {
+    /// The key in the file, in kebab-case.
+    let name: String
+
+    /// Whether leaving it out is an error.
+    var isRequired = false
+
+    /// Reads the pair into its place in the owner, or reports why not.
+    let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
+
+    /// The value as it is printed, or nil if there is none.
+    let write: @Sendable (Owner) -> YAMLNode?
+
+    /// The option's part of the manual, with the defaults of the given owner.
+    let explain: @Sendable (Owner) -> SettingsManual.Entry
+}
+
+// MARK: - Reading and printing a section
+
+extension SettingsTable {
+    /// Reads `node` into `owner`; reports every problem; false if the entry is to be left out.
+    @discardableResult
+    func read(
+        _ node: YAMLNode,
+        as key: SettingsKey,
+        into owner: inout Owner,
+        _ reading: inout SettingsReading
+    ) -> Bool {
+        guard case .mapping(let pairs) = node.content else {
+            reading.damage(key)
+            reading.reportMismatch(node, key, expected: "a mapping of options (`key: value`)")
+            return true
+        }
+        guard admits(node, key, &reading) else { return false }
+
+        for pair in pairs {
+            guard let option = options.first(where: { $0.name == pair.key }) else {
+                let section = key.shown.isEmpty ? "" : " in `\(key.shown)`"
+                reading.report(
+                    pair.keyPlace,
+                    "unknown key `\(pair.key.shortened)`\(section)",
+                    hint: DidYouMean.hint(for: pair.key, among: options.map(\.name))
+                )
+                continue
+            }
+            let key = key.option(option.name)
+            reading.note(pair.value.place, of: key)
+            option.read(pair, key, &owner, &reading)
+        }
+        for option in options where option.isRequired && !reading.has(key.option(option.name).path)
+        {
+            reading.report(node.place, "`\(key.option(option.name).shown)` is missing")
+        }
+        return true
+    }
+
+    /// The section as it is printed.
+    func write(_ owner: Owner) -> YAMLNode {
+        .map(options.compactMap { option in option.write(owner).map { (option.name, $0) } })
+    }
+
+    /// The section as the manual explains it.
+    func explain(_ owner: Owner) -> [SettingsManual.Entry] {
+        options.map { $0.explain(owner) }
+    }
+}
+
+// MARK: - Kinds of rows
+
+extension SettingsOption {
+    /// An option with one value.
+    ///
+    /// - Parameters:
+    ///   - standard: the default in words, where it depends on other options.
+    ///   - example: what the manual shows where the default would show too little.
+    ///   - doc: a paragraph of the manual.
+    static func option<Value>(
+        _ name: String,
+        _ path: any WritableKeyPath<Owner, Value> & Sendable,
+        _ kind: SettingsKind<Value>,
+        required: Bool = false,
+        standard: String? = nil,
+        example: Value? = nil,
+        _ doc: String
+    ) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            isRequired: required,
+            read: { pair, key, owner, reading in
+                guard let value = kind.read(pair.value, key, &reading) else {
+                    reading.damage(key)
+                    return
+                }
+                owner[keyPath: path] = value
+            },
+            write: { kind.write($0[keyPath: path]) },
+            explain: { owner in
+                let value = kind.write(owner[keyPath: path])
+                let note = required ? "required" : "default \(standard ?? value.inline)"
+                return SettingsManual.Entry(
+                    name: name,
+                    doc: doc,
+                    facts: "\(kind.expected); \(note)",
+                    form: .value(example.map(kind.write) ?? value)
+                )
+            }
+        )
+    }
+
+    /// An option that may be absent, which no value says.
+    static func option<Value>(
+        _ name: String,
+        _ path: any WritableKeyPath<Owner, Value?> & Sendable,
+        _ kind: SettingsKind<Value>,
+        example: Value,
+        _ doc: String
+    ) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            read: { pair, key, owner, reading in
+                owner[keyPath: path] = kind.read(pair.value, key, &reading)
+                if owner[keyPath: path] == nil { reading.damage(key) }
+            },
+            write: { $0[keyPath: path].map(kind.write) },
+            explain: { _ in
+                SettingsManual.Entry(
+                    name: name,
+                    doc: doc,
+                    facts: "\(kind.expected); default none",
+                    form: .example(kind.write(example))
+                )
+            }
+        )
+    }
+
+    /// A section of options with a table of its own.
+    static func section<Section>(
+        _ name: String,
+        _ path: any WritableKeyPath<Owner, Section> & Sendable,
+        _ table: SettingsTable<Section>,
+        _ doc: String
+    ) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            read: { pair, key, owner, reading in
+                table.read(pair.value, as: key, into: &owner[keyPath: path], &reading)
+            },
+            write: { owner in
+                let section = table.write(owner[keyPath: path])
+                if case .mapping(let pairs) = section.content, pairs.isEmpty { return nil }
+                return section
+            },
+            explain: { owner in
+                SettingsManual.Entry(
+                    name: name,
+                    doc: doc,
+                    form: .section(table.explain(owner[keyPath: path]))
+                )
+            }
+        )
+    }
+
+    /// An option that a later version will know; now it is refused, never ignored.
+    ///
+    /// - Parameter unless: values that ask for what the daemon does anyway.
+    static func notYet(_ name: String, unless harmless: String...) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            read: { pair, key, _, reading in
+                if let text = pair.value.scalar, harmless.contains(text) { return }
+                reading.reportUnsupported(pair.keyPlace, key.shown)
+            },
+            write: { _ in nil },
+            explain: { _ in SettingsManual.Entry(name: name, form: .notYet) }
+        )
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import CYAML
+
+/// libyaml's event parser: the only place that touches its memory.
+@safe struct YAMLParser: ~Copyable {
+    /// One step through a text.
+    struct Event {
+        var kind: Kind
+        var place: YAMLPlace
+
+        /// Whether the value carries an anchor (`&name`).
+        var isAnchored = false
+
+        /// Whether the value carries a tag (`!name`).
+        var isTagged = false
+
+        enum Kind {
+            case documentStart
+            case scalar(String, plain: Bool)
+            case sequenceStart
+            case mappingStart
+
+            /// The end of the innermost sequence or mapping.
+            case collectionEnd
+            case alias
+            case streamEnd
+
+            /// What says nothing: the start of the stream, the end of a document.
+            case other
+        }
+    }
+
+    /// The parser, which holds a pointer to itself and so must not move.
+    private let parser: UnsafeMutablePointer<yaml_parser_t>
+
+    /// A copy of the text, which the parser reads in place.
+    private let input: UnsafeMutableBufferPointer<UInt8>
+
+    /// Starts to parse `text`; traps if there is no memory.
+    init(_ text: YAMLText) {
+        // SAFETY: both allocations live until `deinit`, where the parser goes before its input;
+        // `input` is initialised whole; the length given is its length.
+        unsafe parser = .allocate(capacity: 1)
+        unsafe parser.initialize(to: yaml_parser_t())
+        unsafe input = .allocate(capacity: text.octets.count)
+        unsafe _ = input.initialize(fromContentsOf: text.octets)
+        let initialized = unsafe yaml_parser_initialize(parser)
+        precondition(initialized == 1, "libyaml has no memory for a parser")
+        unsafe yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
+        unsafe yaml_parser_set_input_string(parser, input.baseAddress, input.count)
+    }
+
+    deinit {
+        // SAFETY: made in `init`, and nothing else frees them.
+        unsafe yaml_parser_delete(parser)
+        unsafe parser.deallocate()
+        unsafe input.deallocate()
+    }
+
+    /// The next event; must not be called again after `streamEnd` or an error.
+    mutating func next() throws(YAMLComplaint) -> Event {
+        // SAFETY: the parser is initialised; on success it fills `event`, which is deleted once,
+        // after everything was copied out of it.
+        var event = unsafe yaml_event_t()
+        guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw syntaxError() }
+        defer { unsafe yaml_event_delete(&event) }
+        return unsafe Self.copy(of: event)
+    }
+
+    /// What libyaml stumbled over.  Its messages are fixed texts without anything of the input.
+    private func syntaxError() -> YAMLComplaint {
+        // SAFETY: after a failed step the parser holds static C strings, or none.
+        let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
+        let context = unsafe parser.pointee.context.map { unsafe String(cString: $0) }
+        let place = unsafe YAMLPlace(parser.pointee.problem_mark)
+        return YAMLComplaint(
+            place: place,
+            message: [context, problem ?? "the text is not YAML"]
+                .compactMap(\.self).joined(separator: ": ")
+        )
+    }
+
+    /// An event as Swift values.
+    private static func copy(of event: yaml_event_t) -> Event {
+        // SAFETY: `type` says which member of the union is valid; a scalar's value has `length`
+        // octets, which the parser has checked to be UTF-8.
+        var copy = unsafe Event(kind: .other, place: YAMLPlace(event.start_mark))
+        switch unsafe event.type {
+        case YAML_DOCUMENT_START_EVENT:
+            copy.kind = .documentStart
+        case YAML_SCALAR_EVENT:
+            let scalar = unsafe event.data.scalar
+            let octets = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
+            copy.kind = unsafe .scalar(
+                String(decoding: octets, as: UTF8.self),
+                plain: scalar.style == YAML_PLAIN_SCALAR_STYLE
+            )
+            copy.isAnchored = unsafe scalar.anchor != nil
+            copy.isTagged = unsafe scalar.tag != nil
+        case YAML_SEQUENCE_START_EVENT:
+            copy.kind = .sequenceStart
+            copy.isAnchored = unsafe event.data.sequence_start.anchor != nil
+            copy.isTagged = unsafe event.data.sequence_start.tag != nil
+        case YAML_MAPPING_START_EVENT:
+            copy.kind = .mappingStart
+            copy.isAnchored = unsafe event.data.mapping_start.anchor != nil
+            copy.isTagged = unsafe event.data.mapping_start.tag != nil
+        case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT:
+            copy.kind = .collectionEnd
+        case YAML_ALIAS_EVENT:
+            copy.kind = .alias
+        case YAML_STREAM_END_EVENT:
+            copy.kind = .streamEnd
+        default:
+            break
+        }
+        return copy
+    }
+}
+
+extension YAMLPlace {
+    /// libyaml counts from 0.
+    fileprivate init(_ mark: yaml_mark_t) {
+        self.init(line: mark.line + 1, column: mark.column + 1)
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Prints trees such that `YAMLReader` reads them back.
+enum YAMLPrinter {
+    /// The longest line, unless a single value is longer.
+    static let width = 100
+
+    /// A key and its value, in as many lines as it takes.
+    static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
+        let margin = String(repeating: " ", count: indent)
+        let name = YAMLNode.text(key).inline
+        if value.isFlat(room: width - indent - name.count - 2) {
+            return ["\(margin)\(name): \(value.inline)"]
+        }
+        return ["\(margin)\(name):"] + block(value, indent: indent + 2)
+    }
+
+    /// A mapping's pairs or a sequence's items, one below the other.
+    static func block(_ node: YAMLNode, indent: Int) -> [String] {
+        let margin = String(repeating: " ", count: indent)
+        switch node.content {
+        case .mapping(let pairs):
+            return pairs.flatMap { lines($0.key, $0.value, indent: indent) }
+        case .sequence(let items):
+            return items.flatMap { item in
+                if item.isFlat(room: width - indent - 2) { return ["\(margin)- \(item.inline)"] }
+                return dashed(block(item, indent: indent + 2), indent: indent)
+            }
+        case .scalar, .refused:
+            return ["\(margin)\(node.inline)"]
+        }
+    }
+
+    /// Puts the dash of a list item before the first line that is no comment.
+    static func dashed(_ lines: [String], indent: Int) -> [String] {
+        var lines = lines
+        let margin = String(repeating: " ", count: indent)
+        let first = lines.firstIndex { !$0.dropFirst(indent + 2).hasPrefix("#") }
+        if let first { lines[first] = "\(margin)- " + lines[first].dropFirst(indent + 2) }
+        return lines
+    }
+}
+
+// MARK: - On one line
+
+extension YAMLNode {
+    /// The value in flow style.
+    var inline: String {
+        switch content {
+        case .scalar(let text, let plain):
+            plain || Self.isPlain(text) ? text : Self.quoted(text)
+        case .sequence(let items):
+            "[" + items.map(\.inline).joined(separator: ", ") + "]"
+        case .mapping(let pairs):
+            "{"
+                + pairs.map { "\(YAMLNode.text($0.key).inline): \($0.value.inline)" }
+                .joined(separator: ", ") + "}"
+        case .refused:
+            "~"
+        }
+    }
+
+    /// Whether the value is best on one line, of which `room` characters are left.
+    func isFlat(room: Int) -> Bool {
+        switch content {
+        case .scalar, .refused: true
+        case .sequence(let items):
+            items.isEmpty || items.allSatisfy { $0.scalar != nil } && inline.count <= room
+        case .mapping(let pairs):
+            pairs.isEmpty || pairs.allSatisfy { $0.value.scalar != nil } && inline.count <= room
+        }
+    }
+
+    /// Whether `text` needs no quotes, not even for readers that guess types from it.
+    private static func isPlain(_ text: String) -> Bool {
+        let words = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"]
+        guard !text.isEmpty, !words.contains(text.lowercased()) else { return false }
+        if text.hasPrefix("0"), text.count > 1, text.allSatisfy(\.isNumber) { return false }
+        return text.utf8.enumerated().allSatisfy { index, octet in
+            switch octet {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."):
+                true
+            case UInt8(ascii: "-"), UInt8(ascii: "_"):
+                index > 0
+            default: false
+            }
+        }
+    }
+
+    /// The text in double quotes; it holds no control characters.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for character in text.unicodeScalars {
+            if character == "\"" || character == "\\" { quoted += "\\" }
+            quoted.unicodeScalars.append(character)
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Checks the characters of a text before a parser sees them, and knows where the text ends.
+///
+/// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as ends of lines, editors do
+/// not; and control characters in a name end up in logs and terminals.  All of them are refused,
+/// so a line number means the same line to everybody.
+struct YAMLText {
+    /// The text without byte order mark.
+    let octets: ArraySlice<UInt8>
+
+    /// The last place in the text: just behind its last character, or on its last newline.
+    let end: YAMLPlace
+
+    /// Checks `octets`.
+    init(_ octets: [UInt8]) throws(YAMLComplaint) {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        self.octets = octets.starts(with: mark) ? octets.dropFirst(mark.count) : octets[...]
+
+        var place = YAMLPlace.start
+        var end = place
+        var afterReturn = false
+        var decoder = UTF8()
+        var rest = self.octets.makeIterator()
+        scan: while true {
+            switch decoder.decode(&rest) {
+            case .emptyInput:
+                break scan
+            case .error:
+                throw YAMLComplaint(place: place, message: "the text is not valid UTF-8")
+            case .scalarValue(let scalar):
+                guard !afterReturn || scalar == "\n" else {
+                    throw Self.complaint(about: "\r", at: end)
+                }
+                guard scalar == "\r" || Self.isAllowed(scalar) else {
+                    throw Self.complaint(about: scalar, at: place)
+                }
+                afterReturn = scalar == "\r"
+                if scalar == "\n" {
+                    end = place
+                    place = YAMLPlace(line: place.line + 1, column: 1)
+                } else {
+                    end = place
+                    place.column += 1
+                }
+            }
+        }
+        if afterReturn { throw Self.complaint(about: "\r", at: end) }
+        self.end = place.column == 1 ? end : place
+    }
+
+    /// Moves a place that lies behind the text, as a parser's at its end does, to the end.
+    func clamp(_ place: YAMLPlace) -> YAMLPlace { min(place, end) }
+
+    /// Printable characters, tabs and newlines.
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A, 0x20...0x7E, 0xA0...0x2027, 0x202A...0xD7FF: true
+        case 0xE000...0xFEFE, 0xFF00...0xFFFD, 0x10000...: true
+        default: false
+        }
+    }
+
+    private static func complaint(about scalar: Unicode.Scalar, at place: YAMLPlace)
+        -> YAMLComplaint
+    {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        let code = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return YAMLComplaint(
+            place: place,
+            message: "the control character U+\(code) is not allowed"
+        )
+    }
+}
