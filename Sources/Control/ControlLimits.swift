@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The sizes an outsider can influence on the control socket.
+package enum ControlLimits {
+    /// The longest call the daemon reads, in octets without the final NUL: 64 KiB.
+    ///
+    /// The longest honest call is a flush of one name, less than 2 KiB.
+    package static let callOctets = 64 * 1024
+
+    /// The longest reply a client reads, in octets without the final NUL: 16 MiB.
+    ///
+    /// The same as systemd's own Varlink clients accept.
+    package static let replyOctets = 16 * 1024 * 1024
+}

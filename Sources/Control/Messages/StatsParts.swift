@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The cache: what it holds now, and what happened to it.
+package struct CacheStats: Codable, Sendable, Equatable {
+    /// Answers held now.
+    package var entries: UInt64 = 0
+
+    /// Memory used for answers now, in octets.
+    package var octets: UInt64 = 0
+
+    /// Memory it may use, in octets.
+    package var limitOctets: UInt64 = 0
+
+    /// Memory of its index, in octets; counted apart from `octets`.
+    package var indexOctets: UInt64 = 0
+
+    /// Questions it answered.
+    package var hits: UInt64 = 0
+
+    /// Questions it could not answer.
+    package var misses: UInt64 = 0
+
+    /// Answers put in.
+    package var insertions: UInt64 = 0
+
+    /// Answers thrown out to make room.
+    package var evictions: UInt64 = 0
+
+    /// Answers removed because they were too old even to be served stale.
+    package var expired: UInt64 = 0
+
+    /// Answers held now that have no records.
+    package var negativeEntries: UInt64 = 0
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case entries, octets
+        case limitOctets = "limit-octets"
+        case indexOctets = "index-octets"
+        case hits, misses, insertions, evictions, expired
+        case negativeEntries = "negative-entries"
+    }
+
+    /// Makes counters that are all zero.
+    package init() {}
+}
+
+/// What was asked of a vendor, and what it cost.
+package struct VendorStats: Codable, Sendable, Equatable {
+    /// Its name in the settings.
+    package var name: String
+
+    /// HTTP requests made.
+    package var calls: UInt64 = 0
+
+    /// Those of the calls that the vendor bills.
+    package var billableCalls: UInt64 = 0
+
+    /// Calls that brought addresses.
+    package var successes: UInt64 = 0
+
+    /// Calls that were answered properly, without an address.
+    package var empty: UInt64 = 0
+
+    /// Calls that failed, by kind, such as `timeout`, `connect`, `tls`, `http`, `auth` or `body`.
+    package var failures: Counts = [:]
+
+    /// Connections opened.
+    package var connectionsOpened: UInt64 = 0
+
+    /// Calls made on a connection that was open already.
+    package var connectionsReused: UInt64 = 0
+
+    /// Calls that were not needed, by reason: `cache`, `merged`, `paired`.
+    package var avoided: Counts = [:]
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case name, calls
+        case billableCalls = "billable-calls"
+        case successes, empty, failures
+        case connectionsOpened = "connections-opened"
+        case connectionsReused = "connections-reused"
+        case avoided
+    }
+
+    /// Makes counters that are all zero.
+    package init(name: String) { self.name = name }
+}
+
+/// What was asked of an upstream resolver.
+package struct UpstreamStats: Codable, Sendable, Equatable {
+    /// Its name in the settings.
+    package var name: String
+
+    /// Whether nobody on the way can read or change its answers.
+    package var protected: Bool
+
+    /// Queries sent.
+    package var queries: UInt64 = 0
+
+    /// Queries answered.
+    package var successes: UInt64 = 0
+
+    /// Queries that failed, by kind.
+    package var failures: Counts = [:]
+
+    /// Queries asked again over TCP because the reply was truncated.
+    package var tcpRetries: UInt64 = 0
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case name, protected, queries, successes, failures
+        case tcpRetries = "tcp-retries"
+    }
+
+    /// Makes counters that are all zero.
+    package init(name: String, protected: Bool) {
+        self.name = name
+        self.protected = protected
+    }
+}
+
+/// Queries the cache could not answer.
+package struct MissStats: Codable, Sendable, Equatable {
+    /// Being resolved now.
+    package var inFlight: UInt64 = 0
+
+    /// Joined a query in flight for the same question.
+    package var merged: UInt64 = 0
+
+    /// Given up because too many were in flight.
+    package var dropped: UInt64 = 0
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case inFlight = "in-flight"
+        case merged, dropped
+    }
+
+    /// Makes counters that are all zero.
+    package init() {}
+}
+
+/// What the process uses.
+package struct ProcessStats: Codable, Sendable, Equatable {
+    /// Resident memory, in octets.
+    package var rssOctets: UInt64 = 0
+
+    /// Open descriptors.
+    package var descriptors: UInt64 = 0
+
+    /// Threads.
+    package var threads: UInt64 = 0
+
+    /// Processor time used, user and system, in seconds.
+    package var cpuSeconds: Double = 0
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case rssOctets = "rss-octets"
+        case descriptors, threads
+        case cpuSeconds = "cpu-seconds"
+    }
+
+    /// Makes a process that uses nothing.
+    package init() {}
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Named counters; a map so that a daemon can count what an older client does not know.
+package typealias Counts = [String: UInt64]
+
+/// The arguments of `Stats`.
+package struct StatsRequest: CallParameters, Equatable {
+    /// True: the counters start again from zero after this reply.
+    package var reset: Bool?
+
+    /// Makes the request.
+    package init(reset: Bool? = nil) { self.reset = reset }
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey, CaseIterable { case reset }
+}
+
+/// The reply to `Stats`: everything that is counted.
+///
+/// Counters only grow, until the daemon restarts or they are reset; both set `sinceSeconds` back.
+package struct StatsReply: Codable, Sendable, Equatable {
+    /// How long the counters have been counting.
+    package var sinceSeconds: Int
+
+    /// The queries of clients.
+    package var queries = QueryStats()
+
+    /// How long answers took.
+    package var latency = LatencyStats()
+
+    /// The cache.
+    package var cache = CacheStats()
+
+    /// The vendors, in the order of the settings.
+    package var vendors: [VendorStats] = []
+
+    /// The upstream resolvers, in the order of the settings.
+    package var upstreams: [UpstreamStats] = []
+
+    /// Datagrams: `received`, `ignored`, `truncated-replies` and others.
+    package var packets: Counts = [:]
+
+    /// Queries the cache could not answer.
+    package var misses = MissStats()
+
+    /// What the process uses.
+    package var process = ProcessStats()
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case sinceSeconds = "since-seconds"
+        case queries, latency, cache, vendors, upstreams, packets, misses, process
+    }
+
+    /// Makes counters that are all zero.
+    package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
+}
+
+/// The queries of clients, divided in three ways; each table sums to `total`.
+package struct QueryStats: Codable, Sendable, Equatable {
+    /// All queries.
+    package var total: UInt64 = 0
+
+    /// By who answered: `cache`, `vendor`, `upstream`, `local`, `refused`, `failed` and others.
+    package var bySource: Counts = [:]
+
+    /// By response code: `noerror`, `nodata`, `nxdomain`, `servfail` …, `none` if not answered.
+    package var byRcode: Counts = [:]
+
+    /// By transport: `udp`, `tcp`.
+    package var byTransport: Counts = [:]
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case total
+        case bySource = "by-source"
+        case byRcode = "by-rcode"
+        case byTransport = "by-transport"
+    }
+
+    /// Makes counters that are all zero.
+    package init() {}
+}
+
+/// How long answers took, by what they waited for.
+package struct LatencyStats: Codable, Sendable, Equatable {
+    /// From a client's query to its reply, all queries.
+    package var client = Latency()
+
+    /// The same, for queries the cache answered.
+    package var cache = Latency()
+
+    /// One vendor call.
+    package var vendor = Latency()
+
+    /// One upstream query.
+    package var upstream = Latency()
+
+    /// Makes latencies without samples.
+    package init() {}
+}
+
+/// A distribution of times, in microseconds.
+package struct Latency: Codable, Sendable, Equatable {
+    /// How many times were measured; the rest is 0 if none were.
+    package var count: UInt64 = 0
+
+    /// Half of them were at most this.
+    package var p50: UInt64 = 0
+
+    /// Nine of ten were at most this.
+    package var p90: UInt64 = 0
+
+    /// 99 of 100 were at most this.
+    package var p99: UInt64 = 0
+
+    /// 999 of 1000 were at most this.
+    package var p999: UInt64 = 0
+
+    /// The longest.
+    package var max: UInt64 = 0
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case count
+        case p50 = "p50-us"
+        case p90 = "p90-us"
+        case p99 = "p99-us"
+        case p999 = "p999-us"
+        case max = "max-us"
+    }
+
+    /// Makes a distribution without samples.
+    package init() {}
+
+    /// Makes a distribution of its parts, times in microseconds.
+    package init(
+        count: UInt64,
+        p50: UInt64,
+        p90: UInt64,
+        p99: UInt64,
+        p999: UInt64,
+        max: UInt64
+    ) {
+        self.count = count
+        self.p50 = p50
+        self.p90 = p90
+        self.p99 = p99
+        self.p999 = p999
+        self.max = max
+    }
+}
