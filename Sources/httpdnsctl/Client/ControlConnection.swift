@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import Glibc
+
+/// One connection to the control socket, closed when it goes out of scope.
+struct ControlConnection: ~Copyable {
+    /// The most octets one read takes.
+    private static let readOctets = 64 * 1024
+
+    /// The connected socket, which never blocks: `poll` waits, and knows the deadline.
+    private let descriptor: Int32
+
+    /// The path, for messages.
+    private let path: String
+
+    /// When waiting ends.
+    private let deadline: ContinuousClock.Instant
+
+    // MARK: - Making
+
+    /// Takes over a socket that is not connected yet.
+    private init(descriptor: Int32, path: String, deadline: ContinuousClock.Instant) {
+        self.descriptor = descriptor
+        self.path = path
+        self.deadline = deadline
+    }
+
+    /// Connects to the socket at `path`; all that happens on it ends after `timeout`.
+    ///
+    /// - Throws: `Failure` with `usage` for a path no socket can have, else `unreachable`.
+    static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
+        var address = sockaddr_un()
+        let capacity = MemoryLayout.size(ofValue: address.sun_path)
+        guard !path.isEmpty, path.utf8.count < capacity, !path.utf8.contains(0) else {
+            throw Failure(
+                message: "a socket path has 1 to \(capacity - 1) octets: \"\(path)\"",
+                status: .usage
+            )
+        }
+        address.sun_family = sa_family_t(AF_UNIX)
+        // SAFETY: the path is shorter than the field, which is zero beyond it.
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) {
+            unsafe $0.copyBytes(from: path.utf8)
+        }
+
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = Glibc.socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else {
+            throw Failure(
+                message: "cannot make a socket: \(systemMessage(errno))",
+                status: .unreachable
+            )
+        }
+        let connection = ControlConnection(
+            descriptor: descriptor,
+            path: path,
+            deadline: .now.advanced(by: timeout)
+        )
+        try connection.connect(to: &address, within: timeout)
+        return connection
+    }
+
+    deinit { close(descriptor) }
+
+    // MARK: - Talking
+
+    /// Sends a call and waits for its reply.
+    func exchange(_ call: Call) throws(Failure) -> Reply {
+        let message: [UInt8]
+        do {
+            message = try call.message()
+        } catch {
+            throw Failure(message: "the call has no JSON form: \(error)", status: .usage)
+        }
+        try send(message)
+        return try receive()
+    }
+
+    // MARK: - Private
+
+    /// Connects; the kernel ends that wait, which only a daemon that accepts nobody makes long.
+    private func connect(
+        to address: inout sockaddr_un,
+        within timeout: Duration
+    ) throws(Failure) {
+        var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
+        // SAFETY: each call reads the value it is given, of the size it is told.
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe setsockopt(
+                descriptor,
+                SOL_SOCKET,
+                SO_SNDTIMEO,
+                &limit,
+                socklen_t(MemoryLayout<timeval>.size)
+            )
+            return unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw Unreachable.connecting(to: path, error: errno) }
+        let flags = fcntl(descriptor, F_GETFL)
+        guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 else {
+            throw Unreachable.talking(to: path, error: errno)
+        }
+    }
+
+    /// Sends all of `message`.
+    private func send(_ message: [UInt8]) throws(Failure) {
+        var rest = message[...]
+        while !rest.isEmpty {
+            try wait(for: Int16(POLLOUT))
+            // SAFETY: send(2) reads no more than the count of the buffer it is given.
+            let count = unsafe rest.withUnsafeBytes { buffer in
+                unsafe Glibc.send(
+                    descriptor,
+                    buffer.baseAddress,
+                    buffer.count,
+                    Int32(MSG_NOSIGNAL)
+                )
+            }
+            if count < 0 {
+                if errno == EINTR || errno == EAGAIN { continue }
+                throw Unreachable.talking(to: path, error: errno)
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Reads until one whole reply is there.
+    private func receive() throws(Failure) -> Reply {
+        var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
+        var buffer = [UInt8](repeating: 0, count: Self.readOctets)
+        do {
+            while true {
+                if let message = try decoder.next() { return try Reply(message: message) }
+                try wait(for: Int16(POLLIN))
+                let wanted = min(buffer.count, decoder.room)
+                // SAFETY: recv(2) writes at most `wanted` octets, which the buffer has.
+                let count = unsafe buffer.withUnsafeMutableBytes {
+                    unsafe recv(descriptor, $0.baseAddress, wanted, 0)
+                }
+                if count < 0 {
+                    if errno == EINTR || errno == EAGAIN { continue }
+                    throw Unreachable.talking(to: path, error: errno)
+                }
+                guard count > 0 else { throw Unreachable.closed(path) }
+                decoder.append(buffer[..<count])
+            }
+        } catch let error as ProtocolError {
+            throw Failure(
+                message: "what answers on \(path) does not speak Varlink: \(error)",
+                status: .failed
+            )
+        } catch let error as Failure {
+            throw error
+        } catch {
+            throw Failure(message: "\(error)", status: .failed)
+        }
+    }
+
+    /// Waits until the socket is ready for `events`, at most until the deadline.
+    private func wait(for events: Int16) throws(Failure) {
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { throw Unreachable.silent(path) }
+            let parts = left.components
+            let milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
+            var entry = pollfd(fd: descriptor, events: events, revents: 0)
+            // SAFETY: poll(2) reads and writes the one entry it is told of.
+            let count = unsafe poll(&entry, 1, Int32(clamping: milliseconds))
+            if count > 0 { return }
+            if count < 0, errno != EINTR { throw Unreachable.talking(to: path, error: errno) }
+        }
+    }
+}

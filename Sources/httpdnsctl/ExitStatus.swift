@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the program tells its caller.
+enum ExitStatus: Int32 {
+    /// The verb did what it was asked.
+    case ok = 0
+    /// The daemon was asked, and the answer is no.
+    case failed = 1
+    /// The command line is wrong; the daemon was not asked.
+    case usage = 2
+    /// The daemon could not be asked.
+    case unreachable = 3
+    /// `status` only: the daemon answers, and something needs a look.
+    case degraded = 4
+}
+
+/// Why a verb did not do what it was asked.
+struct Failure: Error, Equatable {
+    /// What went wrong, in one line; may quote the daemon or the command line.
+    var message: String
+
+    /// What the user can do about it.
+    var hint: String?
+
+    /// What the program exits with.
+    var status: ExitStatus
+
+    /// Makes a failure of its parts.
+    init(message: String, hint: String? = nil, status: ExitStatus) {
+        self.message = message
+        self.hint = hint
+        self.status = status
+    }
+
+    /// The lines for standard error, safe to print on a terminal.
+    var text: String {
+        let first = "httpdnsctl: " + printable(message)
+        return hint.map { first + "\nhint: " + printable($0) } ?? first
+    }
+}

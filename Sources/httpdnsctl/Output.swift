@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import Glibc
+
+/// Standard output and standard error.
+enum Output {
+    /// Whether standard output takes colours: a terminal that was not told otherwise.
+    ///
+    /// `NO_COLOR` counts when it is set and not empty, as its convention says.
+    static var isColoured: Bool {
+        isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty
+            && environment("TERM") != "dumb"
+    }
+
+    /// Writes `text` to standard output.
+    ///
+    /// - Throws: `Failure` if not all of it could be written; a reader that went away is `ok`, as
+    ///   it has seen what it wanted.
+    static func write(_ text: String) throws(Failure) {
+        guard let fault = write(text, to: STDOUT_FILENO) else { return }
+        guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
+        throw Failure(message: "cannot write the output: \(systemMessage(fault))", status: .failed)
+    }
+
+    /// Writes a line to standard error; there is nobody to tell if that fails.
+    static func error(_ message: String) {
+        _ = write(message.hasSuffix("\n") ? message : message + "\n", to: STDERR_FILENO)
+    }
+
+    /// Writes all of `text`.
+    ///
+    /// - Returns: the error number, or nil if all went out.
+    private static func write(_ text: String, to descriptor: Int32) -> Int32? {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            // SAFETY: write(2) reads no more than the count of the buffer it is given.
+            let count = unsafe rest.withUnsafeBytes { buffer in
+                unsafe Glibc.write(descriptor, buffer.baseAddress, buffer.count)
+            }
+            if count < 0 {
+                if errno == EINTR { continue }
+                return errno
+            }
+            rest = rest.dropFirst(count)
+        }
+        return nil
+    }
+
+    /// An environment variable; empty if it is not set.
+    private static func environment(_ name: String) -> String {
+        // SAFETY: getenv returns nil or a C string, copied before anything changes the environment.
+        guard let value = unsafe getenv(name) else { return "" }
+        return unsafe String(cString: value)
+    }
+}
+
+/// The system's words for an error number.
+func systemMessage(_ number: Int32) -> String {
+    // SAFETY: strerror returns a C string that stays until its next call; this program has one thread.
+    unsafe String(cString: strerror(number))
+}
+
+/// JSON for people and scripts.
+enum JSONOutput {
+    /// The text of `value`, keys sorted, safe to print on a terminal.
+    static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {
+        do {
+            return escaped(
+                String(decoding: try JSONText.encode(value, indented: indented), as: UTF8.self)
+            )
+        } catch {
+            throw Failure(message: "the reply has no JSON form: \(error)", status: .failed)
+        }
+    }
+
+    /// The same JSON with unprintable characters written as `\uXXXX`.
+    ///
+    /// Such characters can only stand inside strings, except for the line feeds of the layout.
+    private static func escaped(_ json: String) -> String {
+        var text = ""
+        for scalar in json.unicodeScalars {
+            if scalar == "\n" || isPrintable(scalar) {
+                text.unicodeScalars.append(scalar)
+            } else {
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// `lookup` for people.
+enum LookupText {
+    /// The entries, each with its records below it.
+    static func render(_ reply: LookupReply, _ palette: Palette) -> String {
+        var table = Table("NAME", "TYPE", "RCODE", ">TTL", ">AGE", ">HITS", "FROM")
+        for entry in reply.entries {
+            let server = entry.server.isEmpty ? "" : " " + entry.server
+            let variant = entry.variant.isEmpty ? "" : " (\(entry.variant))"
+            table.add(
+                Table.Cell(entry.name, .heading),
+                Table.Cell(entry.type),
+                Table.Cell(entry.rcode, entry.rcode == "noerror" ? .plain : .doubtful),
+                entry.stale
+                    ? Table.Cell("stale", .doubtful)
+                    : Table.Cell(Units.seconds(entry.ttlSeconds)),
+                Table.Cell(Units.seconds(entry.ageSeconds)),
+                Table.Cell(Units.count(entry.hits)),
+                Table.Cell(entry.source + server + variant),
+                notes: entry.records
+            )
+        }
+        return table.text(palette)
+    }
+}

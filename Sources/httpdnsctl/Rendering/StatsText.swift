@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// `stats` for people.
+enum StatsText {
+    /// All counters, in sections.
+    static func render(_ stats: StatsReply, _ palette: Palette) -> String {
+        [
+            "since \(Units.seconds(stats.sinceSeconds)) ago\n",
+            queries(stats.queries, palette),
+            latency(stats.latency, palette),
+            cache(stats.cache, palette),
+            vendors(stats.vendors, palette),
+            upstreams(stats.upstreams, palette),
+            rest(stats, palette),
+        ]
+        .filter { !$0.isEmpty }
+        .joined(separator: "\n")
+    }
+
+    // MARK: - Sections
+
+    /// The three tables that each divide all queries.
+    private static func queries(_ stats: QueryStats, _ palette: Palette) -> String {
+        var table = Table("QUERIES", "", ">COUNT", ">SHARE")
+        table.add("total", "", Table.Cell(Units.count(stats.total)), "")
+        for (title, counts) in [
+            ("by source", stats.bySource), ("by rcode", stats.byRcode),
+            ("by transport", stats.byTransport),
+        ] {
+            var title = title
+            for (name, count) in descending(counts) {
+                table.add(
+                    Table.Cell(title, .faint),
+                    Table.Cell(name),
+                    Table.Cell(Units.count(count)),
+                    Table.Cell(Units.percent(count, of: stats.total))
+                )
+                title = ""
+            }
+        }
+        return table.text(palette)
+    }
+
+    /// The four distributions.
+    private static func latency(_ stats: LatencyStats, _ palette: Palette) -> String {
+        var table = Table("LATENCY", ">COUNT", ">50 %", ">90 %", ">99 %", ">99.9 %", ">LONGEST")
+        for (name, times) in [
+            ("client", stats.client), ("cache", stats.cache), ("vendor", stats.vendor),
+            ("upstream", stats.upstream),
+        ] {
+            let cells = [times.p50, times.p90, times.p99, times.p999, times.max].map {
+                Table.Cell(times.count == 0 ? "-" : Units.microseconds($0))
+            }
+            table.add(
+                Table.Cell(name),
+                Table.Cell(Units.count(times.count)),
+                cells[0],
+                cells[1],
+                cells[2],
+                cells[3],
+                cells[4]
+            )
+        }
+        return table.text(palette)
+    }
+
+    /// The cache.
+    private static func cache(_ stats: CacheStats, _ palette: Palette) -> String {
+        var table = Table("CACHE", "")
+        let asked = stats.hits + stats.misses
+        table.add(
+            "holds",
+            Table.Cell(
+                Units.count(stats.entries, "entry", "entries")
+                    + " (\(Units.count(stats.negativeEntries)) negative)"
+            )
+        )
+        table.add(
+            "memory",
+            Table.Cell(
+                "\(Units.octets(stats.octets)) of \(Units.octets(stats.limitOctets))"
+                    + " (\(Units.percent(stats.octets, of: stats.limitOctets))),"
+                    + " index \(Units.octets(stats.indexOctets))"
+            )
+        )
+        table.add(
+            "hits",
+            Table.Cell(
+                "\(Units.count(stats.hits)) of \(Units.count(asked, "question", "questions"))"
+                    + " (\(Units.percent(stats.hits, of: asked)))"
+            )
+        )
+        table.add(
+            "changes",
+            Table.Cell(
+                "\(Units.count(stats.insertions)) inserted, \(Units.count(stats.evictions))"
+                    + " evicted, \(Units.count(stats.expired)) expired"
+            )
+        )
+        return table.text(palette)
+    }
+
+    /// The vendors.
+    private static func vendors(_ vendors: [VendorStats], _ palette: Palette) -> String {
+        var table = Table(
+            "VENDOR",
+            ">CALLS",
+            ">BILLABLE",
+            ">WITH ADDRESS",
+            ">EMPTY",
+            ">FAILED",
+            ">CONNECTIONS",
+            ">REUSED",
+            ">AVOIDED"
+        )
+        for vendor in vendors {
+            table.add(
+                Table.Cell(vendor.name),
+                Table.Cell(Units.count(vendor.calls)),
+                Table.Cell(Units.count(vendor.billableCalls)),
+                Table.Cell(Units.count(vendor.successes)),
+                Table.Cell(Units.count(vendor.empty)),
+                failed(vendor.failures),
+                Table.Cell(Units.count(vendor.connectionsOpened)),
+                Table.Cell(Units.count(vendor.connectionsReused)),
+                Table.Cell(Units.count(sum(vendor.avoided))),
+                notes: breakdown("failed", vendor.failures) + breakdown("avoided", vendor.avoided)
+            )
+        }
+        return table.text(palette)
+    }
+
+    /// The upstream resolvers.
+    private static func upstreams(_ upstreams: [UpstreamStats], _ palette: Palette) -> String {
+        var table = Table("UPSTREAM", "", ">QUERIES", ">ANSWERED", ">FAILED", ">TCP RETRIES")
+        for upstream in upstreams {
+            table.add(
+                Table.Cell(upstream.name),
+                upstream.protected ? "protected" : Table.Cell("unprotected", .doubtful),
+                Table.Cell(Units.count(upstream.queries)),
+                Table.Cell(Units.count(upstream.successes)),
+                failed(upstream.failures),
+                Table.Cell(Units.count(upstream.tcpRetries)),
+                notes: breakdown("failed", upstream.failures)
+            )
+        }
+        return table.text(palette)
+    }
+
+    /// Datagrams, misses and the process.
+    private static func rest(_ stats: StatsReply, _ palette: Palette) -> String {
+        var table = Table("", "")
+        table.add(
+            Table.Cell("MISSES", .heading),
+            Table.Cell(
+                "\(Units.count(stats.misses.inFlight)) in flight,"
+                    + " \(Units.count(stats.misses.merged)) merged,"
+                    + " \(Units.count(stats.misses.dropped)) dropped"
+            )
+        )
+        if !stats.packets.isEmpty {
+            table.add(Table.Cell("PACKETS", .heading), Table.Cell(list(stats.packets)))
+        }
+        table.add(
+            Table.Cell("PROCESS", .heading),
+            Table.Cell(
+                "\(Units.octets(stats.process.rssOctets)) resident,"
+                    + " \(Units.count(stats.process.descriptors, "descriptor", "descriptors")),"
+                    + " \(Units.count(stats.process.threads, "thread", "threads")),"
+                    + " \(Units.decimal(stats.process.cpuSeconds, digits: 2)) s of processor time"
+            )
+        )
+        return table.text(palette)
+    }
+
+    // MARK: - Counts
+
+    /// The counts, largest first and then by name.
+    private static func descending(_ counts: Counts) -> [(name: String, count: UInt64)] {
+        counts.map { (name: $0.key, count: $0.value) }
+            .sorted { ($1.count, $0.name) < ($0.count, $1.name) }
+    }
+
+    /// The sum of the counts.
+    private static func sum(_ counts: Counts) -> UInt64 {
+        counts.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+    }
+
+    /// A number of failures, marked if there are any.
+    private static func failed(_ counts: Counts) -> Table.Cell {
+        Table.Cell(Units.count(sum(counts)), sum(counts) == 0 ? .plain : .doubtful)
+    }
+
+    /// A line that divides a number, or none if there is nothing to divide.
+    private static func breakdown(_ title: String, _ counts: Counts) -> [String] {
+        sum(counts) == 0 ? [] : ["\(title): \(list(counts.filter { $0.value > 0 }))"]
+    }
+
+    /// The counts in one line.
+    private static func list(_ counts: Counts) -> String {
+        descending(counts).map { "\(Units.count($0.count)) \($0.name)" }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// `status` for people.
+enum StatusText {
+    /// One screen about a daemon.
+    static func render(_ status: StatusReply, _ palette: Palette) -> String {
+        [
+            summary(status, palette),
+            vendors(status.vendors, palette),
+            upstreams(status.upstreams, palette),
+            problems(status.problems, palette),
+        ]
+        .filter { !$0.isEmpty }
+        .joined(separator: "\n")
+    }
+
+    // MARK: - Parts
+
+    /// The state, and what there is one of.
+    private static func summary(_ status: StatusReply, _ palette: Palette) -> String {
+        let state = palette.paint(status.state.rawValue.uppercased(), tone(status.state))
+        var table = Table("", "")
+        table.add("listening", listeners(status.listeners))
+        table.add("resolv.conf", resolvConf(status.resolvConf))
+        table.add("cache", cache(status.cache))
+        return "\(Product.name) \(printable(status.version))  \(state)"
+            + "  up \(Units.seconds(status.uptimeSeconds))  pid \(status.pid)\n"
+            + table.text(palette)
+    }
+
+    /// The listeners, with the transports of one address together.
+    private static func listeners(_ listeners: [Listener]) -> Table.Cell {
+        guard !listeners.isEmpty else { return Table.Cell("nowhere", .bad) }
+        var groups: [(address: String, origin: String, transports: [String])] = []
+        for listener in listeners {
+            let known = groups.firstIndex {
+                $0.address == listener.address && $0.origin == listener.origin
+            }
+            if let known {
+                groups[known].transports.append(listener.transport)
+            } else {
+                groups.append((listener.address, listener.origin, [listener.transport]))
+            }
+        }
+        let texts = groups.map { group in
+            let origin = group.origin == "settings" ? "" : ", \(group.origin)"
+            return "\(group.address) (\(group.transports.joined(separator: "+"))\(origin))"
+        }
+        return Table.Cell(texts.joined(separator: "  "))
+    }
+
+    /// Who answers the programs of this machine.
+    private static func resolvConf(_ finding: ResolvConf) -> Table.Cell {
+        let servers = finding.nameservers.joined(separator: ", ")
+        let list = servers.isEmpty ? "no nameserver" : servers
+        return switch finding.pointsHere {
+        case true: Table.Cell("points here (\(list))", .good)
+        case false: Table.Cell("points elsewhere (\(list))", .doubtful)
+        case nil: Table.Cell("could not be read", .doubtful)
+        }
+    }
+
+    /// How full the cache is.
+    private static func cache(_ usage: CacheUsage) -> Table.Cell {
+        Table.Cell(
+            "\(Units.count(usage.entries, "entry", "entries")), \(Units.octets(usage.octets))"
+                + " of \(Units.octets(usage.limitOctets))"
+                + " (\(Units.percent(usage.octets, of: usage.limitOctets)))"
+        )
+    }
+
+    /// The vendors, each followed by its servers.
+    private static func vendors(_ vendors: [VendorStatus], _ palette: Palette) -> String {
+        var table = Table(
+            "VENDOR",
+            "STATE",
+            ">CALLS",
+            ">FAILED",
+            ">MEDIAN",
+            ">BILLABLE",
+            "HOW",
+            "LAST ERROR"
+        )
+        for vendor in vendors {
+            let skew = vendor.clockSkewSeconds.map { $0 == 0 ? "" : ", clock \(skewText($0))" }
+            table.add(
+                Table.Cell(vendor.name),
+                health(vendor.state),
+                Table.Cell(Units.count(vendor.calls)),
+                "",
+                "",
+                Table.Cell(Units.count(vendor.billableCalls)),
+                Table.Cell("\(vendor.kind) over \(vendor.channel)\(skew ?? "")"),
+                ""
+            )
+            for server in vendor.servers {
+                table.add(
+                    Table.Cell((server.current ? "* " : "  ") + server.address),
+                    health(server.state),
+                    Table.Cell(Units.count(server.calls)),
+                    failures(server.failures),
+                    Table.Cell(server.latencyMedian.map(Units.milliseconds) ?? "-"),
+                    "",
+                    "",
+                    lastError(server.lastError, age: server.lastErrorAgeSeconds)
+                )
+            }
+        }
+        return table.text(palette)
+    }
+
+    /// The upstream resolvers.
+    private static func upstreams(_ upstreams: [UpstreamStatus], _ palette: Palette) -> String {
+        var table = Table(
+            "UPSTREAM",
+            "STATE",
+            ">QUERIES",
+            ">FAILED",
+            ">MEDIAN",
+            "HOW",
+            "LAST ERROR"
+        )
+        for upstream in upstreams {
+            table.add(
+                Table.Cell(upstream.name),
+                health(upstream.state),
+                Table.Cell(Units.count(upstream.calls)),
+                failures(upstream.failures),
+                Table.Cell(upstream.latencyMedian.map(Units.milliseconds) ?? "-"),
+                Table.Cell(
+                    upstream.url + (upstream.protected ? "" : " (unprotected)"),
+                    upstream.protected ? .plain : .doubtful
+                ),
+                lastError(upstream.lastError, age: upstream.lastErrorAgeSeconds)
+            )
+        }
+        return table.text(palette)
+    }
+
+    /// Why the daemon is degraded.
+    private static func problems(_ problems: [String], _ palette: Palette) -> String {
+        guard !problems.isEmpty else { return "" }
+        return palette.paint("PROBLEMS", .heading) + "\n"
+            + problems.map { "  " + palette.paint(printable($0), .bad) + "\n" }.joined()
+    }
+
+    // MARK: - Cells
+
+    /// The colour of a state.
+    private static func tone(_ state: StatusReply.State) -> Palette.Tone {
+        switch state {
+        case .ready: .good
+        case .starting, .stopping: .doubtful
+        case .degraded: .bad
+        }
+    }
+
+    /// A health with its colour.
+    private static func health(_ health: Health) -> Table.Cell {
+        switch health {
+        case .up: Table.Cell("up", .good)
+        case .degraded: Table.Cell("degraded", .doubtful)
+        case .down: Table.Cell("DOWN", .bad)
+        case .paused: Table.Cell("paused", .doubtful)
+        }
+    }
+
+    /// A count of failures, marked if there are any.
+    private static func failures(_ count: UInt64) -> Table.Cell {
+        Table.Cell(Units.count(count), count == 0 ? .plain : .doubtful)
+    }
+
+    /// What went wrong last, and when.
+    private static func lastError(_ error: String?, age: Int?) -> Table.Cell {
+        guard let error else { return "" }
+        return Table.Cell(error + (age.map { ", \(Units.seconds($0)) ago" } ?? ""))
+    }
+
+    /// A clock skew in words.
+    private static func skewText(_ seconds: Int) -> String {
+        "\(Units.seconds(abs(seconds))) \(seconds > 0 ? "ahead of" : "behind") ours"
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Rows of cells in aligned columns.
+struct Table {
+    /// One column.
+    struct Column {
+        /// What stands above it.
+        let title: String
+
+        /// Whether its cells are numbers, which end at the same place.
+        let isNumeric: Bool
+    }
+
+    /// One cell.
+    struct Cell: ExpressibleByStringLiteral {
+        /// What stands in it; made printable when it is printed.
+        let text: String
+
+        /// What it means.
+        let tone: Palette.Tone
+
+        /// Makes a cell.
+        init(_ text: String, _ tone: Palette.Tone = .plain) {
+            self.text = printable(text)
+            self.tone = tone
+        }
+
+        init(stringLiteral text: String) { self.init(text) }
+    }
+
+    /// The columns.
+    private let columns: [Column]
+
+    /// The rows, each with the lines that stand below it.
+    private var rows: [(cells: [Cell], notes: [String])] = []
+
+    // MARK: - Making
+
+    /// Makes an empty table; a title that begins with `>` is of a column of numbers.
+    init(_ titles: String...) {
+        columns = titles.map { title in
+            title.hasPrefix(">")
+                ? Column(title: String(title.dropFirst()), isNumeric: true)
+                : Column(title: title, isNumeric: false)
+        }
+    }
+
+    // MARK: - Changing
+
+    /// Adds a row with a cell for each column.
+    mutating func add(_ cells: Cell..., notes: [String] = []) {
+        precondition(cells.count == columns.count, "a cell for each column")
+        rows.append((cells, notes.map(printable)))
+    }
+
+    // MARK: - Reading
+
+    /// Whether there are no rows.
+    var isEmpty: Bool { rows.isEmpty }
+
+    /// The lines of the table, each with its line feed; nothing without rows.
+    func text(_ palette: Palette) -> String {
+        guard !rows.isEmpty else { return "" }
+        let widths = columns.indices.map { column in
+            rows.reduce(columns[column].title.count) { width, row in
+                max(width, row.cells[column].text.count)
+            }
+        }
+        var text = ""
+        if columns.contains(where: { !$0.title.isEmpty }) {
+            text += line(columns.map { Cell($0.title, .heading) }, widths, palette)
+        }
+        for row in rows {
+            text += line(row.cells, widths, palette)
+            for note in row.notes { text += "    " + note + "\n" }
+        }
+        return text
+    }
+
+    /// One line, without blanks at its end.
+    private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
+        var text = ""
+        var gap = 0
+        for (index, cell) in cells.enumerated() {
+            let padding = widths[index] - cell.text.count
+            let before = columns[index].isNumeric ? padding : 0
+            if cell.text.isEmpty {
+                gap += widths[index] + 2
+                continue
+            }
+            text +=
+                String(repeating: " ", count: gap + before) + palette.paint(cell.text, cell.tone)
+            gap = padding - before + 2
+        }
+        return text + "\n"
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import Control
+import Glibc
+
+/// `httpdnsctl stats`.
+struct StatsVerb: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "stats",
+        abstract: "Show what was counted.",
+        discussion: """
+            Each of the tables by source, by rcode and by transport divides all queries. Latencies \
+            are upper bounds: half, 90 %, 99 % and 99.9 % of all were at most as long.
+
+            EXAMPLES
+              httpdnsctl stats
+              httpdnsctl stats --watch 2     what happens, every 2 s until Ctrl-C
+              httpdnsctl stats --reset       show, then start counting from zero
+              httpdnsctl stats --json | jq '[.vendors[]."billable-calls"] | add'
+            """
+    )
+
+    @OptionGroup var options: Options
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Ask again every so many seconds (1 to 86400) and show what changed; with --json, each "
+                + "reply is one line.",
+            valueName: "seconds"
+        )
+    )
+    var watch: Int?
+
+    @Flag(name: .long, help: "Start counting from zero after this reply.")
+    var reset = false
+
+    func validate() throws {
+        guard let watch else { return }
+        guard (1...86400).contains(watch) else {
+            throw ValidationError("--watch takes 1 to 86400 seconds.")
+        }
+        guard !reset else { throw ValidationError("--watch and --reset exclude each other.") }
+    }
+
+    func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
+        let request = StatsRequest(reset: reset ? true : nil)
+        guard let watch else {
+            try show(try client.call(.stats, request), as: StatsReply.self, StatsText.render)
+            return .ok
+        }
+
+        var previous: (stats: StatsReply, at: ContinuousClock.Instant)?
+        while true {
+            let reply = try client.call(.stats, request)
+            let now = ContinuousClock.now
+            let stats = try reply.checked(as: StatsReply.self)
+            if options.printsJSON {
+                try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
+            } else if let previous {
+                let seconds = (now - previous.at) / .seconds(1)
+                let palette = Palette(isEnabled: Output.isColoured)
+                try Output.write(
+                    RatesText.render(from: previous.stats, to: stats, seconds: seconds, palette)
+                )
+            }
+            previous = (stats, now)
+            sleep(UInt32(watch))
+        }
+    }
+}

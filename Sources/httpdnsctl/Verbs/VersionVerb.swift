@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+import Control
+
+/// `httpdnsctl version`.
+struct VersionVerb: Verb {
+    static let configuration = CommandConfiguration(
+        commandName: "version",
+        abstract: "Tell the versions of the running daemon and its libraries.",
+        discussion: """
+            Asks the daemon; --version tells that of this program alone.
+
+            EXAMPLES
+              httpdnsctl version
+              httpdnsctl version --json
+            """
+    )
+
+    @OptionGroup var options: Options
+
+    func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
+        let reply = try client.call(.version)
+        try show(reply, as: VersionReply.self, VersionText.render)
+        return .ok
+    }
+}
