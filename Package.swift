@@ -130,7 +130,7 @@ let package = Package(
 
         suite("DNSWire"),
         suite("DNSCache"),
-        suite("Control"),
+        suite("Control", ["Control", "httpdnsctl"]),
         suite("Net"),
         suite("HTTPDNS"),
         suite("Upstream"),

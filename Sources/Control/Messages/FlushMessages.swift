@@ -18,7 +18,7 @@ package struct FlushRequest: CallParameters, Equatable {
     package var negative: Bool?
 
     /// What to remove, once the arguments agree with each other.
-    package enum Scope: Sendable, Equatable {
+    package enum Scope: Sendable, Hashable {
         /// Everything.
         case all
 

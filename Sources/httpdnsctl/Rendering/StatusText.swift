@@ -80,10 +80,9 @@ enum StatusText {
             ">MEDIAN",
             ">BILLABLE",
             "HOW",
-            "LAST ERROR"
+            "REMARKS"
         )
         for vendor in vendors {
-            let skew = vendor.clockSkewSeconds.map { $0 == 0 ? "" : ", clock \(skewText($0))" }
             table.add(
                 Table.Cell(vendor.name),
                 health(vendor.state),
@@ -91,8 +90,8 @@ enum StatusText {
                 "",
                 "",
                 Table.Cell(Units.count(vendor.billableCalls)),
-                Table.Cell("\(vendor.kind) over \(vendor.channel)\(skew ?? "")"),
-                ""
+                Table.Cell("\(vendor.kind) over \(vendor.channel)"),
+                clock(vendor.clockSkewSeconds)
             )
             for server in vendor.servers {
                 table.add(
@@ -119,7 +118,7 @@ enum StatusText {
             ">FAILED",
             ">MEDIAN",
             "HOW",
-            "LAST ERROR"
+            "REMARKS"
         )
         for upstream in upstreams {
             table.add(
@@ -174,11 +173,13 @@ enum StatusText {
     /// What went wrong last, and when.
     private static func lastError(_ error: String?, age: Int?) -> Table.Cell {
         guard let error else { return "" }
-        return Table.Cell(error + (age.map { ", \(Units.seconds($0)) ago" } ?? ""))
+        return Table.Cell("last error: " + error + (age.map { ", \(Units.seconds($0)) ago" } ?? ""))
     }
 
-    /// A clock skew in words.
-    private static func skewText(_ seconds: Int) -> String {
-        "\(Units.seconds(abs(seconds))) \(seconds > 0 ? "ahead of" : "behind") ours"
+    /// How a vendor's clock differs from ours, if it does.
+    private static func clock(_ seconds: Int?) -> Table.Cell {
+        guard let seconds, seconds != 0 else { return "" }
+        let direction = seconds > 0 ? "ahead of" : "behind"
+        return Table.Cell("clock \(Units.seconds(abs(seconds))) \(direction) ours", .doubtful)
     }
 }

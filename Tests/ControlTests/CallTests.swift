@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Control
+
+@Suite("Calls and replies")
+struct CallTests {
+    /// A call read from JSON text.
+    func call(_ text: String) throws -> Call { try Call(message: Array(text.utf8)) }
+
+    @Test("a call is read with its flags, and fields it does not know are passed over")
+    func reading() throws {
+        let read = try call(
+            #"{"method":"a.b.C","parameters":{"n":1},"more":true,"oneway":true,"x":[]}"#
+        )
+        #expect(read == Call("a.b.C", parameters: ["n": .integer(1)], more: true, oneway: true))
+        #expect(read.interface == "a.b")
+        #expect(try call(#"{"method":"C","parameters":null}"#) == Call("C"))
+        #expect(Call("C").interface == "")
+    }
+
+    @Test(
+        "what is no call is malformed",
+        arguments: [
+            "", " ", "{", "[]", "null", "1", #""method""#, "{}", #"{"method":1}"#,
+            #"{"method":"a","parameters":[]}"#, #"{"method":"a","more":"yes"}"#,
+            #"{"method":"a"} {"method":"b"}"#, "\u{FEFF}\u{FEFF}{}", "GET / HTTP/1.1\r\n",
+            String(repeating: "[", count: 60_000), String(repeating: #"{"a":"#, count: 10_000),
+        ]
+    )
+    func malformed(_ text: String) {
+        #expect {
+            try call(text)
+        } throws: { error in
+            guard case ProtocolError.malformed = error else { return false }
+            return true
+        }
+    }
+
+    @Test("octets that are not UTF-8 are refused, also if they are JSON in UTF-16")
+    func notUTF8() {
+        let truncated: [UInt8] = Array(#"{"method":"a"#.utf8) + [0xC3] + Array("\"}".utf8)
+        #expect(throws: ProtocolError.notUTF8) { try Call(message: truncated) }
+        let wide = "\u{FEFF}{\"method\":\"a\"}".utf16.map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        #expect(throws: ProtocolError.notUTF8) { try Call(message: Array(wide.joined())) }
+    }
+
+    @Test("any octets are a call, or an error, and never a trap")
+    func garbage() {
+        var dice = Dice(state: 88_172_645_463_325_252)
+        let seed = Array(#"{"method":"io.httpdnsd.Control.Flush","parameters":{"all":true}}"#.utf8)
+        for _ in 0..<2000 {
+            var octets = seed
+            for _ in 0..<Int.random(in: 1...6, using: &dice) {
+                let position = Int.random(in: 0..<octets.count, using: &dice)
+                octets[position] = UInt8.random(in: 1...255, using: &dice)
+            }
+            if let read = try? Call(message: octets) {
+                _ = try? read.arguments(as: FlushRequest.self)
+            }
+        }
+    }
+
+    @Test("a message is one JSON object with sorted keys and a NUL, also with a NUL inside")
+    func writing() throws {
+        let call = try Call("a.B", arguments: LookupRequest(name: "a\0/b", type: nil))
+        let expected = #"{"method":"a.B","parameters":{"name":"a\u0000/b"}}"#
+        #expect(try call.message() == Array(expected.utf8) + [0])
+        #expect(try Call(message: try call.message().dropLast()) == call)
+    }
+
+    @Test(
+        "a parameter that is unknown, missing or of another type is named",
+        arguments: [
+            (#"{"name":"a","colour":1}"#, "colour"), (#"{}"#, "name"), (#"{"name":1}"#, "name"),
+            (#"{"name":"a","type":[]}"#, "type"), (#"{"name":null}"#, "name"),
+        ]
+    )
+    func wrongParameter(_ parameters: String, _ name: String) throws {
+        let call = try call(#"{"method":"a.B","parameters":\#(parameters)}"#)
+        #expect(throws: MethodError.invalidParameter(name)) {
+            try call.arguments(as: LookupRequest.self)
+        }
+    }
+
+    @Test("a method without arguments refuses any")
+    func noParameters() throws {
+        #expect(try Call("a.B").arguments(as: NoParameters.self) == NoParameters())
+        #expect(throws: MethodError.invalidParameter("x")) {
+            try Call("a.B", parameters: ["x": .null]).arguments(as: NoParameters.self)
+        }
+    }
+
+    @Test("every error survives the wire")
+    func errors() throws {
+        let errors: [MethodError] = [
+            .notFound(what: "a"), .invalidArgument(argument: "a", reason: "b"),
+            .denied(reason: "a"), .failed(reason: "a"), .interfaceNotFound("a"),
+            .methodNotFound("a"), .methodNotImplemented("a"), .invalidParameter("a"),
+            .expectedMore, .unknown(name: "x.Y", parameters: .object(["n": .integer(1)])),
+        ]
+        for error in errors {
+            let reply = try Reply(message: try Reply(error).message().dropLast())
+            #expect(throws: error) { try reply.results(as: FlushReply.self) }
+        }
+    }
+
+    @Test("results keep unknown fields as JSON, and their own as values")
+    func results() throws {
+        let text = #"{"parameters":{"removed":3,"new":[1.5,true,null,18446744073709551615]}}"#
+        let reply = try Reply(message: Array(text.utf8))
+        #expect(try reply.results(as: FlushReply.self) == FlushReply(removed: 3))
+        #expect(
+            reply.parameters["new"]
+                == .array([.number(1.5), .bool(true), .null, .unsigned(.max)])
+        )
+        #expect(
+            try Reply.message(results: FlushReply(removed: 3))
+                == Array(#"{"parameters":{"removed":3}}"#.utf8) + [0]
+        )
+    }
+
+    @Test("results of another shape are malformed, and say which field")
+    func wrongResults() throws {
+        let reply = try Reply(message: Array(#"{"parameters":{"removed":"3"}}"#.utf8))
+        #expect(throws: ProtocolError.malformed(reason: "\"removed\" is of another type")) {
+            try reply.results(as: FlushReply.self)
+        }
+        #expect(throws: ProtocolError.malformed(reason: "\"removed\" is missing")) {
+            try Reply().results(as: FlushReply.self)
+        }
+    }
+
+    @Test("a flush means exactly one thing")
+    func scope() throws {
+        let scopes: [FlushRequest.Scope] = [
+            .all, .name("a", type: nil), .name("a", type: "A"), .tree("a"), .negative,
+        ]
+        for scope in scopes { #expect(try FlushRequest(scope).scope() == scope) }
+        for text in [
+            "{}", #"{"all":false}"#, #"{"all":true,"negative":true}"#, #"{"type":"A"}"#,
+            #"{"name":"a","tree":"b"}"#, #"{"all":true,"type":"A"}"#,
+        ] {
+            let request = try JSONText.decode(FlushRequest.self, from: Array(text.utf8))
+            #expect {
+                try request.scope()
+            } throws: { error in
+                guard case MethodError.invalidArgument = error else { return false }
+                return true
+            }
+        }
+    }
+}

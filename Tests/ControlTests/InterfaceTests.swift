@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Control
+
+@Suite("The interface text")
+struct InterfaceTests {
+    /// The text without its comments.
+    func code(_ description: String) -> String {
+        description.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.prefix { $0 != "#" } }
+            .joined(separator: "\n")
+    }
+
+    /// All names of objects inside a JSON value whose names are not free, such as counters.
+    func names(in value: JSONValue) -> Set<String> {
+        let maps: Set = ["by-source", "by-rcode", "by-transport", "failures", "avoided", "packets"]
+        switch value {
+        case .array(let values):
+            return values.reduce(into: []) { $0.formUnion(names(in: $1)) }
+        case .object(let members):
+            return members.reduce(into: []) { result, member in
+                result.insert(member.key)
+                if !maps.contains(member.key) { result.formUnion(names(in: member.value)) }
+            }
+        default: return []
+        }
+    }
+
+    @Test("every field that is sent is declared, or listed in a comment if it has a hyphen")
+    func complete() throws {
+        let values = [
+            try JSONText.encode(Samples.status), try JSONText.encode(Samples.stats),
+            try JSONText.encode(Samples.lookup), try JSONText.encode(Samples.version),
+            try JSONText.encode(FlushReply(removed: 1)),
+        ]
+        let sent = try values.reduce(into: Set<String>()) { result, octets in
+            result.formUnion(names(in: try JSONText.decode(JSONValue.self, from: octets)))
+        }
+        for name in sent {
+            let wanted = name.contains("-") ? name : name + ": "
+            #expect(Interface.description.contains(wanted) as Bool, "\(name) is not declared")
+        }
+    }
+
+    @Test("the methods and errors are declared, and only those")
+    func methods() {
+        let members = { (keyword: String) in
+            code(Interface.description).split(separator: "\n")
+                .filter { $0.hasPrefix(keyword + " ") }
+                .map { String($0.dropFirst(keyword.count + 1).prefix { $0.isLetter }) }
+        }
+        #expect(members("method") == ["Status", "Stats", "Flush", "Lookup", "Version"])
+        #expect(members("method").sorted() == Interface.Method.allCases.map(\.rawValue).sorted())
+        #expect(members("error") == ["NotFound", "InvalidArgument", "Denied", "Failed"])
+    }
+
+    @Test(
+        "the text follows Varlink's grammar",
+        arguments: [Interface.description, ServiceInterface.description]
+    )
+    func grammar(_ description: String) throws {
+        var reader = InterfaceReader(text: code(description))
+        try reader.readInterface()
+    }
+
+    @Test("method names are read back, and those of others are not")
+    func methodNames() {
+        for method in Interface.Method.allCases {
+            #expect(Interface.Method(fullName: method.fullName) == method)
+        }
+        #expect(Interface.Method(fullName: "io.httpdnsd.Control.status") == nil)
+        #expect(Interface.Method(fullName: "io.httpdnsd.ControlXStatus") == nil)
+        #expect(Interface.Method(fullName: "Status") == nil)
+    }
+}
+
+/// Reads Varlink's definition language, to prove that a text is of it.
+struct InterfaceReader {
+    /// Where reading failed.
+    struct Fault: Error {
+        /// What was expected.
+        let expected: String
+        /// What stands there.
+        let rest: Substring
+    }
+
+    /// What is not read yet.
+    private var rest: Substring
+
+    /// Begins at the start of a text without comments.
+    init(text: String) { rest = text[...] }
+
+    /// Reads a whole interface.
+    mutating func readInterface() throws {
+        try expect("interface")
+        _ = try word { $0.isLetter || $0.isNumber || $0 == "." || $0 == "-" }
+        while !skippingSpace().isEmpty {
+            let keyword = try word(\.isLetter)
+            try readTypeName()
+            switch keyword {
+            case "type", "error": try readStruct()
+            case "method":
+                try readStruct()
+                try expect("->")
+                try readStruct()
+            default: throw Fault(expected: "type, method or error", rest: rest)
+            }
+        }
+    }
+
+    /// Reads a type, which may be a map, an array, optional, a struct or a name.
+    private mutating func readType() throws {
+        if take("?") { return try readType() }
+        if take("[string]") || take("[]") { return try readType() }
+        if skippingSpace().hasPrefix("(") { return try readStruct() }
+        for builtin in ["bool", "int", "float", "string", "object"] where take(builtin) { return }
+        try readTypeName()
+    }
+
+    /// Reads fields with their types, or the words of an enumeration.
+    private mutating func readStruct() throws {
+        try expect("(")
+        if take(")") { return }
+        repeat {
+            _ = try word { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
+            if take(":") { try readType() }
+        } while take(",")
+        try expect(")")
+    }
+
+    /// Reads a name that begins with a capital.
+    private mutating func readTypeName() throws {
+        guard skippingSpace().first?.isUppercase == true else {
+            throw Fault(expected: "a type name", rest: rest)
+        }
+        _ = try word { $0.isASCII && ($0.isLetter || $0.isNumber) }
+    }
+
+    /// Drops white space.
+    private mutating func skippingSpace() -> Substring {
+        rest = rest.drop(while: \.isWhitespace)
+        return rest
+    }
+
+    /// Reads characters as long as they fit, at least one.
+    private mutating func word(_ fits: (Character) -> Bool) throws -> Substring {
+        let word = skippingSpace().prefix(while: fits)
+        guard !word.isEmpty else { throw Fault(expected: "a word", rest: rest) }
+        rest = rest.dropFirst(word.count)
+        return word
+    }
+
+    /// Reads a token if it comes next.
+    private mutating func take(_ token: String) -> Bool {
+        guard skippingSpace().hasPrefix(token) else { return false }
+        rest = rest.dropFirst(token.count)
+        return true
+    }
+
+    /// Reads a token that must come next.
+    private mutating func expect(_ token: String) throws {
+        guard take(token) else { throw Fault(expected: token, rest: rest) }
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Control
+
+/// A source of numbers that is the same in every run.
+struct Dice: RandomNumberGenerator {
+    /// The state; any value but 0.
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
+    }
+}
+
+@Suite("Cutting a stream into messages")
+struct MessageDecoderTests {
+    /// All messages that come out when `stream` arrives in pieces of `size` octets.
+    func messages(of stream: [UInt8], inPiecesOf size: Int, limit: Int) throws -> [[UInt8]] {
+        var decoder = MessageDecoder(maximumOctets: limit)
+        var result: [[UInt8]] = []
+        var rest = stream[...]
+        while true {
+            while let message = try decoder.next() { result.append(message) }
+            if rest.isEmpty { return result }
+            let piece = rest.prefix(min(size, decoder.room))
+            decoder.append(piece)
+            rest = rest.dropFirst(piece.count)
+        }
+    }
+
+    @Test("a stream gives the same messages however it is split")
+    func splits() throws {
+        let expected: [[UInt8]] = [Array("{}".utf8), [], Array("{\"method\":\"a.b\"}".utf8), [7]]
+        let stream = Array(expected.map { $0 + [0] }.joined())
+        for size in 1...stream.count + 1 {
+            #expect(try messages(of: stream, inPiecesOf: size, limit: 64) == expected)
+        }
+        for split in 0...stream.count {
+            var decoder = MessageDecoder(maximumOctets: 64)
+            decoder.append(stream[..<split])
+            var result: [[UInt8]] = []
+            while let message = try decoder.next() { result.append(message) }
+            decoder.append(stream[split...])
+            while let message = try decoder.next() { result.append(message) }
+            #expect(result == expected)
+            #expect(!decoder.isInsideMessage)
+        }
+    }
+
+    @Test("a message of exactly the limit passes, one octet more does not")
+    func limit() throws {
+        let longest = [UInt8](repeating: 0x20, count: 10)
+        #expect(try messages(of: longest + [0], inPiecesOf: 3, limit: 10) == [longest])
+        #expect(throws: ProtocolError.tooLong(limit: 10)) {
+            try messages(of: longest + [0x20, 0], inPiecesOf: 3, limit: 10)
+        }
+    }
+
+    @Test("a message without an end never makes the decoder hold more than its limit and one")
+    func endless() throws {
+        var decoder = MessageDecoder(maximumOctets: 1000)
+        var taken = 0
+        while decoder.room > 0 {
+            #expect(try decoder.next() == nil)
+            let piece = [UInt8](repeating: 0x78, count: min(64, decoder.room))
+            decoder.append(piece)
+            taken += piece.count
+        }
+        #expect(taken == 1001)
+        #expect(throws: ProtocolError.tooLong(limit: 1000)) { try decoder.next() }
+    }
+
+    @Test("messages before one that is too long are still given")
+    func beforeTheFault() throws {
+        var decoder = MessageDecoder(maximumOctets: 8)
+        decoder.append([1, 0, 2, 0])
+        decoder.append([3, 3, 3, 3, 3])
+        #expect(try decoder.next() == [1])
+        #expect(try decoder.next() == [2])
+        #expect(try decoder.next() == nil)
+        decoder.append([UInt8](repeating: 3, count: decoder.room))
+        #expect(throws: ProtocolError.self) { try decoder.next() }
+    }
+
+    @Test("the decoder agrees with splitting at NULs, for any octets in any pieces")
+    func oracle() throws {
+        var dice = Dice(state: 0x9E37_79B9_7F4A_7C15)
+        for _ in 0..<300 {
+            let stream = (0..<Int.random(in: 0...200, using: &dice)).map { _ in
+                UInt8.random(in: 0...5, using: &dice)
+            }
+            let parts = stream.split(separator: 0, omittingEmptySubsequences: false)
+            let size = Int.random(in: 1...40, using: &dice)
+            let result = try messages(of: stream, inPiecesOf: size, limit: 256)
+            #expect(result == parts.dropLast().map(Array.init))
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Control
+@testable import httpdnsctl
+
+@Suite("The program httpdnsctl")
+struct ProgramTests {
+    /// A daemon that answers every method well.
+    func daemon() throws -> ScriptedDaemon {
+        try ScriptedDaemon { call in
+            switch Interface.Method(fullName: call.method) {
+            case .status:
+                var status = Samples.status
+                status.state = .ready
+                status.problems = []
+                return .results(status)
+            case .stats: return .results(Samples.stats)
+            case .flush:
+                let known: [FlushRequest.Scope: Int] = [
+                    .all: 5, .name("a.example.com", type: nil): 2,
+                    .name("a.example.com", type: "AAAA"): 1, .tree("example.com"): 4, .negative: 3,
+                ]
+                guard let scope = try? call.arguments(as: FlushRequest.self).scope() else {
+                    return .close
+                }
+                return .results(FlushReply(removed: known[scope] ?? -1))
+            case .lookup: return .results(Samples.lookup)
+            case .version: return .results(Samples.version)
+            case nil: return .error(.methodNotFound(call.method))
+            }
+        }
+    }
+
+    @Test("every verb exits with 0 and prints what its renderer makes")
+    func verbs() throws {
+        let daemon = try daemon()
+        let plain = Palette(isEnabled: false)
+        var run = try httpdnsctl("--socket", daemon.path, "status")
+        #expect(run.status == 0)
+        #expect(run.output.hasPrefix("httpdnsd 0.1.0  READY  up 3 d 4 h  pid 4711\n"))
+        #expect(run.errors.isEmpty)
+        run = try httpdnsctl("stats", "--socket", daemon.path)
+        #expect(run.status == 0)
+        #expect(run.output == StatsText.render(Samples.stats, plain))
+        run = try httpdnsctl("lookup", "www.example.com", "--socket", daemon.path)
+        #expect(run.status == 0)
+        #expect(run.output == LookupText.render(Samples.lookup, plain))
+        run = try httpdnsctl("--socket", "/nowhere", "version", "--socket", daemon.path)
+        #expect(run.status == 0)
+        #expect(run.output == VersionText.render(Samples.version, plain))
+    }
+
+    @Test(
+        "flush asks for what its grammar means",
+        arguments: [
+            (["--all"], "removed 5 entries\n"), (["a.example.com"], "removed 2 entries\n"),
+            (["a.example.com", "AAAA"], "removed 1 entry\n"),
+            (["--tree", "example.com"], "removed 4 entries\n"),
+            (["--negative"], "removed 3 entries\n"),
+        ]
+    )
+    func flush(_ arguments: [String], _ expected: String) throws {
+        let daemon = try daemon()
+        let run = try httpdnsctl(["--socket", daemon.path, "flush"] + arguments)
+        #expect(run.status == 0)
+        #expect(run.output == expected)
+    }
+
+    @Test("--json prints the parameters with sorted keys, unknown ones included")
+    func json() throws {
+        let daemon = try ScriptedDaemon { _ in
+            .octets(Array(#"{"parameters":{"removed":3,"b-new":{"z":1,"a":"\u009b"}}}"#.utf8) + [0])
+        }
+        for arguments in [["--json", "flush", "--all"], ["flush", "--all", "--json"]] {
+            let run = try httpdnsctl(["--socket", daemon.path] + arguments)
+            #expect(run.status == 0)
+            let lines = run.output.split(separator: "\n").map { $0.drop { $0 == " " } }
+            #expect(
+                lines == [
+                    "{", #""b-new" : {"#, #""a" : "\u009b","#, #""z" : 1"#, "},",
+                    #""removed" : 3"#, "}",
+                ]
+            )
+        }
+    }
+
+    @Test("a degraded daemon is exit code 4, of status only")
+    func degraded() throws {
+        let daemon = try ScriptedDaemon { _ in .results(Samples.status) }
+        for arguments in [["status"], ["status", "--json"]] {
+            let run = try httpdnsctl(["--socket", daemon.path] + arguments)
+            #expect(run.status == 4)
+            #expect(run.output.contains("1 of 2 servers does not answer"))
+        }
+    }
+
+    @Test("a verb that failed is exit code 1, and says why on standard error")
+    func failed() throws {
+        let daemon = try ScriptedDaemon { call in
+            call.method.hasSuffix("Lookup")
+                ? .error(.notFound(what: "a.example.com"))
+                : .error(.denied(reason: "only for root\u{1B}[2J"))
+        }
+        var run = try httpdnsctl("--socket", daemon.path, "lookup", "a.example.com", "--json")
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errors == "httpdnsctl: nothing found for a.example.com\n")
+        run = try httpdnsctl("--socket", daemon.path, "flush", "--all")
+        #expect(run.status == 1)
+        #expect(run.errors == "httpdnsctl: denied: only for root\\u{1b}[2J\n")
+    }
+
+    @Test(
+        "a wrong command line is exit code 2, and the daemon is not asked",
+        arguments: [
+            [], ["dance"], ["status", "now"], ["lookup"], ["flush"], ["flush", "a", "--all"],
+            ["flush", "--all", "--negative"], ["flush", "--tree"], ["flush", "a", "b", "c"],
+            ["stats", "--watch", "0"], ["stats", "--watch", "soon"], ["stats", "--frequently"],
+            ["stats", "--watch", "1", "--reset"],
+            ["status", "--socket", String(repeating: "x", count: 200)],
+        ]
+    )
+    func usage(_ arguments: [String]) throws {
+        let run = try httpdnsctl(arguments)
+        #expect(run.status == 2)
+        #expect(run.output.isEmpty)
+        #expect(!run.errors.isEmpty)
+    }
+
+    @Test("a daemon that is not there is exit code 3, with a hint")
+    func unreachable() throws {
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let missing = try httpdnsctl("--socket", folder + "/none.sock", "status")
+        #expect(missing.status == 3)
+        #expect(missing.errors.contains("there is no socket \(folder)/none.sock\nhint: "))
+
+        let dead = folder + "/dead.sock"
+        close(try unixSocket(dead) { bind($0, $1, $2) == 0 })
+        let refused = try httpdnsctl("--socket", dead, "status")
+        #expect(refused.status == 3)
+        #expect(refused.errors.contains("nothing listens on \(dead)\nhint: "))
+    }
+
+    @Test("a daemon that hangs up is exit code 3, one that talks nonsense 1")
+    func nonsense() throws {
+        let closing = try ScriptedDaemon { _ in .close }
+        let closed = try httpdnsctl("--socket", closing.path, "status")
+        #expect(closed.status == 3)
+        #expect(closed.errors.contains("closed the connection"))
+
+        for octets in [Array("HTTP/1.1 400\r\n\0".utf8), [0], [0xFF, 0], Array("{}".utf8) + [0]] {
+            let daemon = try ScriptedDaemon { _ in .octets(octets) }
+            let run = try httpdnsctl("--socket", daemon.path, "status")
+            #expect(run.status == 1)
+            #expect(run.errors.hasPrefix("httpdnsctl: "))
+        }
+    }
+
+    @Test("--help and --version are exit code 0 and go to standard output")
+    func help() throws {
+        for verb in ["status", "stats", "flush", "lookup", "version"] {
+            let run = try httpdnsctl(verb, "--help")
+            #expect(run.status == 0)
+            #expect(run.output.contains("EXAMPLES\n  httpdnsctl \(verb)"))
+        }
+        let run = try httpdnsctl("--version")
+        #expect(run.status == 0)
+        #expect(run.output == "httpdnsctl \(Product.version)\n")
+    }
+
+    @Test("stats --watch asks again, and ends when the daemon does")
+    func watch() throws {
+        let count = Counter()
+        let daemon = try ScriptedDaemon { _ in
+            guard count.next() < 2 else { return .close }
+            return .results(Samples.stats)
+        }
+        let run = try httpdnsctl("--socket", daemon.path, "stats", "--watch", "1")
+        #expect(run.status == 3)
+        #expect(run.output.contains("nothing happened\nnow: 3 in flight"))
+    }
+}
+
+/// Counts the calls of a scripted daemon.
+private final class Counter: @unchecked Sendable {
+    /// Guards `value`.
+    private let lock = NSLock()
+    /// How often `next` was called.
+    private var value = 0
+
+    /// The number of calls before this one.
+    func next() -> Int {
+        lock.withLock {
+            defer { value += 1 }
+            return value
+        }
+    }
+}

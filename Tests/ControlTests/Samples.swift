@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+@testable import Control
+
+/// Replies with every field set, for the wire and for the screen.
+enum Samples {
+    static var status: StatusReply {
+        var status = StatusReply(
+            state: .degraded,
+            version: "0.1.0",
+            pid: 4711,
+            uptimeSeconds: 275_460
+        )
+        status.listeners = [
+            Listener(address: "127.0.0.1:53", transport: "udp", origin: "settings"),
+            Listener(address: "127.0.0.1:53", transport: "tcp", origin: "settings"),
+            Listener(address: "[::1]:53", transport: "udp", origin: "socket-activation"),
+        ]
+        var vendor = VendorStatus(name: "tencent", kind: "tencent", channel: "https")
+        vendor.state = .degraded
+        vendor.calls = 12345
+        vendor.billableCalls = 12000
+        vendor.clockSkewSeconds = -75
+        var first = VendorServer(address: "192.0.2.1", current: true)
+        first.calls = 12000
+        first.latencyMedian = 18.25
+        var second = VendorServer(address: "192.0.2.2", state: .down)
+        second.calls = 345
+        second.failures = 345
+        second.lastError = "timeout"
+        second.lastErrorAgeSeconds = 130
+        vendor.servers = [first, second]
+        status.vendors = [vendor]
+        var upstream = UpstreamStatus(name: "isp", url: "udp://192.0.2.53", protected: false)
+        upstream.calls = 99
+        upstream.failures = 1
+        upstream.latencyMedian = 0.9
+        upstream.lastError = "refused"
+        upstream.lastErrorAgeSeconds = 4000
+        status.upstreams = [upstream]
+        status.cache = CacheUsage(entries: 1, octets: 12_582_912, limitOctets: 67_108_864)
+        status.resolvConf = ResolvConf(pointsHere: true, nameservers: ["127.0.0.1"])
+        status.problems = ["vendor tencent: 1 of 2 servers does not answer"]
+        return status
+    }
+
+    static var stats: StatsReply {
+        var stats = StatsReply(sinceSeconds: 60)
+        stats.queries.total = 1000
+        stats.queries.bySource = ["cache": 900, "vendor": 60, "upstream": 40]
+        stats.queries.byRcode = ["noerror": 950, "nxdomain": 50]
+        stats.queries.byTransport = ["udp": 999, "tcp": 1]
+        stats.latency.client = Latency(
+            count: 1000,
+            p50: 90,
+            p90: 400,
+            p99: 25_000,
+            p999: 80_000,
+            max: 1_250_000
+        )
+        stats.cache.entries = 55
+        stats.cache.octets = 10_240
+        stats.cache.limitOctets = 67_108_864
+        stats.cache.indexOctets = 2048
+        stats.cache.hits = 900
+        stats.cache.misses = 100
+        stats.cache.insertions = 70
+        stats.cache.evictions = 2
+        stats.cache.expired = 13
+        stats.cache.negativeEntries = 5
+        var vendor = VendorStats(name: "tencent")
+        vendor.calls = 61
+        vendor.billableCalls = 58
+        vendor.successes = 55
+        vendor.empty = 3
+        vendor.failures = ["timeout": 2, "http": 1, "tls": 0]
+        vendor.connectionsOpened = 4
+        vendor.connectionsReused = 57
+        vendor.avoided = ["cache": 900, "merged": 7, "paired": 30]
+        stats.vendors = [vendor]
+        var upstream = UpstreamStats(name: "isp", protected: false)
+        upstream.queries = 42
+        upstream.successes = 41
+        upstream.failures = ["timeout": 1]
+        upstream.tcpRetries = 1
+        stats.upstreams = [upstream]
+        stats.packets = ["received": 1002, "ignored": 2, "truncated-replies": 1]
+        stats.misses.inFlight = 3
+        stats.misses.merged = 7
+        stats.misses.dropped = 0
+        stats.process.rssOctets = 20_971_520
+        stats.process.descriptors = 24
+        stats.process.threads = 4
+        stats.process.cpuSeconds = 1.25
+        return stats
+    }
+
+    static var lookup: LookupReply {
+        LookupReply(entries: [
+            CachedEntry(
+                name: "www.example.com.",
+                type: "A",
+                rcode: "noerror",
+                source: "tencent",
+                server: "192.0.2.1:443",
+                ageSeconds: 42,
+                ttlSeconds: 18,
+                hits: 1234,
+                records: ["192.0.2.10", "192.0.2.11"]
+            ),
+            CachedEntry(
+                name: "www.example.com.",
+                type: "TXT",
+                rcode: "nodata",
+                source: "isp",
+                ageSeconds: 400,
+                ttlSeconds: 0,
+                stale: true,
+                variant: "do"
+            ),
+        ])
+    }
+
+    static var version: VersionReply {
+        VersionReply(
+            version: "0.1.0",
+            swift: "6.3.1",
+            libcurl: "7.88.1",
+            openssl: "3.0.16",
+            systemd: "252",
+            libyaml: "0.2.5"
+        )
+    }
+}
