@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// The paths below `/_emulator`, with which tests and users steer a running emulator.
+struct Admin {
+    /// What is steered.
+    let emulator: Emulator
+
+    /// Whether a path is one of ours; no vendor has such a path.
+    static func owns(_ path: String) -> Bool { path.hasPrefix("/_emulator/") }
+
+    /// Does what is asked.
+    func response(to request: Request) -> Response {
+        switch (request.method, request.path) {
+        case ("GET", "/_emulator/calls"):
+            return Response(text: emulator.calls.json(zone: emulator.loaded), type: Self.json)
+
+        case ("GET", "/_emulator/faults"):
+            return Response(text: emulator.faults.texts.map { $0 + "\n" }.joined())
+
+        case ("POST", "/_emulator/faults"):
+            return replaceFaults(String(decoding: request.body, as: UTF8.self))
+
+        case ("POST", "/_emulator/reset"):
+            emulator.calls.reset()
+            return Response(text: "reset\n")
+
+        case ("POST", "/_emulator/reload"):
+            do throws(ZoneError) {
+                try emulator.reload()
+                return Response(text: "reloaded\n")
+            } catch {
+                return Response(status: 400, text: "zone: \(error), keeping the old one\n")
+            }
+
+        case ("POST", "/_emulator/clock"):
+            let text = String(decoding: request.body, as: UTF8.self)
+            guard let seconds = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+                return Response(status: 400, text: "expected seconds, keeping the old offset\n")
+            }
+            emulator.clock.set(offset: seconds)
+            return Response(text: "set\n")
+
+        case (_, "/_emulator/calls"), (_, "/_emulator/faults"), (_, "/_emulator/reset"),
+            (_, "/_emulator/reload"), (_, "/_emulator/clock"):
+            return Response(status: 405)
+
+        default:
+            return Response(status: 404)
+        }
+    }
+
+    /// The type of the counters.
+    private static let json = "application/json"
+
+    /// Puts one specification per line in force, or, if any is wrong, none.
+    private func replaceFaults(_ text: String) -> Response {
+        let lines = text.split(whereSeparator: \.isNewline)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }
+        guard lines.count <= Limits.faults else {
+            return Response(status: 400, text: "more than \(Limits.faults) faults\n")
+        }
+        do throws(Fault.Failure) {
+            var faults: [Fault] = []
+            for line in lines { faults.append(try Fault(line)) }
+            emulator.faults.replace(with: faults)
+            return Response(text: "\(faults.count) in force\n")
+        } catch {
+            return Response(status: 400, text: "\(error), keeping the old faults\n")
+        }
+    }
+}

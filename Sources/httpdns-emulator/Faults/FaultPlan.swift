@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import Synchronization
+
+/// The faults in force, with what they count, shared by all connections.
+final class FaultPlan: Sendable {
+    /// One fault, and how many calls its other conditions let through.
+    private struct Entry {
+        var fault: Fault
+        var seen = 0
+    }
+
+    /// The entries, and the die.
+    private struct State {
+        var entries: [Entry] = []
+        var die: Die
+    }
+
+    /// Everything that changes.
+    private let state: Mutex<State>
+
+    /// A plan whose die always falls the same way for the same seed.
+    init(_ faults: [Fault], seed: UInt64) {
+        state = Mutex(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
+    }
+
+    /// Replaces all faults; counting begins anew.
+    func replace(with faults: [Fault]) {
+        state.withLock { $0.entries = faults.map { Entry(fault: $0) } }
+    }
+
+    /// The specifications in force.
+    var texts: [String] { state.withLock { $0.entries.map(\.fault.text) } }
+
+    /// Counts a call, and returns what happens to it, in the order of the plan.
+    ///
+    /// - Parameters:
+    ///   - names: the names asked for, in lower case.
+    ///   - isLookup: whether the path is one faults without a path concern.
+    func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {
+        state.withLock { state in
+            var firing: [Fault] = []
+            for index in state.entries.indices {
+                let conditions = state.entries[index].fault.conditions
+                var concerned = isLookup
+                var named = true
+                for case .path(let wanted) in conditions { concerned = wanted == path }
+                for case .name(let wanted) in conditions where !names.contains(wanted) {
+                    named = false
+                }
+                guard concerned, named else { continue }
+
+                state.entries[index].seen += 1
+                let seen = state.entries[index].seen
+                let happens = conditions.allSatisfy { condition in
+                    switch condition {
+                    case .every(let number): seen.isMultiple(of: number)
+                    case .first(let number): seen <= number
+                    case .probability(let share): state.die.next() < share
+                    case .name, .path: true
+                    }
+                }
+                if happens { firing.append(state.entries[index].fault) }
+            }
+            return firing
+        }
+    }
+}
+
+/// A die that can be thrown again the same way: SplitMix64, for which any seed is as good.
+private struct Die {
+    /// The place in the sequence.
+    var state: UInt64
+
+    /// A number in 0..<1.
+    mutating func next() -> Double {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        mixed ^= mixed >> 31
+        return Double(mixed >> 11) / Double(UInt64(1) << 53)
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import FlyingSocks
+import Foundation
+import Glibc
+
+/// One accepted connection: reads requests in turn, and answers or misbehaves.
+///
+/// FlyingFox's `HTTPServer` would read and write HTTP for us, but its handlers never see the
+/// connection, and most of our faults are the connection's: RST, FIN without an answer, silence
+/// until the client leaves, a first line that is not HTTP.  Forging those from inside a handler
+/// needs its descriptor by guesswork and two ways of answering.  So this uses the floor below it,
+/// FlyingSocks (event loop, sockets), and speaks the little HTTP/1.1 needed in one way for all.
+struct Connection: Sendable {
+    /// The accepted socket; closed by `serve`.
+    let socket: AsyncSocket
+
+    /// Answers requests.
+    let emulator: Emulator
+
+    /// Serves requests until either side has had enough, then closes.
+    func serve() async {
+        // A peer that is gone already has no address; reading will say so.
+        let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
+        var buffer: [UInt8] = []
+        var carriesLookups = false
+        do {
+            while true {
+                guard let request = try await next(in: &buffer, peer: peer) else { break }
+                let reply = emulator.reply(to: request, onNewConnection: !carriesLookups)
+                carriesLookups = carriesLookups || !Admin.owns(request.path)
+                guard try await deliver(reply, keepsAlive: request.keepsAlive) else { break }
+            }
+        } catch let failure as Request.Failure {
+            var response = Response(status: failure.status)
+            response.headers = []
+            _ = try? await deliver(Reply(response: response), keepsAlive: false)
+        } catch {
+            emulator.log("connection from \(peer) ended: \(error)")
+        }
+        // The descriptor is ours alone, so closing it cannot fail in a way that matters.
+        try? socket.close()
+    }
+
+    // MARK: - Reading
+
+    /// The next request, or nil if the client closed between two.
+    private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
+        var searched = 0
+        var end = buffer.firstRange(of: Self.emptyLine)
+        while end == nil {
+            guard buffer.count <= Limits.headOctets else { throw Request.Failure.headTooLong }
+            searched = max(0, buffer.count - Self.emptyLine.count + 1)
+            guard try await readMore(into: &buffer) else {
+                if buffer.isEmpty { return nil }
+                throw Request.Failure.malformed
+            }
+            end = buffer[searched...].firstRange(of: Self.emptyLine)
+        }
+        guard let end else { return nil }
+
+        var request = try Request(head: buffer[..<end.lowerBound], peer: peer)
+        let length = try request.contentLength
+        while buffer.count - end.upperBound < length {
+            guard try await readMore(into: &buffer) else { throw Request.Failure.malformed }
+        }
+        request.body = Array(buffer[end.upperBound..<end.upperBound + length])
+        buffer.removeFirst(end.upperBound + length)
+        return request
+    }
+
+    /// Appends what has arrived, waiting for it; false at the end of the stream.
+    private func readMore(into buffer: inout [UInt8]) async throws -> Bool {
+        do {
+            buffer += try await socket.read(atMost: Limits.readOctets)
+            return true
+        } catch SocketError.disconnected {
+            return false
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Carries a reply out, and says whether the connection can be used again.
+    private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
+        if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
+        let body = reply.response.body
+        switch reply.delivery {
+        case .whole:
+            try await send(reply.response, announcing: body.count, keepsAlive: keepsAlive)
+            return keepsAlive
+
+        case .truncated(let after):
+            let kept = min(after ?? body.count / 2, body.count)
+            var response = reply.response
+            response.body = Array(body[..<kept])
+            try await send(response, announcing: max(body.count, kept + 1), keepsAlive: false)
+
+        case .filled(let total):
+            let missing = max(0, total - body.count)
+            try await send(reply.response, announcing: body.count + missing, keepsAlive: false)
+            let block = Data(repeating: UInt8(ascii: "0"), count: Limits.writeOctets)
+            for start in stride(from: 0, to: missing, by: block.count) {
+                try await socket.write(block.prefix(missing - start))
+            }
+
+        case .noise:
+            try await socket.write(Data(Self.noise))
+
+        case .silence:
+            var ignored: [UInt8] = []
+            while try await readMore(into: &ignored) { ignored.removeAll(keepingCapacity: true) }
+
+        case .close:
+            break
+
+        case .reset:
+            try socket.socket.setValue(.zero, for: LingerOption())
+        }
+        return false
+    }
+
+    /// Writes head and content.
+    private func send(
+        _ response: Response,
+        announcing contentLength: Int,
+        keepsAlive: Bool
+    ) async throws {
+        let head = response.head(
+            date: emulator.clock.now,
+            contentLength: contentLength,
+            keepsAlive: keepsAlive
+        )
+        try await socket.write(Data(head + response.body))
+    }
+
+    // MARK: - Details
+
+    /// What ends a head (RFC 9112 §2.1).
+    private static let emptyLine = Array("\r\n\r\n".utf8)
+
+    /// No HTTP version ever: control characters first, then text to please a reader of dumps.
+    private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
+
+    /// The numeric address of a peer.
+    private static func text(of address: Socket.Address) -> String {
+        switch address {
+        case .ip4(let text, _), .ip6(let text, _): text
+        case .unix: "0.0.0.0"
+        }
+    }
+}
+
+/// SO_LINGER: with zero seconds, closing sends RST and forgets what was not sent (`socket(7)`).
+private struct LingerOption: SocketOption {
+    /// The option's number.
+    let name = SO_LINGER
+
+    /// The kernel's value as a number of whole seconds.
+    func makeValue(from value: linger) -> Duration { .seconds(Int(value.l_linger)) }
+
+    /// A number of whole seconds, always switched on.
+    func makeSocketValue(from value: Duration) -> linger {
+        linger(l_onoff: 1, l_linger: Int32(value.components.seconds))
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import FlyingSocks
+import Foundation
+import Glibc
+
+/// The listening socket, and the connections it gave birth to.
+struct Listener: Sendable {
+    /// Waits for all sockets; one thread.
+    private let pool: any AsyncSocketPool
+
+    /// The listening socket.
+    private let socket: Socket
+
+    /// The bound address as `ADDR:PORT`, with the port the kernel chose.
+    let address: String
+
+    /// Binds and listens.
+    ///
+    /// - Throws: `SocketError` with the failed call, e.g. when the address is taken.
+    init(_ endpoint: Endpoint) async throws {
+        let pool: some AsyncSocketPool = SocketPool<Poll>.make(maxEvents: 64)
+        try await pool.prepare()
+        self.pool = pool
+        socket =
+            switch endpoint.address.family {
+            case .v4:
+                try Self.bound(to: .inet(ip4: endpoint.address.text, port: endpoint.port))
+            case .v6:
+                try Self.bound(to: .inet6(ip6: endpoint.address.text, port: endpoint.port))
+            }
+        address =
+            switch try socket.sockname() {
+            case .ip4(let text, let port): "\(text):\(port)"
+            case .ip6(let text, let port): "[\(text)]:\(port)"
+            case .unix(let path): path
+            }
+    }
+
+    /// Accepts and serves until the task is cancelled or the socket fails.
+    func run(_ emulator: Emulator) async throws {
+        let listening = try AsyncSocket(socket: socket, pool: pool)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { try await pool.run() }
+            while true {
+                let accepted: AsyncSocket
+                do {
+                    accepted = try await listening.accept()
+                } catch SocketError.failed(_, ECONNABORTED, _) {
+                    continue  // The client left between its SYN and our accept (accept(2)).
+                }
+                guard emulator.connections.open() else {
+                    emulator.log("\(Limits.connections) connections are open, refusing another")
+                    try accepted.close()
+                    continue
+                }
+                group.addTask {
+                    await Connection(socket: accepted, emulator: emulator).serve()
+                    emulator.connections.close()
+                }
+            }
+        }
+    }
+
+    /// A socket that listens on an address.
+    private static func bound(to address: some SocketAddress) throws -> Socket {
+        let socket = try Socket(domain: Int32(address.family), type: .stream)
+        try socket.setValue(true, for: .localAddressReuse)
+        try socket.bind(to: address)
+        try socket.listen()
+        return socket
+    }
+}

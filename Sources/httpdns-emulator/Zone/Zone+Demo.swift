@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension Zone {
+    /// The zone without `--zone`: the vendor's documented examples, and names for rehearsals.
+    ///
+    /// The addresses of the first three names, and how the second address family is written, are
+    /// those of Tencent Cloud's HTTP API document 379/54976.
+    static let demoText = """
+        cloud.tencent.com   120 A    2.3.3.4
+        cloud.tencent.com   120 A    2.3.3.5
+        cloud.tencent.com   120 A    2.3.3.6
+        cloud.tencent.com   120 AAAA 2402:4e00:0123:4567:0::2345
+        cloud.tencent.com   120 AAAA 2403:4e00:0123:4567:0::2346
+        www.qq.com          180 A    2.3.3.4
+        www.qq.com          180 A    2.3.3.5
+        www.qq.com          180 A    2.3.3.6
+        www.dnspod.cn        60 A    2.3.3.4
+        www.dnspod.cn        60 A    2.3.3.5
+        www.dnspod.cn        60 A    2.3.3.6
+        www.example.com     300 A    192.0.2.1
+        www.example.com     300 AAAA 2001:db8::1
+        four.example.com     60 A    192.0.2.4
+        six.example.com      60 AAAA 2001:db8::6
+        none.example.com  empty
+        near.example.com     60 A    192.0.2.10
+        near.example.com     60 A    198.51.100.10  subnet=203.0.113.0/24
+        """
+}

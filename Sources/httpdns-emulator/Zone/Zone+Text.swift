@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// Why a zone cannot be loaded.
+enum ZoneError: Error, CustomStringConvertible {
+    /// The file cannot be read; the payload says why.
+    case unreadable(String)
+    /// A line is not one of the forms.
+    case line(Int, String)
+    /// The JSON is not of the shape; the payload says where.
+    case json(String)
+
+    /// The sentence a user sees, without the file's name.
+    var description: String {
+        switch self {
+        case .unreadable(let why): why
+        case .line(let line, let why): "line \(line): \(why)"
+        case .json(let why): why
+        }
+    }
+}
+
+extension Zone {
+    /// Reads a zone of lines; `;` begins a comment.
+    ///
+    ///     name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]
+    ///     name empty
+    ///
+    /// - Throws: `line`.
+    init(text: String) throws(ZoneError) {
+        self.init()
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            let content = line.prefix { $0 != ";" }
+            let words = content.split(whereSeparator: \.isWhitespace).map(String.init)
+            guard !words.isEmpty else { continue }
+            do throws(Complaint) {
+                try register(words)
+            } catch {
+                throw .line(index + 1, error.text)
+            }
+        }
+    }
+
+    /// Reads a zone of the shape `{"NAME": {"A": [...], "AAAA": [...], "ttl": SECONDS}}`.
+    ///
+    /// - Throws: `json`.
+    init(json: Data) throws(ZoneError) {
+        self.init()
+        let entries: [String: Entry]
+        do {
+            entries = try JSONDecoder().decode([String: Entry].self, from: json)
+        } catch {
+            throw .json("not a zone in JSON: \(error)")
+        }
+        for (name, entry) in entries {
+            register(name)
+            let families: [(Family, [String])] = [(.v4, entry.a ?? []), (.v6, entry.aaaa ?? [])]
+            for (family, texts) in families {
+                for text in texts {
+                    guard let address = Address(text), address.family == family else {
+                        throw .json("\(name): \(text) is no address for \(family.rawValue)")
+                    }
+                    register(name, Record(address: address, ttl: entry.ttl))
+                }
+            }
+        }
+    }
+
+    /// Reads a zone file: JSON if its name ends in `.json`, else lines.
+    ///
+    /// - Throws: any `ZoneError`.
+    init(file path: String) throws(ZoneError) {
+        let data: Data
+        do {
+            data = try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw .unreadable(error.localizedDescription)
+        }
+        guard data.count <= Limits.fileOctets else { throw .unreadable("the file is too long") }
+        if path.hasSuffix(".json") {
+            try self.init(json: data)
+        } else {
+            try self.init(text: String(decoding: data, as: UTF8.self))
+        }
+    }
+
+    // MARK: - Details
+
+    /// One name of a JSON zone.
+    private struct Entry: Decodable {
+        var a: [String]?
+        var aaaa: [String]?
+        var ttl: Int
+
+        enum CodingKeys: String, CodingKey {
+            case a = "A"
+            case aaaa = "AAAA"
+            case ttl
+        }
+    }
+
+    /// What is wrong with a line.
+    private struct Complaint: Error {
+        var text: String
+    }
+
+    /// Takes the words of one line.
+    private mutating func register(_ words: [String]) throws(Complaint) {
+        if words.count == 2, words[1].lowercased() == "empty" {
+            register(words[0])
+            return
+        }
+        guard words.count == 4 || words.count == 5 else {
+            throw Complaint(text: "expected 'name TTL A|AAAA address' or 'name empty'")
+        }
+        guard let ttl = Int(words[1]), (0...Limits.ttlSeconds).contains(ttl) else {
+            throw Complaint(text: "'\(words[1])' is no TTL in seconds")
+        }
+        guard let family = Family(rawValue: words[2].uppercased()) else {
+            throw Complaint(text: "'\(words[2])' is neither A nor AAAA")
+        }
+        guard let address = Address(words[3]), address.family == family else {
+            throw Complaint(text: "'\(words[3])' is no address for \(family.rawValue)")
+        }
+        var record = Record(address: address, ttl: ttl)
+        if words.count == 5 {
+            guard words[4].hasPrefix("subnet="), let subnet = Subnet(words[4].dropFirst(7)) else {
+                throw Complaint(text: "'\(words[4])' is not subnet=PREFIX/LENGTH")
+            }
+            record.subnet = subnet
+        }
+        register(words[0], record)
+    }
+}
