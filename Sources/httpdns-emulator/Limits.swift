@@ -14,6 +14,9 @@ enum Limits {
     /// Octets read from a socket at once.
     static let readOctets = 4096
 
+    /// Octets still read after a request was refused unread.
+    static let drainedOctets = 1024 * 1024
+
     /// Octets of filler written to a socket at once.
     static let writeOctets = 64 * 1024
 

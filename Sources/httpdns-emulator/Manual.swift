@@ -16,23 +16,23 @@ enum Manual {
         'listening on ADDR:PORT' to stdout. SIGHUP reads the zone again, SIGTERM and SIGINT end it.
 
         ZONE
-          One line per address; ';' begins a comment.
+        One line per address; ';' begins a comment.
 
           NAME TTL A|AAAA ADDRESS               an address
           NAME TTL A|AAAA ADDRESS subnet=NET/N  for clients of that subnet only (ip=)
           NAME empty                            registered, but without addresses
 
-          A file named *.json is {"NAME": {"A": [...], "AAAA": [...], "ttl": N}, ...}.
+        A file named *.json is {"NAME": {"A": [...], "AAAA": [...], "ttl": N}, ...}.
 
-          '*.example.com' covers all names below that have no line. A name without a line is \
+        '*.example.com' covers all names below that have no line. A name without a line is \
         not registered: its answer is empty, and a batch has no line for it.
 
-          Without --zone there are cloud.tencent.com, www.qq.com and www.dnspod.cn as in the \
+        Without --zone there are cloud.tencent.com, www.qq.com and www.dnspod.cn as in the \
         vendor's examples, and below example.com: www, four (no AAAA), six (no A), none (empty), \
         near (differs for 203.0.113.0/24).
 
         FAULTS
-          KIND[=VALUE][:CONDITION]... Several faults add up.
+        KIND[=VALUE][:CONDITION]... Several faults add up.
 
           delay=MS               answers late
           silent                 takes the request, never answers
@@ -52,7 +52,7 @@ enum Manual {
           wrong-key              encrypts with a key nobody has (AES, DES)
           bad-padding            encrypts with impossible padding (AES, DES)
 
-          All conditions must hold; without one a fault always happens.
+        All conditions must hold; without one a fault always happens.
 
           :every:N               each N-th call that :name: and :path: let through
           :first:N               the first N of them
@@ -61,7 +61,7 @@ enum Manual {
           :probability:P         by chance, 0...1; --seed makes it repeatable
 
         WHILE IT RUNS
-          On the same address, so that nothing needs a restart:
+        On the same address, so that nothing needs a restart:
 
           POST /_emulator/faults  replaces all faults: one per line, none clears
           GET  /_emulator/faults  lists them
@@ -75,7 +75,7 @@ enum Manual {
           curl --data-binary status=429,3:first:2 127.0.0.1:8053/_emulator/faults
 
         WHERE THE VENDOR'S DOCUMENTS ARE SILENT
-          A wrong id or token, or an expired signature, gets --refusal. What cannot be \
+        A wrong id or token, or an expired signature, gets --refusal. What cannot be \
         understood or decrypted gets status 200 without content: an unknown type or alg, a doubled \
         parameter, more than 8 names, token and alg together, a malformed name. The last lines of \
         a batch that would pass 8 KiB are left out. 'ip=' may be plain or encrypted. A lookup \

@@ -9,8 +9,7 @@ struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdns-emulator",
         abstract: "Stands in for HTTPDNS vendors' servers, and misbehaves when told to.",
-        usage:
-            "httpdns-emulator [--listen <addr:port>] [--zone <file>] [--fault <spec>]... [OPTION]...",
+        usage: "httpdns-emulator [--listen <addr:port>] [--zone <file>] [<option>...]",
         discussion: Manual.discussion
     )
 
@@ -41,7 +40,10 @@ struct Program: AsyncParsableCommand {
     @Option(help: .init("Makes ':probability:' fall the same way again.", valueName: "number"))
     var seed: UInt64?
 
-    @Option(help: .init("How wrong the clock is, for Date and expiries.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: .init("How wrong the clock is, for Date and expiries.", valueName: "seconds")
+    )
     var clockOffset = 0
 
     @Option(help: .init("Lines of a batch that end in |clientip: last, every.", valueName: "which"))

@@ -34,6 +34,7 @@ struct Connection: Sendable {
             var response = Response(status: failure.status)
             response.headers = []
             _ = try? await deliver(Reply(response: response), keepsAlive: false)
+            await drain()
         } catch {
             emulator.log("connection from \(peer) ended: \(error)")
         }
@@ -45,11 +46,10 @@ struct Connection: Sendable {
 
     /// The next request, or nil if the client closed between two.
     private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
-        var searched = 0
         var end = buffer.firstRange(of: Self.emptyLine)
         while end == nil {
             guard buffer.count <= Limits.headOctets else { throw Request.Failure.headTooLong }
-            searched = max(0, buffer.count - Self.emptyLine.count + 1)
+            let searched = max(0, buffer.count - Self.emptyLine.count + 1)
             guard try await readMore(into: &buffer) else {
                 if buffer.isEmpty { return nil }
                 throw Request.Failure.malformed
@@ -75,6 +75,15 @@ struct Connection: Sendable {
             return true
         } catch SocketError.disconnected {
             return false
+        }
+    }
+
+    /// Reads on for a while after the last reply, for RST would overtake it (RFC 9112 §9.6).
+    private func drain() async {
+        shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
+        var octets: [UInt8] = []
+        while octets.count < Limits.drainedOctets {
+            guard (try? await readMore(into: &octets)) == true else { break }
         }
     }
 

@@ -76,6 +76,9 @@ extension Request {
             headers[name] = headers[name].map { $0 + ", " + value } ?? value
         }
 
+        // RFC 9112 §3.2 demands the 400.
+        guard headers["host"] != nil || words[2] == "HTTP/1.0" else { throw .malformed }
+
         let target = words[1].split(
             separator: "?",
             maxSplits: 1,
@@ -102,7 +105,8 @@ extension Request {
         get throws(Failure) {
             guard headers["transfer-encoding"] == nil else { throw .lengthRequired }
             guard let text = headers["content-length"] else { return 0 }
-            guard let length = Int(text), length >= 0 else { throw .malformed }
+            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(text)
+            else { throw .malformed }
             guard length <= Limits.bodyOctets else { throw .bodyTooLong }
             return length
         }

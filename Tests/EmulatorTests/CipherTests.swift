@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import httpdns_emulator
+
+@Suite("AES/DES encryption and decryption (379/3530)")
+struct CipherTests {
+    private let desKey = Array("testkey1".utf8)
+    private let aesKey = Array("1234567890123456".utf8)
+
+    @Test(arguments: Vector.all)
+    func `DES encrypts and decrypts as the vectors say`(_ vector: Vector) throws {
+        let message = try Cipher.des.seal(Array(vector.text.utf8), key: desKey)
+        #expect(Hex.encode(message) == vector.des)
+        let octets = try #require(Hex.decode(vector.des))
+        #expect(try Cipher.des.open(octets, key: desKey) == Array(vector.text.utf8))
+    }
+
+    @Test(arguments: Vector.all)
+    func `AES encrypts and decrypts as the vectors say`(_ vector: Vector) throws {
+        let octets = try #require(Hex.decode(vector.aes))
+        let message = try Cipher.aes.seal(
+            Array(vector.text.utf8),
+            key: aesKey,
+            initialVector: Array(octets[..<16])
+        )
+        #expect(Hex.encode(message) == vector.aes)
+        #expect(try Cipher.aes.open(octets, key: aesKey) == Array(vector.text.utf8))
+    }
+
+    @Test(
+        arguments: [
+            ("dnspodpa", "www.dnspod.cn", "87ae992c1321f299da3c0210a9900ae7"),  // 379/3530
+            ("weijianl", "www.google.com", "cd52888ecabcac455a14ddbac7f03d97"),  // lua-resty-des
+        ]
+    )
+    func `DES agrees with examples of others`(_ key: String, _ text: String, _ hex: String) throws {
+        #expect(Hex.encode(try Cipher.des.seal(Array(text.utf8), key: Array(key.utf8))) == hex)
+    }
+
+    @Test func `AES never uses an IV twice`() throws {
+        let text = Array("www.qq.com".utf8)
+        let first = try Cipher.aes.seal(text, key: aesKey)
+        let second = try Cipher.aes.seal(text, key: aesKey)
+        #expect(first[..<16] != second[..<16])
+        #expect(try Cipher.aes.open(first, key: aesKey) == Cipher.aes.open(second, key: aesKey))
+    }
+
+    @Test(
+        arguments: [
+            ("nothing", ""),
+            ("not whole blocks", "a2135dd5db6f47d1474b0f976a2ac7"),
+            ("padding of another key", "87ae992c1321f299da3c0210a9900ae7"),
+        ]
+    )
+    func `what is no DES message is undecryptable`(_ label: String, _ hex: String) throws {
+        let octets = try #require(Hex.decode(hex))
+        #expect(throws: Cipher.Failure.undecryptable) { try Cipher.des.open(octets, key: desKey) }
+    }
+
+    @Test func `an AES message of nothing but an IV is undecryptable`() {
+        #expect(throws: Cipher.Failure.undecryptable) {
+            try Cipher.aes.open([UInt8](repeating: 1, count: 16), key: aesKey)
+        }
+    }
+
+    @Test func `padding left out is undecryptable`() throws {
+        let block = [UInt8](repeating: 0, count: 16)
+        let message = try Cipher.aes.seal(block, key: aesKey, padded: false)
+        #expect(throws: Cipher.Failure.undecryptable) {
+            try Cipher.aes.open(message, key: aesKey)
+        }
+    }
+
+    @Test func `a key of the wrong length is refused`() {
+        #expect(throws: Cipher.Failure.length) { try Cipher.aes.seal([1], key: desKey) }
+        #expect(throws: Cipher.Failure.length) { try Cipher.des.seal([1], key: aesKey) }
+    }
+
+    @Test func `hex is read in any case, written in lower`() {
+        #expect(Hex.decode("00fFAb") == [0x00, 0xFF, 0xAB])
+        #expect(Hex.encode([0x00, 0xFF, 0xAB]) == "00ffab")
+        #expect(Hex.decode("0") == nil)
+        #expect(Hex.decode("0g") == nil)
+        #expect(Hex.decode("+1") == nil)
+    }
+}

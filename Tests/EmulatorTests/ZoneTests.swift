@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import httpdns_emulator
+
+@Suite("The zone file")
+struct ZoneTests {
+    private let text = """
+        ; comment
+        www.example.com.  300 A    192.0.2.1   ; first
+        WWW.example.com    60 a    192.0.2.2
+        www.example.com   600 AAAA 2001:DB8::0:1
+        a.b.example.com    60 A    192.0.2.3
+        *.example.com      60 A    192.0.2.4
+
+        none.example.com  empty
+        """
+
+    @Test func `records keep their order and text, the smallest TTL counts`() throws {
+        let zone = try Zone(text: text)
+        #expect(zone.count == 4)
+        #expect(
+            zone.answer("www.EXAMPLE.com", .v4, for: nil)
+                == .init(addresses: ["192.0.2.1", "192.0.2.2"], ttl: 60)
+        )
+        #expect(
+            zone.answer("www.example.com.", .v6, for: nil)
+                == .init(addresses: ["2001:DB8::0:1"], ttl: 600)
+        )
+    }
+
+    @Test func `a wildcard covers what does not exist (RFC 4592 §3.3.1)`() throws {
+        let zone = try Zone(text: text)
+        #expect(zone.answer("x.example.com", .v4, for: nil).addresses == ["192.0.2.4"])
+        #expect(zone.answer("y.x.example.com", .v4, for: nil).addresses == ["192.0.2.4"])
+        #expect(!zone.isRegistered("b.example.com"))
+        #expect(!zone.isRegistered("c.b.example.com"))
+        #expect(!zone.isRegistered("example.com"))
+        #expect(!zone.isRegistered("example.org"))
+    }
+
+    @Test func `empty is registered`() throws {
+        let zone = try Zone(text: text)
+        #expect(zone.isRegistered("none.example.com"))
+        #expect(zone.answer("none.example.com", .v4, for: nil) == .init())
+    }
+
+    @Test(
+        arguments: [
+            ("www.example.com", "line 1: expected"),
+            ("\nwww.example.com x A 192.0.2.1", "line 2: 'x' is no TTL"),
+            ("www.example.com 1 MX 192.0.2.1", "line 1: 'MX' is neither"),
+            ("www.example.com 1 A ::1", "line 1: '::1' is no address for A"),
+            ("www.example.com 1 A 192.0.2.1 subnet=1.2.3.4", "line 1: 'subnet=1.2.3.4'"),
+            ("www.example.com 1 A 192.0.2.1 subnet=::/129", "line 1: 'subnet=::/129'"),
+        ]
+    )
+    func `a wrong line is named`(_ text: String, _ message: String) {
+        let error = #expect(throws: ZoneError.self) { try Zone(text: text) }
+        #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
+    }
+
+    @Test func `a zone in JSON is served`() throws {
+        let zone = try TemporaryFile(
+            """
+            {"www.example.com": {"A": ["192.0.2.7"], "AAAA": ["2001:db8::7"], "ttl": 30},
+             "none.example.com": {"A": [], "AAAA": [], "ttl": 30}}
+            """,
+            suffix: ".json"
+        )
+        let emulator = try RunningEmulator("--zone", zone.path)
+        #expect(
+            try emulator.ask("www.example.com,none.example.com", "&type=addrs&ttl=1").text
+                == "www.example.com.:192.0.2.7,30-2001:db8::7,30\nnone.example.com.:0-0"
+        )
+        #expect(throws: ZoneError.self) { try Zone(json: Data("{\"a\": 1}".utf8)) }
+        #expect(throws: ZoneError.self) {
+            try Zone(json: Data("{\"a\": {\"A\": [\"::1\"], \"ttl\": 1}}".utf8))
+        }
+    }
+
+    @Test func `SIGHUP reads the zone again`() throws {
+        let zone = try TemporaryFile("www.example.com 60 A 192.0.2.1")
+        let emulator = try RunningEmulator("--zone", zone.path)
+        #expect(try emulator.ask("www.example.com").text == "192.0.2.1")
+
+        try zone.write("www.example.com 60 A 192.0.2.2")
+        emulator.send(SIGHUP)
+        // Each look is a whole curl, so this ends when the signal has been served, or never did.
+        for _ in 0..<200 where try emulator.calls().zone.generation < 2 { continue }
+        #expect(try emulator.calls().zone == .init(generation: 2, names: 1))
+        #expect(try emulator.ask("www.example.com").text == "192.0.2.2")
+    }
+
+    @Test func `a zone with an error leaves the old one in place`() throws {
+        let zone = try TemporaryFile("www.example.com 60 A 192.0.2.1")
+        let emulator = try RunningEmulator("--zone", zone.path)
+        try zone.write("www.example.com 60 A nonsense")
+        let reply = try emulator.get("/_emulator/reload", "--request", "POST")
+        #expect(reply.status == 400)
+        #expect(reply.text.contains("line 1: 'nonsense' is no address for A"))
+        #expect(try emulator.ask("www.example.com").text == "192.0.2.1")
+
+        try zone.write("www.example.com 60 A 192.0.2.3")
+        #expect(try emulator.get("/_emulator/reload", "--request", "POST").status == 200)
+        #expect(try emulator.ask("www.example.com").text == "192.0.2.3")
+    }
+}
