@@ -74,7 +74,7 @@ final class Emulator: Sendable {
         if Admin.owns(request.path) {
             return Reply(response: Admin(emulator: self).response(to: request))
         }
-        guard let vendor = vendors.first(where: { $0.paths.contains(request.path) }) else {
+        guard let vendor = vendor(of: request.path) else {
             log("\(request.client) \(request.method) \(request.path): 404")
             return Reply(response: Response(status: 404))
         }
@@ -99,6 +99,9 @@ final class Emulator: Sendable {
         logCall(call, request, reply, firing)
         return reply
     }
+
+    /// Whose path it is, if anyone's.
+    func vendor(of path: String) -> (any Vendor)? { vendors.first { $0.paths.contains(path) } }
 
     /// The zone's numbers.
     var loaded: Calls.Loaded { zone.withLock { $0.loaded } }

@@ -84,7 +84,10 @@ struct ProgramTests {
     @Test func `one connection serves many calls, and both are counted`() throws {
         let emulator = try RunningEmulator()
         let call = "\(emulator.url)/d?token=987654321&dn="
-        let reply = try Curl([call + "www.qq.com", call + "Four.example.com,www.qq.com"])
+        let nothing = "\(emulator.url)/nowhere"
+        let reply = try Curl([
+            nothing, call + "www.qq.com", call + "Four.example.com,www.qq.com",
+        ])
         #expect(reply.exit == 0)
         _ = try emulator.get("/conf?token=987654321")
         let calls = try emulator.calls()

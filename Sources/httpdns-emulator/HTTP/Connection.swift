@@ -22,12 +22,12 @@ struct Connection: Sendable {
         // A peer that is gone already has no address; reading will say so.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
         var buffer: [UInt8] = []
-        var carriesLookups = false
+        var carriesCalls = false
         do {
             while true {
                 guard let request = try await next(in: &buffer, peer: peer) else { break }
-                let reply = emulator.reply(to: request, onNewConnection: !carriesLookups)
-                carriesLookups = carriesLookups || !Admin.owns(request.path)
+                let reply = emulator.reply(to: request, onNewConnection: !carriesCalls)
+                carriesCalls = carriesCalls || emulator.vendor(of: request.path) != nil
                 guard try await deliver(reply, keepsAlive: request.keepsAlive) else { break }
             }
         } catch let failure as Request.Failure {
