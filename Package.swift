@@ -123,7 +123,7 @@ let package = Package(
             name: "httpdns-emulator",
             dependencies: [
                 "COpenSSL", argumentParser,
-                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             swiftSettings: product
         ),

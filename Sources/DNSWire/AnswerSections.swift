@@ -21,6 +21,17 @@ package struct AnswerSections: Hashable, Sendable {
     /// Where each TTL is, counted from the start of the message, by rising offset.
     package let ttlOffsets: [UInt16]
 
+    /// No records: what there is to say is in the header.
+    package static let empty = AnswerSections()
+
+    private init() {
+        octets = []
+        answerCount = 0
+        authorityCount = 0
+        additionalCount = 0
+        ttlOffsets = []
+    }
+
     /// Writes the records that answer `question`.
     ///
     /// - Throws: `messageFull` if header, question and records are over 65535 octets.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+package import DNSWire
+
+extension Resolution {
+    /// What of an upstream's reply answers the query.
+    ///
+    /// Only the chain of CNAMEs that begins at the question, and what it ends in, is taken; records
+    /// of other names are somebody's mistake or somebody's attack (RFC 2181 §5.4.1).  Of the
+    /// authority section a denial's proof is kept, of the additional section nothing.  The data
+    /// itself passes as it is (RFC 3597 §5), TTLs within the settings' bounds.
+    ///
+    /// - Throws: `BuildError` if it does not fit a message.
+    package init(
+        _ message: Message, to query: Query, _ policy: TTLPolicy, _ provenance: Provenance
+    ) throws(BuildError) {
+        let question = query.question
+        let (chain, end) = message.chain(from: question)
+        let answers = policy.clamped(
+            message.answers.filter { record in
+                guard record.recordClass == question.recordClass else { return false }
+                switch record.type {
+                case question.type, .cname: return chain.contains(record.name)
+                case .rrsig where query.dnssecOK: return chain.contains(record.name)
+                case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
+                default: return false
+                }
+            })
+        let isAnswered = answers.contains { record in
+            record.name == end && record.type == question.type
+        }
+        guard message.rcode == .nxDomain || !isAnswered else {
+            try self.init(
+                question, answers: answers, lifetime: policy.lifetime(answers),
+                variant: query.variant, provenance: provenance)
+            return
+        }
+
+        let soa = message.authorities.first { record in
+            record.type == .soa && end.isEqualOrBelow(record.name)
+        }
+        var lifetime = soa.map(policy.lifetime) ?? policy.negative.lowerBound
+        let proof = message.authorities.filter { record in
+            switch record.type {
+            case .soa: record == soa
+            case .nsec, .nsec3, .rrsig: query.dnssecOK
+            default: false
+            }
+        }.map { record in
+            var record = record
+            record.ttl = min(record.ttl, lifetime)
+            return record
+        }
+        if !answers.isEmpty { lifetime = min(lifetime, policy.lifetime(answers)) }
+        try self.init(
+            question, rcode: message.rcode, answers: answers, authorities: proof,
+            lifetime: lifetime, variant: query.variant, provenance: provenance)
+    }
+}
+
+extension Message {
+    /// The names that lead from the question to its answer, and the last of them.
+    ///
+    /// Ends after `ResolverLimits.longestChain` names, or when a name comes again.
+    fileprivate func chain(from question: Question) -> (names: Set<Name>, end: Name) {
+        var names: Set<Name> = [question.name]
+        var end = question.name
+        guard question.type != .cname else { return (names, end) }
+        for _ in 0..<ResolverLimits.longestChain {
+            let alias = answers.first { $0.type == .cname && $0.name == end }
+            guard case .cname(let target)? = alias?.data, names.insert(target).inserted else {
+                break
+            }
+            end = target
+        }
+        return (names, end)
+    }
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSCache
+package import DNSWire
+package import Net
+
+/// An answer and where it came from.
+package struct Resolution: Sendable {
+    package var rcode: RCode
+
+    /// The records, encoded behind the question that they answer.
+    package var sections: AnswerSections
+
+    /// Seconds for which it may be cached; 0 keeps it out of the cache.
+    package var lifetime: UInt32
+
+    /// For which other clients it is right too.
+    package var variant: AnswerVariant
+
+    /// What a client that speaks EDNS is told besides.
+    package var explanation: Explanation?
+
+    package var provenance: Provenance
+
+    /// An answer with these records, TTLs as they are to be sent.
+    init(
+        _ question: Question, rcode: RCode = .noError, answers: [Record] = [],
+        authorities: [Record] = [], lifetime: UInt32, variant: AnswerVariant = .any,
+        explanation: Explanation? = nil, provenance: Provenance
+    ) throws(BuildError) {
+        self.rcode = rcode
+        sections = try AnswerSections(
+            question: question, answers: answers, authorities: authorities, additionals: [])
+        self.lifetime = lifetime
+        self.variant = variant
+        self.explanation = explanation
+        self.provenance = provenance
+    }
+
+    /// An answer that says no more than its RCODE.
+    init(
+        rcode: RCode, lifetime: UInt32 = 0, variant: AnswerVariant = .any,
+        explanation: Explanation? = nil, provenance: Provenance
+    ) {
+        self.rcode = rcode
+        sections = .empty
+        self.lifetime = lifetime
+        self.variant = variant
+        self.explanation = explanation
+        self.provenance = provenance
+    }
+
+    /// Whether nothing could be found out: no vendor and no upstream had an answer.
+    package var isFailure: Bool { rcode == .servFail }
+}
+
+/// Why an answer is what it is, in the words of RFC 8914.
+package struct Explanation: Sendable, Equatable {
+    package var code: ExtendedError
+
+    /// For people; names no address, no account and no secret.
+    package var text: String
+}
+
+/// Where an answer came from and why from there.
+package struct Provenance: Sendable, Equatable {
+    package var source: AnswerSource
+
+    /// The vendor or upstream, by its number in `Origins`.
+    package var origin: UInt16
+
+    /// Whether another client's wait brought the answer.
+    package var wasMerged = false
+
+    /// This daemon itself.
+    static let local = Provenance(source: .local, origin: Origins.itself)
+
+    init(source: AnswerSource, origin: UInt16) {
+        self.source = source
+        self.origin = origin
+    }
+}
+
+/// The names of all vendors' servers and upstreams, each with a number that fits a cache entry.
+///
+/// Numbers are never reused, so that an entry keeps saying where it came from.
+@ServiceLoop
+package final class Origins {
+    /// The number of this daemon itself.
+    package nonisolated static let itself: UInt16 = 0
+
+    private var names = ["httpdnsd"]
+    private var numbers: [String: UInt16] = [:]
+
+    package init() {}
+
+    /// The number of `name`, which is new or known; `itself` when 65,535 have been given out.
+    func number(_ name: String) -> UInt16 {
+        if let known = numbers[name] { return known }
+        guard let new = UInt16(exactly: names.count) else { return Self.itself }
+        names.append(name)
+        numbers[name] = new
+        return new
+    }
+
+    /// The name behind a number.
+    package func name(_ number: UInt16) -> String {
+        names.indices.contains(Int(number)) ? names[Int(number)] : "?"
+    }
+}

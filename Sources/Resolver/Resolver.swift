@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSCache
+package import Net
+package import Upstream
+
+/// The whole way of a query that the cache has no answer for.
+///
+///     special names -> merge in-flight -> keep in the cache -> route -> vendors -> upstreams
+///
+/// Each stage takes a query and returns a resolution; this is the one place that puts them together.
+@ServiceLoop
+package final class Resolver {
+    /// The names behind the numbers in cache entries.
+    package let origins = Origins()
+
+    /// The vendor stage, for its numbers.
+    package let vendors: VendorStage
+
+    /// The merging stage, for its numbers.
+    package let merging: Merging
+
+    private let first: SpecialNames
+
+    /// Puts the stages together.
+    ///
+    /// - Parameter standard: the upstreams asked for all that no route sends elsewhere.
+    package init(
+        routes: RouteTable, standard: UpstreamGroup?, policy: TTLPolicy, cache: AnswerCache
+    ) {
+        let store = AnswerStore(cache)
+        vendors = VendorStage(policy: policy, origins: origins, store: store)
+        let router = Router(
+            routes: routes, vendors: vendors,
+            upstreams: UpstreamStage(policy: policy, origins: origins), standard: standard)
+        merging = Merging(next: Storing(store: store, next: router))
+        first = SpecialNames(routes: routes, next: merging)
+    }
+
+    /// Answers `query`, with SERVFAIL if need be, at `deadline` at the latest.
+    package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
+        await first.resolve(query, deadline: deadline)
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bounds and times of the resolver.
+package enum ResolverLimits {
+    /// What a client waits for an answer or SERVFAIL; stub resolvers give up at 5 s (resolv.conf(5)).
+    package static let total: Duration = .milliseconds(4_800)
+
+    /// The part of it that all vendors together may take; the rest is the fallback's.
+    static let vendors: Duration = .seconds(3)
+
+    /// How long one upstream is waited for before the next is asked.
+    package static let upstreamTry: Duration = .milliseconds(1_200)
+
+    /// How long a failure is remembered, so that a broken name does not cost a call a query
+    /// (RFC 9520 §3.2: 1 s to 300 s).
+    static let failureLifetime: UInt32 = 1
+
+    /// CNAME records followed in one answer.
+    static let longestChain = 16
+
+    /// Seconds that answers made by this daemon itself may be kept.
+    static let localLifetime: UInt32 = 10_800
+
+    /// Queries that may wait for an answer at once; more get SERVFAIL at once.
+    package static let inFlight = 4_096
+}

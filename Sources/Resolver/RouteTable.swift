@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import HTTPDNS
+package import Upstream
+
+/// Who is asked for the names of a route.
+package struct Route: Sendable {
+    /// The place in the settings, `file:line`.
+    package var place: String
+
+    /// Asked for addresses, in order; may be none.
+    package var vendors: [VendorClient]
+
+    /// Asked for everything else, and for addresses when the vendors have none.
+    package var upstreams: UpstreamGroup?
+
+    /// Whether upstreams are asked for addresses at all (`fallback: upstream`).
+    package var fallsBack: Bool
+
+    /// Whether a vendor may answer with private addresses (`private-answers: allow`).
+    package var allowsPrivateAnswers: Bool
+
+    /// Puts the parts together.
+    package init(
+        place: String, vendors: [VendorClient], upstreams: UpstreamGroup?, fallsBack: Bool,
+        allowsPrivateAnswers: Bool
+    ) {
+        self.place = place
+        self.vendors = vendors
+        self.upstreams = upstreams
+        self.fallsBack = fallsBack
+        self.allowsPrivateAnswers = allowsPrivateAnswers
+    }
+}
+
+/// One pattern of a route's `domains`.
+package enum RoutePattern: Hashable, Sendable {
+    /// `example.com`: the name and all below it.
+    case suffix(Name)
+
+    /// `=www.example.com`: this name only.
+    case exact(Name)
+
+    /// `*.example.com`: all below the name, not itself.
+    case below(Name)
+}
+
+/// Finds the route of a name: the most specific pattern wins.
+package struct RouteTable: Sendable {
+    /// A route that claims a name, and by which domain.
+    package struct Match: Sendable {
+        package let route: Route
+
+        /// The domain of the pattern that matched: the zone of synthetic denials.
+        package let domain: Name
+    }
+
+    /// The patterns of one domain.
+    private struct Claims: Sendable {
+        var exact: Int?
+        var suffix: Int?
+        var below: Int?
+    }
+
+    private var routes: [(route: Route, exceptions: [Name])] = []
+    private var claims: [Name: Claims] = [:]
+
+    package init() {}
+
+    /// Adds a route; a pattern that an earlier route has stays the earlier one's.
+    package mutating func add(_ route: Route, for patterns: [RoutePattern], except: [Name]) {
+        let index = routes.count
+        routes.append((route, except))
+        for pattern in patterns {
+            switch pattern {
+            case .suffix(let name): claim(name, \.suffix, index)
+            case .exact(let name): claim(name, \.exact, index)
+            case .below(let name): claim(name, \.below, index)
+            }
+        }
+    }
+
+    private mutating func claim(
+        _ name: Name, _ pattern: WritableKeyPath<Claims, Int?>, _ index: Int
+    ) {
+        guard claims[name]?[keyPath: pattern] == nil else { return }
+        claims[name, default: Claims()][keyPath: pattern] = index
+    }
+
+    /// The route of `name`, or nil if no pattern covers it or an exception sets it free.
+    package func route(for name: Name) -> Match? {
+        guard !claims.isEmpty else { return nil }
+        if let match = match(claims[name]?.exact, name, for: name) { return match }
+        if let match = match(claims[name]?.suffix, name, for: name) { return match }
+        var ancestor = name.parent
+        while let domain = ancestor {
+            let here = claims[domain]
+            if let match = match(here?.below, domain, for: name) { return match }
+            if let match = match(here?.suffix, domain, for: name) { return match }
+            ancestor = domain.parent
+        }
+        return nil
+    }
+
+    private func match(_ index: Int?, _ domain: Name, for name: Name) -> Match? {
+        guard let index else { return nil }
+        guard !routes[index].exceptions.contains(where: { name.isEqualOrBelow($0) }) else {
+            return nil
+        }
+        return Match(route: routes[index].route, domain: domain)
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// The first stage: names and types that are answered here and are nobody else's business.
+///
+/// What a route claims is not special: a network may well have its own `home.arpa`.
+package final class SpecialNames: Resolving {
+    private let routes: RouteTable
+    private let next: any Resolving
+
+    /// Puts this stage before `next`.
+    package init(routes: RouteTable, next: any Resolving) {
+        self.routes = routes
+        self.next = next
+    }
+
+    package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
+        let question = query.question
+        if let refusal = Self.refusal(question) { return refusal }
+        if routes.route(for: question.name) == nil, let answer = Self.answer(question) {
+            return answer
+        }
+        return await next.resolve(query, deadline: deadline)
+    }
+
+    // MARK: - Types
+
+    /// What is said to types that ask for something other than records of a name.
+    static func refusal(_ question: Question) -> Resolution? {
+        switch question.type {
+        case .any:
+            // RFC 8482 §4.2: a short answer in place of all that there is.
+            let hinfo = Record(
+                name: question.name, type: .hinfo, recordClass: .in,
+                ttl: ResolverLimits.localLifetime,
+                data: .opaque([7] + Array("RFC8482".utf8) + [0]))
+            return local(question, answers: [hinfo])
+        case .axfr, .ixfr:
+            return Resolution(rcode: .refused, provenance: .local)
+        case RecordType(rawValue: 0), .opt:
+            return Resolution(rcode: .formErr, provenance: .local)
+        case RecordType(rawValue: 249), .tsig, RecordType(rawValue: 253), RecordType(rawValue: 254):
+            // TKEY, TSIG, MAILB, MAILA: nothing that a question may be about.
+            return Resolution(rcode: .notImp, provenance: .local)
+        default:
+            return nil
+        }
+    }
+
+    // MARK: - Names
+
+    /// The answer to a name that never leaves the machine, or nil for all others.
+    static func answer(_ question: Question) -> Resolution? {
+        let name = question.name
+        if name.isEqualOrBelow(.localhost) { return localhost(question) }
+        if let zone = neverForwarded.first(where: { name.isEqualOrBelow($0) }) {
+            return denial(question, zone: zone)
+        }
+        if let zone = privateReverse.first(where: { name.isEqualOrBelow($0) }) {
+            if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
+                return local(
+                    question,
+                    answers: [
+                        Record(
+                            name: name, type: .ptr, recordClass: .in,
+                            ttl: ResolverLimits.localLifetime, data: .ptr(.localhost))
+                    ])
+            }
+            return denial(question, zone: zone)
+        }
+        if name.isEqualOrBelow(resolverZone) {
+            // RFC 9462 §6.4: what an upstream says of itself is not true of us.
+            return denial(question, zone: resolverZone, rcode: .noError)
+        }
+        if name.labelCount == 1, question.type == .a || question.type == .aaaa {
+            // A single label is for hosts files and search lists; the root has no addresses for it.
+            return denial(question, zone: .root)
+        }
+        return nil
+    }
+
+    /// RFC 6761 §6.3: loopback addresses, and nothing else.
+    private static func localhost(_ question: Question) -> Resolution {
+        let data: RecordData
+        switch question.type {
+        case .a: data = .a(IPv4Address(value: 0x7F00_0001))
+        case .aaaa: data = .aaaa(IPv6Address(high: 0, low: 1))
+        default: return denial(question, zone: .localhost, rcode: .noError)
+        }
+        return local(
+            question,
+            answers: [
+                Record(
+                    name: question.name, type: question.type, recordClass: .in,
+                    ttl: ResolverLimits.localLifetime, data: data)
+            ])
+    }
+
+    /// "There is no such name", or no such type of it, on our own authority.
+    private static func denial(
+        _ question: Question, zone: Name, rcode: RCode = .nxDomain
+    ) -> Resolution {
+        local(
+            question, rcode: rcode,
+            authorities: [.syntheticSOA(zone, seconds: ResolverLimits.localLifetime)])
+    }
+
+    private static func local(
+        _ question: Question, rcode: RCode = .noError, answers: [Record] = [],
+        authorities: [Record] = []
+    ) -> Resolution {
+        // Two small records always fit a message, so encoding cannot fail.
+        (try? Resolution(
+            question, rcode: rcode, answers: answers, authorities: authorities,
+            lifetime: ResolverLimits.localLifetime, provenance: .local))
+            ?? Resolution(rcode: .servFail, provenance: .local)
+    }
+
+    // MARK: - Lists
+
+    /// Names that do not exist in the global DNS, by RFC: 6761 (invalid, test), 7686 (onion),
+    /// 6762 §22.1 (local), 9476 (alt), 8375 (home.arpa).
+    private static let neverForwarded = [
+        Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
+        Name(literal: "local"), Name(literal: "alt"), Name(literal: "home.arpa"),
+    ]
+
+    /// The reverse zones of addresses that mean something else in every network: RFC 6303 §4.
+    private static let privateReverse: [Name] = {
+        var texts = [
+            "0.in-addr.arpa", "10.in-addr.arpa", "127.in-addr.arpa", "254.169.in-addr.arpa",
+            "2.0.192.in-addr.arpa", "100.51.198.in-addr.arpa", "113.0.203.in-addr.arpa",
+            "255.255.255.255.in-addr.arpa", "168.192.in-addr.arpa",
+            "d.f.ip6.arpa", "8.e.f.ip6.arpa", "9.e.f.ip6.arpa", "a.e.f.ip6.arpa",
+            "b.e.f.ip6.arpa", "8.b.d.0.1.0.0.2.ip6.arpa",
+        ]
+        texts += (16...31).map { "\($0).172.in-addr.arpa" }
+        texts += [zeros(32) + "ip6.arpa", "1." + zeros(31) + "ip6.arpa"]
+        return texts.compactMap { try? Name($0) }
+    }()
+
+    private static let loopbackPointer = Name(literal: "1.0.0.127.in-addr.arpa")
+    private static let loopbackPointer6 =
+        (try? Name("1." + zeros(31) + "ip6.arpa")) ?? .localhost
+    private static let resolverZone = Name(literal: "resolver.arpa")
+
+    private static func zeros(_ count: Int) -> String { String(repeating: "0.", count: count) }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+package import Net
+internal import Upstream
+
+/// Asks upstream resolvers and makes of their replies what a client may be told.
+@ServiceLoop
+package final class UpstreamStage {
+    private let policy: TTLPolicy
+    private let origins: Origins
+
+    /// Makes the stage.
+    package init(policy: TTLPolicy, origins: Origins) {
+        self.policy = policy
+        self.origins = origins
+    }
+
+    /// The group's answer, or SERVFAIL with the reason for clients that understand it.
+    func resolve(
+        _ query: Query, through group: UpstreamGroup?, deadline: ContinuousClock.Instant
+    ) async -> Resolution {
+        guard let group else {
+            return .failure(query, .noReachableAuthority, "no upstream is configured for this name")
+        }
+        do throws(UpstreamError) {
+            let reply = try await group.exchange(
+                ForwardedQuery(
+                    question: query.question, dnssecOK: query.dnssecOK,
+                    checkingDisabled: query.checkingDisabled),
+                deadline: deadline)
+            let provenance = Provenance(
+                source: .upstream, origin: origins.number(reply.upstream.name))
+            return (try? Resolution(reply.message, to: query, policy, provenance))
+                ?? .failure(query, .other, "the answer does not fit a message")
+        } catch {
+            switch error {
+            case .unreachable:
+                return .failure(query, .networkError, "no upstream could be reached")
+            case .timedOut, .declined, .broken:
+                return .failure(query, .noReachableAuthority, "no upstream answered")
+            }
+        }
+    }
+}

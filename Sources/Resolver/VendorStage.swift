@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import HTTPDNS
+package import Net
+
+/// Asks the vendors of a route, one after the other, and answers both families with one call.
+///
+/// Clients ask A and AAAA of a name nearly at once, and a vendor bills each call: so whoever asks
+/// first has both asked, whoever asks meanwhile waits for that call whatever the family, and both
+/// answers are kept.
+@ServiceLoop
+package final class VendorStage {
+    private let policy: TTLPolicy
+    private let origins: Origins
+    private let store: AnswerStore
+    private let inFlight = InFlight<Name, Outcome>()
+
+    /// Names that a vendor had nothing for, until when; asking for their other family is spared.
+    private var knownEmpty = RecentNames(limit: 4_096)
+
+    /// What happened besides answers.
+    package private(set) var numbers = VendorStageNumbers()
+
+    /// Makes the stage.
+    package init(policy: TTLPolicy, origins: Origins, store: AnswerStore) {
+        self.policy = policy
+        self.origins = origins
+        self.store = store
+    }
+
+    /// What the vendors of a route made of a name.
+    enum Outcome: Sendable {
+        case answered(VendorAnswer, Provenance)
+
+        /// There is such a vendor, but it has no address: no record, or a name not registered with
+        /// it; the two cannot be told apart.
+        case empty
+        case failed
+    }
+
+    /// What is known after the vendors were asked for one family.
+    enum Result {
+        case answered(Resolution)
+        case empty
+        case failed
+    }
+
+    /// Asks for the addresses of the question's name.
+    func resolve(
+        _ query: Query, _ match: RouteTable.Match, deadline: ContinuousClock.Instant
+    ) async -> Result {
+        let question = query.question
+        if knownEmpty.contains(question.name, now: Clock.now) {
+            numbers.paired += 1
+            return .empty
+        }
+        let (outcome, wasMerged) = await inFlight.value(for: question.name) { [self] in
+            await ask(question.name, match, deadline: deadline)
+        }
+        if wasMerged { numbers.paired += 1 }
+        switch outcome {
+        case .failed: return .failed
+        case .empty: return .empty
+        case .answered(let answer, let provenance):
+            let families = self.resolutions(question.name, answer, match, provenance)
+            return families[question.type].map(Result.answered) ?? .failed
+        }
+    }
+
+    /// "This name has no such addresses", on our own authority.
+    func noData(_ question: Question, _ match: RouteTable.Match) -> Resolution {
+        noData(
+            question, match, seconds: policy.negative.lowerBound,
+            Provenance(source: .vendor, origin: Origins.itself))
+    }
+
+    // MARK: - Asking
+
+    /// Asks one vendor after the other, each with its share of the time that is left.
+    private func ask(
+        _ name: Name, _ match: RouteTable.Match, deadline: ContinuousClock.Instant
+    ) async -> Outcome {
+        let end = min(deadline, Clock.now + ResolverLimits.vendors)
+        for (index, vendor) in match.route.vendors.enumerated() {
+            let now = Clock.now
+            guard now < end else { break }
+            let share = (end - now) / (match.route.vendors.count - index)
+            do throws(VendorFailure) {
+                let reply = try await vendor.lookUp(name, families: .both, deadline: now + share)
+                let answer = usable(reply.answer, match.route)
+                guard !answer.isEmpty else {
+                    knownEmpty.insert(name, until: Clock.now + .seconds(policy.negative.lowerBound))
+                    return .empty
+                }
+                let provenance = Provenance(
+                    source: .vendor, origin: origins.number("\(vendor.name)/\(reply.server.host)"))
+                keep(name, answer, match, provenance)
+                return .answered(answer, provenance)
+            } catch {
+                continue
+            }
+        }
+        return .failed
+    }
+
+    /// The answer without addresses that no public name may have, unless the route allows them.
+    private func usable(_ answer: VendorAnswer, _ route: Route) -> VendorAnswer {
+        guard !route.allowsPrivateAnswers else { return answer }
+        var answer = answer
+        var dropped = 0
+        for family in [\VendorAnswer.v4, \VendorAnswer.v6] {
+            guard let set = answer[keyPath: family] else { continue }
+            let kept = set.addresses.filter { !$0.isPrivate }
+            dropped += set.addresses.count - kept.count
+            answer[keyPath: family]?.addresses = kept
+        }
+        numbers.droppedAddresses += UInt64(dropped)
+        return answer
+    }
+
+    // MARK: - Answering
+
+    /// Keeps the answers for both families.
+    private func keep(
+        _ name: Name, _ answer: VendorAnswer, _ match: RouteTable.Match, _ provenance: Provenance
+    ) {
+        for (type, resolution) in resolutions(name, answer, match, provenance) {
+            store.keep(
+                resolution, for: Question(name: name, type: type, recordClass: .in))
+        }
+    }
+
+    /// One answer a family; the empty one is NODATA, as the other shows that the name exists.
+    private func resolutions(
+        _ name: Name, _ answer: VendorAnswer, _ match: RouteTable.Match, _ provenance: Provenance
+    ) -> [RecordType: Resolution] {
+        var resolutions: [RecordType: Resolution] = [:]
+        let other = max(answer.v4?.ttl ?? 0, answer.v6?.ttl ?? 0)
+        for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
+            let question = Question(name: name, type: type, recordClass: .in)
+            guard let set, !set.addresses.isEmpty else {
+                resolutions[type] = noData(
+                    question, match, seconds: policy.clamp(other, to: policy.negative), provenance)
+                continue
+            }
+            let ttl = policy.clamp(set.ttl, to: policy.positive)
+            let records = set.addresses.map { address in
+                Record(
+                    name: name, type: type, recordClass: .in, ttl: ttl,
+                    data: RecordData(address))
+            }
+            resolutions[type] = try? Resolution(
+                question, answers: records, lifetime: ttl, provenance: provenance)
+        }
+        return resolutions
+    }
+
+    private func noData(
+        _ question: Question, _ match: RouteTable.Match, seconds: UInt32, _ provenance: Provenance
+    ) -> Resolution {
+        (try? Resolution(
+            question, authorities: [.syntheticSOA(match.domain, seconds: seconds)],
+            lifetime: seconds, provenance: provenance))
+            ?? Resolution(rcode: .noError, provenance: provenance)
+    }
+}
+
+/// Counts of what the vendor stage did besides answering.
+package struct VendorStageNumbers: Sendable, Equatable {
+    /// Questions that needed no call because one for the same name was under way or just ended.
+    package var paired: UInt64 = 0
+
+    /// Private addresses in vendors' answers that were dropped.
+    package var droppedAddresses: UInt64 = 0
+}
+
+extension RecordData {
+    /// The data of an address record.
+    fileprivate init(_ address: IPAddress) {
+        switch address {
+        case .v4(let address): self = .a(address)
+        case .v6(let address): self = .aaaa(address)
+        }
+    }
+}
