@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@Suite("Names (RFC 1035 §3.1, RFC 4343)")
+struct NameTests {
+    @Test
+    func `names are equal without regard to the case of ASCII letters`() {
+        let small: Name = "www.example.com"
+        let mixed: Name = "WwW.eXaMpLe.CoM."
+        #expect(small == mixed)
+        #expect(small.hashValue == mixed.hashValue)
+        #expect(Set([small, mixed]).count == 1)
+        #expect(mixed.octets != small.octets)
+        #expect(mixed.lowercased.octets == small.octets)
+    }
+
+    @Test
+    func `octets next to the letters have no case`() {
+        // @ [ ` { are one below and one above the letters; 0xC1 is A with the top bit set.
+        #expect(Name("\\@a") != Name("`a"))
+        #expect(Name("[a") != Name("{a"))
+        #expect(Name("\\193") != Name("\\225"))
+    }
+
+    @Test
+    func `a dot inside a label is not a dot between labels`() {
+        #expect(Name("a\\.b.example") != Name("a.b.example"))
+        #expect(Name("a\\.b.example").labelCount == 2)
+    }
+
+    @Test
+    func `labels are read from the left and the root has none`() {
+        let name: Name = "a.bc.def"
+        #expect(name.labels.map(Array.init) == [ascii("a"), ascii("bc"), ascii("def")])
+        #expect(name.labelCount == 3)
+        #expect(Name.root.labels.map(Array.init).isEmpty)
+        #expect(Name.root.labelCount == 0)
+        #expect(Name.root.isRoot)
+    }
+
+    @Test
+    func `parents lead to the root, which has none`() {
+        let name: Name = "www.example.com"
+        #expect(name.parent == "example.com")
+        #expect(name.parent?.parent?.parent == .root)
+        #expect(Name.root.parent == nil)
+    }
+
+    @Test(arguments: [
+        ("www.example.com", "example.com", true), ("example.com", "EXAMPLE.com", true),
+        ("example.com", "www.example.com", false), ("notexample.com", "example.com", false),
+        ("example.com", ".", true), (".", ".", true), (".", "com", false),
+        ("a.b.c", "b.d", false),
+        // The end looks the same in octets, but not at the start of a label.
+        ("x\\003com", "com", false),
+    ])
+    func `a name is below the names it ends with`(case: (String, String, Bool)) throws {
+        let (name, other, expected) = `case`
+        #expect(try Name(name).isEqualOrBelow(Name(other)) == expected)
+    }
+
+    @Test(arguments: [
+        ("www.example.com", true), ("_dns.resolver.arpa", true), ("xn--bcher-kva.example", true),
+        ("1-2.example", true), (".", false), ("a\\.b", false), ("a\\032b", false),
+        ("a/b", false), ("\\228.example", false), ("*.example", false), ("a\\000", false),
+    ])
+    func `only letters, digits, hyphen and underscore make a host name`(
+        case: (String, Bool)
+    ) throws {
+        #expect(try Name(`case`.0).isHostname == `case`.1)
+    }
+
+    @Test
+    func `a label is put before a name as long as there is room`() {
+        #expect(Name.root.prepending(label: ascii("com")) == "com")
+        #expect(Name.root.prepending(label: []) == nil)
+        let longest = [UInt8](repeating: 0x61, count: 63)
+        #expect(Name.root.prepending(label: longest + [0x61]) == nil)
+        var name = Name.root
+        for _ in 0..<3 { name = name.prepending(label: longest) ?? .root }
+        #expect(name.octets.count == 193)
+        #expect(name.prepending(label: longest[..<61])?.octets.count == 255)
+        #expect(name.prepending(label: longest[..<62]) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("root", "00", nil),
+            ("one label", "01 61 00", nil),
+            ("nothing", "", .truncated(at: 0)),
+            ("no root label", "01 61", .truncated(at: 2)),
+            ("cut in a label", "03 61 62", .truncated(at: 3)),
+            ("octets after it", "01 61 00 00", .trailingOctets(at: 3)),
+            ("a pointer", "01 61 C0 00", .compressedName(at: 2)),
+            ("label type 01", "40 61 00", .reservedLabel(at: 0)),
+            ("label type 10", "80 61 00", .reservedLabel(at: 0)),
+        ] as [(String, String, WireError?)]
+    )
+    func `wire form is one whole name written out`(case: (String, String, WireError?)) {
+        let (_, octets, expected) = `case`
+        guard let expected else {
+            #expect(throws: Never.self) { try Name(wire: hex(octets)) }
+            return
+        }
+        #expect(throws: expected) { try Name(wire: hex(octets)) }
+    }
+
+    @Test
+    func `255 octets are the most`() {
+        let label = [63] + [UInt8](repeating: 0x61, count: 63)
+        let fits = label + label + label + [61] + [UInt8](repeating: 0x62, count: 61) + [0]
+        #expect(fits.count == 255)
+        #expect(throws: Never.self) { try Name(wire: fits) }
+        let over = label + label + label + [62] + [UInt8](repeating: 0x62, count: 62) + [0]
+        #expect(throws: WireError.nameTooLong(at: 192)) { try Name(wire: over) }
+    }
+
+    @Test
+    func `reverse names go from the last octet to the first`() throws {
+        let four = try #require(IPAddress("192.0.2.10"))
+        #expect(Name(reverseOf: four).text == "10.2.0.192.in-addr.arpa")
+        let six = try #require(IPAddress("2001:db8::567:89ab"))
+        #expect(
+            Name(reverseOf: six).text
+                == "b.a.9.8.7.6.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"
+        )
+        let mapped = try #require(IPAddress("::ffff:192.0.2.10"))
+        #expect(Name(reverseOf: mapped) == Name(reverseOf: four))
+    }
+}
