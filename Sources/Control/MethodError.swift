@@ -39,10 +39,10 @@ extension MethodError {
     /// The full name on the wire.
     package var name: String {
         switch self {
-        case .notFound: Interface.name + ".NotFound"
-        case .invalidArgument: Interface.name + ".InvalidArgument"
-        case .denied: Interface.name + ".Denied"
-        case .failed: Interface.name + ".Failed"
+        case .notFound: ControlInterface.name + ".NotFound"
+        case .invalidArgument: ControlInterface.name + ".InvalidArgument"
+        case .denied: ControlInterface.name + ".Denied"
+        case .failed: ControlInterface.name + ".Failed"
         case .interfaceNotFound: ServiceInterface.name + ".InterfaceNotFound"
         case .methodNotFound: ServiceInterface.name + ".MethodNotFound"
         case .methodNotImplemented: ServiceInterface.name + ".MethodNotImplemented"
@@ -74,11 +74,11 @@ extension MethodError {
         let text = { (field: String) in parameters[field]?.text ?? "" }
         self =
             switch name {
-            case Interface.name + ".NotFound": .notFound(what: text("what"))
-            case Interface.name + ".InvalidArgument":
+            case ControlInterface.name + ".NotFound": .notFound(what: text("what"))
+            case ControlInterface.name + ".InvalidArgument":
                 .invalidArgument(argument: text("argument"), reason: text("reason"))
-            case Interface.name + ".Denied": .denied(reason: text("reason"))
-            case Interface.name + ".Failed": .failed(reason: text("reason"))
+            case ControlInterface.name + ".Denied": .denied(reason: text("reason"))
+            case ControlInterface.name + ".Failed": .failed(reason: text("reason"))
             case ServiceInterface.name + ".InterfaceNotFound":
                 .interfaceNotFound(text("interface"))
             case ServiceInterface.name + ".MethodNotFound": .methodNotFound(text("method"))

@@ -10,7 +10,7 @@ struct ProgramTests {
     /// A daemon that answers every method well.
     func daemon() throws -> ScriptedDaemon {
         try ScriptedDaemon { call in
-            switch Interface.Method(fullName: call.method) {
+            switch ControlInterface.Method(fullName: call.method) {
             case .status:
                 var status = Samples.status
                 status.state = .ready

@@ -11,9 +11,9 @@ enum Samples {
             uptimeSeconds: 275_460
         )
         status.listeners = [
-            Listener(address: "127.0.0.1:53", transport: "udp", origin: "settings"),
-            Listener(address: "127.0.0.1:53", transport: "tcp", origin: "settings"),
-            Listener(address: "[::1]:53", transport: "udp", origin: "socket-activation"),
+            ListenerStatus(address: "127.0.0.1:53", transport: "udp", origin: "settings"),
+            ListenerStatus(address: "127.0.0.1:53", transport: "tcp", origin: "settings"),
+            ListenerStatus(address: "[::1]:53", transport: "udp", origin: "socket-activation"),
         ]
         var vendor = VendorStatus(name: "tencent", kind: "tencent", channel: "https")
         vendor.state = .degraded
@@ -49,7 +49,7 @@ enum Samples {
         stats.queries.bySource = ["cache": 900, "vendor": 60, "upstream": 40]
         stats.queries.byRcode = ["noerror": 950, "nxdomain": 50]
         stats.queries.byTransport = ["udp": 999, "tcp": 1]
-        stats.latency.client = Latency(
+        stats.latency.client = LatencyQuantiles(
             count: 1000,
             p50: 90,
             p90: 400,

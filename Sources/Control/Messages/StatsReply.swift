@@ -85,23 +85,23 @@ package struct QueryStats: Codable, Sendable, Equatable {
 /// How long answers took, by what they waited for.
 package struct LatencyStats: Codable, Sendable, Equatable {
     /// From a client's query to its reply, all queries.
-    package var client = Latency()
+    package var client = LatencyQuantiles()
 
     /// The same, for queries the cache answered.
-    package var cache = Latency()
+    package var cache = LatencyQuantiles()
 
     /// One vendor call.
-    package var vendor = Latency()
+    package var vendor = LatencyQuantiles()
 
     /// One upstream query.
-    package var upstream = Latency()
+    package var upstream = LatencyQuantiles()
 
     /// Makes latencies without samples.
     package init() {}
 }
 
 /// A distribution of times, in microseconds.
-package struct Latency: Codable, Sendable, Equatable {
+package struct LatencyQuantiles: Codable, Sendable, Equatable {
     /// How many times were measured; the rest is 0 if none were.
     package var count: UInt64 = 0
 

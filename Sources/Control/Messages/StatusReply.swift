@@ -15,7 +15,7 @@ package struct StatusReply: Codable, Sendable, Equatable {
     package var uptimeSeconds: Int
 
     /// Where it listens.
-    package var listeners: [Listener] = []
+    package var listeners: [ListenerStatus] = []
 
     /// The vendors, in the order of the settings.
     package var vendors: [VendorStatus] = []
@@ -56,7 +56,7 @@ package struct StatusReply: Codable, Sendable, Equatable {
 }
 
 /// One address the daemon answers on.
-package struct Listener: Codable, Sendable, Equatable {
+package struct ListenerStatus: Codable, Sendable, Equatable {
     /// The address and port, such as `127.0.0.1:53`.
     package var address: String
 
@@ -75,7 +75,7 @@ package struct Listener: Codable, Sendable, Equatable {
 }
 
 /// Whether something can be asked.
-package enum Health: String, Codable, Sendable {
+package enum HealthStatus: String, Codable, Sendable {
     /// It answers, or has not been asked.
     case up
     /// Some of its servers do not answer.

@@ -12,7 +12,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     package var channel: String
 
     /// Whether it can be asked.
-    package var state: Health
+    package var state: HealthStatus
 
     /// Its servers, in the order they are tried.
     package var servers: [VendorServer] = []
@@ -34,7 +34,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     }
 
     /// Makes a vendor that has not been asked.
-    package init(name: String, kind: String, channel: String, state: Health = .up) {
+    package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
         self.name = name
         self.kind = kind
         self.channel = channel
@@ -51,7 +51,7 @@ package struct VendorServer: Codable, Sendable, Equatable {
     package var current: Bool
 
     /// Whether it can be asked.
-    package var state: Health
+    package var state: HealthStatus
 
     /// Calls made to it.
     package var calls: UInt64 = 0
@@ -77,7 +77,7 @@ package struct VendorServer: Codable, Sendable, Equatable {
     }
 
     /// Makes a server that has not been asked.
-    package init(address: String, current: Bool = false, state: Health = .up) {
+    package init(address: String, current: Bool = false, state: HealthStatus = .up) {
         self.address = address
         self.current = current
         self.state = state
@@ -96,7 +96,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var protected: Bool
 
     /// Whether it can be asked.
-    package var state: Health
+    package var state: HealthStatus
 
     /// Queries sent to it.
     package var calls: UInt64 = 0
@@ -122,7 +122,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     }
 
     /// Makes an upstream that has not been asked.
-    package init(name: String, url: String, protected: Bool, state: Health = .up) {
+    package init(name: String, url: String, protected: Bool, state: HealthStatus = .up) {
         self.name = name
         self.url = url
         self.protected = protected

@@ -22,7 +22,7 @@ struct ControlClient {
 
     /// Makes a call of a method of the daemon's interface.
     func call(
-        _ method: Interface.Method,
+        _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters()
     ) throws(Failure) -> Reply {
         let prepared: Call

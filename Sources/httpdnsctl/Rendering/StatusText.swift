@@ -30,7 +30,7 @@ enum StatusText {
     }
 
     /// The listeners, with the transports of one address together.
-    private static func listeners(_ listeners: [Listener]) -> Table.Cell {
+    private static func listeners(_ listeners: [ListenerStatus]) -> Table.Cell {
         guard !listeners.isEmpty else { return Table.Cell("nowhere", .bad) }
         var groups: [(address: String, origin: String, transports: [String])] = []
         for listener in listeners {
@@ -156,7 +156,7 @@ enum StatusText {
     }
 
     /// A health with its colour.
-    private static func health(_ health: Health) -> Table.Cell {
+    private static func health(_ health: HealthStatus) -> Table.Cell {
         switch health {
         case .up: Table.Cell("up", .good)
         case .degraded: Table.Cell("degraded", .doubtful)

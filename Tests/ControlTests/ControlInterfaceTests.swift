@@ -39,25 +39,25 @@ struct InterfaceTests {
         }
         for name in sent {
             let wanted = name.contains("-") ? name : name + ": "
-            #expect(Interface.description.contains(wanted) as Bool, "\(name) is not declared")
+            #expect(ControlInterface.description.contains(wanted) as Bool, "\(name) is not declared")
         }
     }
 
     @Test("the methods and errors are declared, and only those")
     func methods() {
         let members = { (keyword: String) in
-            code(Interface.description).split(separator: "\n")
+            code(ControlInterface.description).split(separator: "\n")
                 .filter { $0.hasPrefix(keyword + " ") }
                 .map { String($0.dropFirst(keyword.count + 1).prefix { $0.isLetter }) }
         }
         #expect(members("method") == ["Status", "Stats", "Flush", "Lookup", "Version"])
-        #expect(members("method").sorted() == Interface.Method.allCases.map(\.rawValue).sorted())
+        #expect(members("method").sorted() == ControlInterface.Method.allCases.map(\.rawValue).sorted())
         #expect(members("error") == ["NotFound", "InvalidArgument", "Denied", "Failed"])
     }
 
     @Test(
         "the text follows Varlink's grammar",
-        arguments: [Interface.description, ServiceInterface.description]
+        arguments: [ControlInterface.description, ServiceInterface.description]
     )
     func grammar(_ description: String) throws {
         var reader = InterfaceReader(text: code(description))
@@ -66,12 +66,12 @@ struct InterfaceTests {
 
     @Test("method names are read back, and those of others are not")
     func methodNames() {
-        for method in Interface.Method.allCases {
-            #expect(Interface.Method(fullName: method.fullName) == method)
+        for method in ControlInterface.Method.allCases {
+            #expect(ControlInterface.Method(fullName: method.fullName) == method)
         }
-        #expect(Interface.Method(fullName: "io.httpdnsd.Control.status") == nil)
-        #expect(Interface.Method(fullName: "io.httpdnsd.ControlXStatus") == nil)
-        #expect(Interface.Method(fullName: "Status") == nil)
+        #expect(ControlInterface.Method(fullName: "io.httpdnsd.Control.status") == nil)
+        #expect(ControlInterface.Method(fullName: "io.httpdnsd.ControlXStatus") == nil)
+        #expect(ControlInterface.Method(fullName: "Status") == nil)
     }
 }
 

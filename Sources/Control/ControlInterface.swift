@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The interface of the daemon, `io.httpdnsd.Control`.
-package enum Interface {
+package enum ControlInterface {
     /// The name of the interface.
     package static let name = "io.httpdnsd.Control"
 
@@ -14,18 +14,18 @@ package enum Interface {
         case version = "Version"
 
         /// The full name, as a call carries it.
-        package var fullName: String { Interface.name + "." + rawValue }
+        package var fullName: String { ControlInterface.name + "." + rawValue }
 
         /// Reads the full name of a method of this interface.
         package init?(fullName: String) {
-            let prefix = Interface.name + "."
+            let prefix = ControlInterface.name + "."
             guard fullName.hasPrefix(prefix) else { return nil }
             self.init(rawValue: String(fullName.dropFirst(prefix.count)))
         }
     }
 }
 
-extension Interface {
+extension ControlInterface {
     /// The interface in Varlink's definition language, as `GetInterfaceDescription` returns it.
     ///
     /// That language has no hyphen in field names and our JSON has (settings, `--json` and metrics

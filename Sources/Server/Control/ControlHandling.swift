@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Control
+
+/// What the daemon does for the verbs of `httpdnsctl`.
+///
+/// Called on the service loop.  Arguments have the right types and agree with each other; whether a
+/// text is a DNS name or a type is for the handler to find out, with `invalidArgument`.
+package protocol ControlHandling: Sendable {
+    /// Tells whether all is well, and if not, why.
+    func status() async throws(MethodError) -> StatusReply
+
+    /// Tells what was counted, and if `reset` is true starts again from zero.
+    func stats(reset: Bool) async throws(MethodError) -> StatsReply
+
+    /// Removes entries from the cache and tells how many; none is no error.
+    func flush(_ scope: FlushRequest.Scope) async throws(MethodError) -> FlushReply
+
+    /// Tells what the cache holds, causing no traffic; a reply without entries becomes `notFound`.
+    func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
+
+    /// Tells what runs.
+    func version() async throws(MethodError) -> VersionReply
+}

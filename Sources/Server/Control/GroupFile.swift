@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+private import Glibc
+
+/// The groups of `/etc/group`, read as a file.
+///
+/// Never through NSS: its modules may ask a directory server for a group, which needs a name server,
+/// which is this daemon.
+package enum GroupFile {
+    /// The largest file that is read: 1 MiB, some 30 000 groups.
+    static let maximumOctets = 1 << 20
+
+    /// The number of a group; a name that is a number stands for itself if no group has that name.
+    ///
+    /// - Returns: nil if there is no such group or the file cannot be read.
+    package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
+        let text = read(path) ?? ""
+        return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
+    }
+
+    /// The number of a group in the text of a group file: lines of `name:password:number:members`.
+    static func number(of name: String, in text: String) -> UInt32? {
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: ":", omittingEmptySubsequences: false)
+            guard fields.count == 4, fields[0] == name else { continue }
+            return UInt32(fields[2])
+        }
+        return nil
+    }
+
+    /// The content of a file; nil if it cannot be read or is too large.
+    private static func read(_ path: String) -> String? {
+        // SAFETY: the path is a text that ends with NUL.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            // SAFETY: read(2) writes at most as many octets as the buffer has.
+            let count = unsafe chunk.withUnsafeMutableBytes {
+                unsafe Glibc.read(descriptor, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            guard count > 0 else { return String(decoding: content, as: UTF8.self) }
+            content += chunk[..<count]
+            guard content.count <= maximumOctets else { return nil }
+        }
+    }
+}
