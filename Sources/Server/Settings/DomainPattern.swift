@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 
 /// What a route says about names: a domain with all below it, one name, or only what is below.
 package struct DomainPattern: Sendable, Hashable {
@@ -16,10 +17,10 @@ package struct DomainPattern: Sendable, Hashable {
 
     package let form: Form
 
-    /// The domain in lower case, without the dot of the root; the root itself is empty.
-    package let domain: String
+    /// The domain, in lower case.
+    package let domain: Name
 
-    package init(_ form: Form, _ domain: String) {
+    package init(_ form: Form, _ domain: Name) {
         self.form = form
         self.domain = domain
     }
@@ -36,7 +37,7 @@ extension DomainPattern: CustomStringConvertible {
             name = text.dropFirst()
         } else if text.hasPrefix("*.") {
             form = .below
-            name = text.dropFirst(2)
+            name = text.count == 2 ? "." : text.dropFirst(2)
         } else if text == "*" {
             throw Mismatch(hint: "every name is `.`")
         } else if text.hasPrefix(".") && text.count > 1 {
@@ -49,52 +50,65 @@ extension DomainPattern: CustomStringConvertible {
     }
 
     package var description: String {
-        let name = domain.isEmpty ? "." : domain
-        return switch form {
-        case .suffix: name
-        case .exact: "=\(name)"
-        case .below: "*.\(domain)"
+        switch form {
+        case .suffix: domain.text
+        case .exact: "=\(domain.text)"
+        case .below: domain.isRoot ? "*." : "*.\(domain.text)"
         }
     }
 
-    /// Checks that `text` is a domain name (RFC 1035 §2.3.4) of characters that hosts use.
-    private static func domain(_ text: Substring) throws(Mismatch) -> String {
-        if text == "." { return "" }
-        let name = text.hasSuffix(".") ? text.dropLast() : text
-        guard name.utf8.allSatisfy({ $0 < 0x80 }) else {
-            throw Mismatch(
-                message: "`\(String(text).shortened)` is not in ASCII",
-                hint: "write the form that starts with `xn--` (RFC 5890)"
-            )
-        }
-        if name.contains("*") {
+    /// Reads a domain name (RFC 1035 §2.3.4); all of its characters must be ASCII.
+    private static func domain(_ text: Substring) throws(Mismatch) -> Name {
+        if text.utf8.contains(UInt8(ascii: "*")) {
             throw Mismatch(
                 message: "`\(String(text).shortened)` has its `*` in the wrong place",
                 hint: "only a leading \"*.\" is known, and `example.com` includes what is below it"
             )
         }
-        let labels = name.split(separator: ".", omittingEmptySubsequences: false)
-        guard name.utf8.count <= 253, labels.allSatisfy({ (1...63).contains($0.utf8.count) }),
-            name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") })
-        else { throw Mismatch() }
-        return name.lowercased()
+        do throws(NameTextError) {
+            return try Name(text).lowercased
+        } catch {
+            throw Mismatch(message: "`\(String(text).shortened)` is no domain: \(error)")
+        }
     }
 }
 
 // MARK: - Sets of names
 
 extension DomainPattern {
-    /// Whether every name that `other` matches is matched by this pattern too.
-    func covers(_ other: DomainPattern) -> Bool {
-        switch form {
-        case .exact: other == self
-        case .suffix: other.isEqualOrBelow(domain)
-        case .below:
-            other.isEqualOrBelow(domain) && (other.form == .below || other.domain != domain)
+    /// Whether one of `patterns` matches every name that this pattern matches.
+    ///
+    /// Walks up the tree of names, so its cost does not depend on the number of patterns.
+    func isCovered(byAnyOf patterns: Set<DomainPattern>) -> Bool {
+        let own: [Form] =
+            switch form {
+            case .suffix: [.suffix]
+            case .exact: [.suffix, .exact]
+            case .below: [.suffix, .below]
+            }
+        if own.contains(where: { patterns.contains(DomainPattern($0, domain)) }) { return true }
+        var ancestor = domain.parent
+        while let name = ancestor {
+            if patterns.contains(DomainPattern(.suffix, name))
+                || patterns.contains(DomainPattern(.below, name))
+            {
+                return true
+            }
+            ancestor = name.parent
         }
+        return false
     }
+}
 
-    private func isEqualOrBelow(_ ancestor: String) -> Bool {
-        ancestor.isEmpty || domain == ancestor || domain.hasSuffix("." + ancestor)
+// MARK: - Literals in this program
+
+extension DomainPattern {
+    /// Makes a pattern of a literal; traps if it is none.
+    init(literal: String) {
+        do throws(Mismatch) {
+            try self.init(reading: literal)
+        } catch {
+            preconditionFailure("`\(literal)` is no pattern of domains")
+        }
     }
 }

@@ -56,8 +56,8 @@ extension RouteSettings: SettingsEntry {
             .list("domains", of: .domain, count: 1...SettingsLimits.items),
             required: true,
             example: [
-                DomainPattern(.suffix, "example.com"), DomainPattern(.exact, "only.this.example"),
-                DomainPattern(.below, "below.example"),
+                DomainPattern(literal: "example.com"), DomainPattern(literal: "=only.this.example"),
+                DomainPattern(literal: "*.below.example"),
             ],
             """
             The names the route is for: `example.com` is the domain and everything below it, \
@@ -69,7 +69,7 @@ extension RouteSettings: SettingsEntry {
             "except",
             \.except,
             .list("domains", of: .domain),
-            example: [DomainPattern(.suffix, "internal.example.com")],
+            example: [DomainPattern(literal: "internal.example.com")],
             """
             Names below these domains that the route is not for, in the same forms. They go where \
             they would go without the route.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 package import Net
 
 /// Everything a settings file says, with defaults for what it leaves out.
@@ -7,7 +8,7 @@ package struct Settings: Sendable, Equatable {
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
     /// Who may ask; others get REFUSED.
-    package var allow = ["127.0.0.0/8", "::1/128"].compactMap(AddressPrefix.init)
+    package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
     /// The threads that answer from the cache.
     package var workers = WorkerCount.automatic
@@ -28,7 +29,9 @@ package struct Settings: Sendable, Equatable {
     /// What was odd in the file without being wrong, in the order of its lines.
     package var warnings: [SettingsProblem] = []
 
-    /// The defaults.  They answer nothing, as they have neither routes nor upstreams.
+    /// The defaults.
+    ///
+    /// They answer nothing, as they have neither routes nor upstreams.
     package init() {}
 }
 

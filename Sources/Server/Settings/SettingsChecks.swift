@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 import Net
 
 // What one option cannot know: whether the options fit together.
@@ -26,8 +27,8 @@ extension Settings {
             if address.port != 0, !seen.insert(address).inserted {
                 reading.report(place, "`\(address)` is listened on twice")
             }
-            guard !address.isLoopback, !reading.has("allow") else { continue }
-            if address.isUnspecified {
+            guard !address.ip.isLoopback, !reading.has("allow") else { continue }
+            if address.ip.isUnspecified {
                 reading.report(
                     place,
                     "`\(address)` listens on all addresses of the machine without `allow`",
@@ -41,182 +42,10 @@ extension Settings {
                 )
             }
         }
-        for (index, block) in allow.enumerated() where block.isEverything {
+        for (index, block) in allow.enumerated() where block.length == 0 {
             reading.warn(
                 reading.place(of: "allow[\(index)]"),
                 "`\(block)` lets everybody ask, which attackers use to flood others"
-            )
-        }
-    }
-}
-
-// MARK: - Vendors
-
-extension Settings {
-    /// Each channel has what it needs.
-    private func checkVendors(_ reading: inout SettingsReading) {
-        let named = Set(routes.flatMap(\.vendors))
-        for (index, vendor) in vendors.enumerated() {
-            let path = "vendors[\(index)]"
-            let place = reading.place(of: path)
-            if !reading.isDamaged("\(path).kind"), !reading.isDamaged("\(path).channel"),
-                !reading.isDamaged(path)
-            {
-                checkSecrets(of: vendor, path, &reading)
-            }
-            if !named.contains(vendor.name), !reading.isDamaged("routes") {
-                reading.warn(place, "no route names the vendor `\(vendor.name)`")
-            }
-        }
-    }
-
-    /// The id, token and key fit the channel.
-    private func checkSecrets(
-        of vendor: VendorSettings,
-        _ path: String,
-        _ reading: inout SettingsReading
-    ) {
-        let channel = vendor.channel.rawValue
-        let needs = vendor.channel == .https ? ["token"] : ["id", "key"]
-        for option in needs where !reading.has("\(path).\(option)") {
-            let hasKey = reading.has("\(path).key")
-            reading.report(
-                reading.place(of: path),
-                "the vendor `\(vendor.name)` needs `\(option)` for its channel \(channel)",
-                hint: option == "token" && hasKey ? "with a key its channel is `aes` or `des`" : nil
-            )
-        }
-        if vendor.channel == .https {
-            let isNumber = vendor.token?.withValue { token in
-                token.allSatisfy { (0x30...0x39).contains($0) }
-            }
-            if isNumber == false {
-                reading.report(
-                    reading.place(of: "\(path).token"),
-                    "the token is not a decimal number"
-                )
-            }
-        } else if let count = vendor.key?.withValue(\.count) {
-            let right = vendor.channel == .aes ? 16 : 8
-            let place = reading.place(of: "\(path).key")
-            if count != right {
-                reading.report(
-                    place,
-                    "the key has \(count) octets; the channel \(channel) takes exactly \(right)",
-                    hint: vendor.channel == .des && count > right
-                        ? "of longer keys others silently use the first 8 octets: keep only those"
-                        : nil
-                )
-            }
-            if vendor.channel == .des {
-                reading.warn(
-                    reading.place(of: "\(path).channel"),
-                    "DES can be broken: prefer the channel `aes` or `https`"
-                )
-            }
-        }
-    }
-}
-
-// MARK: - Routes
-
-extension Settings {
-    /// Routes name what exists, and each name belongs to one of them.
-    private func checkRoutes(_ reading: inout SettingsReading) {
-        var owners: [DomainPattern: YAMLPlace] = [:]
-        for (index, route) in routes.enumerated() {
-            let path = "routes[\(index)]"
-            checkNames(
-                route.vendors,
-                at: "\(path).vendors",
-                "vendor",
-                vendors.map(\.name),
-                &reading
-            )
-            checkNames(
-                route.upstreams,
-                at: "\(path).upstreams",
-                "upstream",
-                upstreams.map(\.name),
-                &reading
-            )
-            for (index, domain) in route.domains.enumerated() {
-                let place = reading.place(of: "\(path).domains[\(index)]")
-                if let first = owners[domain] {
-                    reading.report(
-                        place,
-                        "`\(domain)` has a route already",
-                        hint: "on line \(first.line)"
-                    )
-                } else {
-                    owners[domain] = place
-                }
-            }
-            checkExceptions(of: route, path, &reading)
-            checkAnswerers(of: route, path, &reading)
-        }
-    }
-
-    /// Every name in a list is one that the file defines, and stands there once.
-    private func checkNames(
-        _ names: [String],
-        at path: String,
-        _ what: String,
-        _ known: [String],
-        _ reading: inout SettingsReading
-    ) {
-        var seen: Set<String> = []
-        for (index, name) in names.enumerated() {
-            let place = reading.place(of: "\(path)[\(index)]")
-            if !seen.insert(name).inserted {
-                reading.report(place, "the \(what) `\(name)` is named twice")
-            } else if !known.contains(name), !reading.leftOut.contains(name),
-                !reading.isDamaged("\(what)s")
-            {
-                reading.report(
-                    place,
-                    "there is no \(what) `\(name)`",
-                    hint: DidYouMean.hint(for: name, among: known)
-                )
-            }
-        }
-    }
-
-    /// An exception takes something away from its route, but not a whole domain.
-    private func checkExceptions(
-        of route: RouteSettings,
-        _ path: String,
-        _ reading: inout SettingsReading
-    ) {
-        guard !reading.isDamaged("\(path).domains"), !route.domains.isEmpty else { return }
-        for (index, exception) in route.except.enumerated() {
-            let place = reading.place(of: "\(path).except[\(index)]")
-            if route.domains.contains(exception) {
-                reading.report(place, "`\(exception)` is a domain of this route and an exception")
-            } else if !route.domains.contains(where: { $0.covers(exception) }) {
-                reading.report(place, "`\(exception)` does not lie below a domain of this route")
-            }
-        }
-    }
-
-    /// A route has somebody to ask.
-    private func checkAnswerers(
-        of route: RouteSettings,
-        _ path: String,
-        _ reading: inout SettingsReading
-    ) {
-        guard route.vendors.isEmpty, !reading.isDamaged(path),
-            !reading.isDamaged("\(path).vendors")
-        else { return }
-        if route.upstreams.isEmpty, !reading.isDamaged("\(path).upstreams") {
-            reading.report(
-                reading.place(of: path),
-                "the route has neither `vendors` nor `upstreams`"
-            )
-        } else if route.fallback == .none {
-            reading.report(
-                reading.place(of: "\(path).fallback"),
-                "`fallback: none` lets only vendors answer, and the route has none"
             )
         }
     }
@@ -231,7 +60,7 @@ extension Settings {
         var seen: [String: YAMLPlace] = [:]
         for (index, upstream) in upstreams.enumerated() {
             let path = "upstreams[\(index)]"
-            if let first = seen[upstream.name], reading.has("\(path).name") {
+            if let first = seen[upstream.name], !upstream.name.isEmpty {
                 reading.report(
                     reading.place(of: "\(path).name"),
                     "a second upstream is called `\(upstream.name)`",
@@ -257,7 +86,7 @@ extension Settings {
 
     /// Something can be answered, and if not everything can, that is said.
     private func checkThatSomethingAnswers(_ reading: inout SettingsReading) {
-        guard reading.leftOut.isEmpty, !reading.isDamaged("upstreams"),
+        guard reading.leftOut.isEmpty, !reading.isDamaged(""), !reading.isDamaged("upstreams"),
             !reading.isDamaged("routes"),
             upstreams.allSatisfy(\.only)
         else { return }
@@ -275,21 +104,13 @@ extension Settings {
 }
 
 extension SocketAddress {
-    /// Whether this is 0.0.0.0 or [::].
-    fileprivate var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
-
-    /// Whether this is in 127.0.0.0/8 or [::1].
-    fileprivate var isLoopback: Bool {
-        isIPv6 ? octets.dropLast().allSatisfy { $0 == 0 } && octets.last == 1 : octets.first == 127
-    }
-
     /// Whether a listener on this address gets what is sent to `other`, as far as can be known.
     ///
     /// Which other addresses the machine has is not known here; a loop through one of those stays
     /// small, since the question that comes back joins the one in flight.
     fileprivate func receives(_ other: SocketAddress) -> Bool {
-        guard port == other.port else { return false }
-        return octets == other.octets || isUnspecified && other.isLoopback
+        guard port == other.port, port != 0 else { return false }
+        return octets == other.octets || ip.isUnspecified && other.ip.isLoopback
     }
 }
 

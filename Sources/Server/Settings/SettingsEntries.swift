@@ -105,13 +105,12 @@ extension SettingsOption {
             },
             write: { owner in .list(owner[keyPath: path].map(Entry.table.write)) },
             explain: { _ in
-                SettingsManual.Entry(
+                let fresh = Entry(name: "", place: SettingsPlace())
+                let shown = live.map { Entry.table.writeBriefly($0, defaults: fresh) }
+                return SettingsManual.Entry(
                     name: name,
                     doc: doc,
-                    form: .list(
-                        live: .list(live.map(Entry.table.write)),
-                        Entry.table.explain(Entry(name: "", place: SettingsPlace()))
-                    )
+                    form: .list(live: .list(shown), Entry.table.explain(fresh))
                 )
             }
         )

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 import Net
 
 extension SettingsKind where Value == SocketAddress {
@@ -17,35 +18,43 @@ extension SettingsKind where Value == SocketAddress {
             "an IP address, or IP:PORT",
             read: { text throws(Mismatch) in
                 let address = try SocketAddress.literal(text, defaultPort: 0)
-                guard !address.octets.allSatisfy({ $0 == 0 }) else { throw Mismatch() }
+                guard !address.ip.isUnspecified else { throw Mismatch() }
                 return address
             },
             write: { .text($0.port == 0 ? $0.host : $0.description) }
         )
     }
+}
 
+extension SettingsKind where Value == IPAddress {
     /// An IP literal without port.
     static var ip: SettingsKind {
         .scalar(
             "an IP address",
             read: { text throws(Mismatch) in
-                let address = try SocketAddress.literal(text, defaultPort: 0)
-                guard address.host == text.lowercased() || SocketAddress(text + ":1") == nil,
-                    address.port == 0, !text.contains("["), address.scope == 0
-                else { throw Mismatch() }
+                guard let address = IPAddress(text) else { throw Mismatch() }
                 return address
             },
-            write: { .text($0.host) }
+            write: { .text($0.description) }
         )
     }
 }
 
 extension SocketAddress {
+    /// The address without its port.
+    var ip: IPAddress {
+        guard let ip = IPAddress(octets: octets) else {
+            preconditionFailure("an address has 4 or 16 octets")
+        }
+        return ip
+    }
+
     /// Reads a literal; a host name gets the hint why it cannot be one.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
         let isName =
-            text.unicodeScalars.contains { $0.properties.isAlphabetic } && !text.contains("::")
+            text.unicodeScalars.contains { $0.properties.isAlphabetic }
+            && text.count { $0 == ":" } <= 1
         throw Mismatch(
             hint: isName
                 ? "write its IP address: names cannot be looked up here, since httpdnsd is the"
@@ -54,24 +63,23 @@ extension SocketAddress {
     }
 }
 
-extension SettingsKind where Value == AddressPrefix {
+extension SettingsKind where Value == IPPrefix {
     /// A block of addresses, as `192.0.2.0/24`.
     static var prefix: SettingsKind {
         .scalar(
             "an IP address or a block such as 192.0.2.0/24",
             read: { text throws(Mismatch) in
-                guard let prefix = AddressPrefix(text) else { throw Mismatch() }
-                let address = SocketAddress(
-                    String(text.prefix { $0 != "/" }),
-                    defaultPort: 0
+                if let prefix = IPPrefix(text) { return prefix }
+                // The one mistake worth a word: bits beyond the prefix.
+                let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+                guard parts.count == 2, let address = IPAddress(parts[0]),
+                    let length = Int(parts[1]),
+                    let meant = IPPrefix(containing: address, length: length)
+                else { throw Mismatch() }
+                throw Mismatch(
+                    message: "`\(text.shortened)` has bits beyond its prefix",
+                    hint: "did you mean `\(meant)`?"
                 )
-                guard address?.octets == prefix.octets else {
-                    throw Mismatch(
-                        message: "`\(text)` has bits beyond its prefix",
-                        hint: "did you mean `\(prefix)`?"
-                    )
-                }
-                return prefix
             },
             write: { .text($0.description) }
         )
@@ -93,7 +101,7 @@ extension SettingsKind where Value == UpstreamURL {
     /// Where an upstream is and how it is spoken to.
     static var upstreamURL: SettingsKind {
         .scalar(
-            "udp://IP or udp://IP:PORT",
+            "a URL: udp://IP or udp://IP:PORT",
             read: { text throws(Mismatch) in try UpstreamURL(reading: text) },
             write: { .text($0.description) }
         )
@@ -157,10 +165,10 @@ extension SettingsKind where Value == String {
             "a host name",
             read: { text throws(Mismatch) in
                 let name = try DomainPattern(reading: text)
-                guard name.form == .suffix, SocketAddress(text, defaultPort: 0) == nil else {
+                guard name.form == .suffix, name.domain.isHostname, IPAddress(text) == nil else {
                     throw Mismatch()
                 }
-                return name.domain
+                return name.domain.text
             },
             write: { .text($0) }
         )

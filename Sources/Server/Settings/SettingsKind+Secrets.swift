@@ -46,28 +46,37 @@ extension SettingsKind where Value == Secret {
             }
             return nil
         }
-        guard pairs.count == 1 else {
-            reading.report(node.place, "\(name) must be \(expected)")
-            return nil
-        }
-        let pair = pairs[0]
-        switch pair.key {
-        case "file":
-            return SettingsKind<String>.path().read(pair.value, key.option("file"), &reading)
-                .map(Secret.Source.file)
-        case "credential":
-            return SettingsKind<String>.name(of: "the name of a credential")
-                .read(pair.value, key.option("credential"), &reading)
-                .map(Secret.Source.credential)
-        default:
+        guard pairs.count == 1, let pair = pairs.first, ["file", "credential"].contains(pair.key)
+        else {
             reading.report(
-                pair.keyPlace,
-                "unknown key `\(pair.key.shortened)` in \(name)",
-                hint: DidYouMean.hint(for: pair.key, among: ["file", "credential"])
-                    ?? "write \(expected)"
+                node.place,
+                "\(name) must be \(expected)",
+                hint: pairs.first.flatMap {
+                    DidYouMean.hint(for: $0.key, among: ["file", "credential"])
+                }
             )
             return nil
         }
+        guard let text = pair.value.scalar, !pair.value.isNull else {
+            reading.report(pair.value.place, "\(name) must be \(expected)")
+            return nil
+        }
+        if pair.key == "file" {
+            guard text.hasPrefix("/"), text.utf8.count <= SettingsLimits.pathOctets else {
+                reading.report(pair.value.place, "the file of \(name) must be an absolute path")
+                return nil
+            }
+            return .file(text)
+        }
+        guard EntryName.isValid(text) else {
+            reading.report(
+                pair.value.place,
+                "the credential of \(name) must be a name",
+                hint: EntryName.rule
+            )
+            return nil
+        }
+        return .credential(text)
     }
 }
 

@@ -2,8 +2,7 @@
 
 /// The documented manual of the settings: every option, its default and what it is for.
 ///
-/// It is a settings file itself, and loads as it is; what has no default is commented out, so that
-/// removing the `#` at the start of such lines gives a working example.
+/// It is a settings file itself, and loads as it is: what has no default is commented out.
 package enum SettingsManual {
     /// The manual, which is also the file `config/httpdnsd.yaml`.
     package static var text: String {
@@ -59,7 +58,8 @@ package enum SettingsManual {
         what `httpdnsd --print-config` prints.
 
         `httpdnsd --config FILE --check` names every mistake in a file at once. What is left out \
-        has its default. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes (512KiB, \
+        has its default. To use a commented example, remove the `#` before its lines, and the value \
+        that stands above it. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes (512KiB, \
         64MiB, 1GiB). Addresses are always IP addresses, never names: httpdnsd is what names would \
         be looked up with.
         """

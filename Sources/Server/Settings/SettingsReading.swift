@@ -2,7 +2,7 @@
 
 /// What reading a settings file gathers besides the settings: problems, and where things stood.
 struct SettingsReading {
-    /// More problems than this help nobody; the rest is only counted.
+    /// More problems than this help nobody; the rest is only counted, and warnings dropped.
     static let maximumProblems = 100
 
     /// The file as it was named on the command line.
@@ -11,8 +11,11 @@ struct SettingsReading {
     /// Where secrets come from.
     let environment: SettingsEnvironment
 
-    private(set) var problems: [SettingsProblem] = []
-    private(set) var warnings: [SettingsProblem] = []
+    private var problems: [SettingsProblem] = []
+    private var warnings: [SettingsProblem] = []
+
+    /// How many problems there are beyond those that are kept.
+    private var furtherProblems = 0
 
     /// Names of vendors and upstreams that exist but were left out, being not yet supported.
     var leftOut: Set<String> = []
@@ -83,11 +86,19 @@ extension SettingsReading {
 extension SettingsReading {
     /// Takes note of an error.
     mutating func report(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
+        guard !isFull else {
+            furtherProblems += 1
+            return
+        }
         problems.append(problem(place, message, hint: hint))
     }
 
+    /// Whether further problems are only counted.
+    var isFull: Bool { problems.count >= Self.maximumProblems }
+
     /// Takes note of something odd.
     mutating func warn(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
+        guard warnings.count < Self.maximumProblems else { return }
         warnings.append(problem(place, message, hint: hint))
     }
 
@@ -128,11 +139,9 @@ extension SettingsReading {
     var errors: SettingsErrors? {
         guard !problems.isEmpty else { return nil }
         var sorted = Self.sorted(problems)
-        if sorted.count > Self.maximumProblems {
-            let left = sorted.count - Self.maximumProblems
-            sorted.removeLast(left)
+        if furtherProblems > 0 {
             sorted[sorted.count - 1].hint =
-                [sorted.last?.hint, "and \(left) more problems"]
+                [sorted[sorted.count - 1].hint, "and \(furtherProblems) more problems"]
                 .compactMap(\.self).joined(separator: "; ")
         }
         return SettingsErrors(problems: sorted, warnings: Self.sorted(warnings))

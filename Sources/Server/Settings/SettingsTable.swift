@@ -65,11 +65,14 @@ extension SettingsTable {
 
         for pair in pairs {
             guard let option = options.first(where: { $0.name == pair.key }) else {
+                // What the key was meant to say is unknown: nothing is called missing.
+                reading.damage(key)
                 let section = key.shown.isEmpty ? "" : " in `\(key.shown)`"
                 reading.report(
                     pair.keyPlace,
                     "unknown key `\(pair.key.shortened)`\(section)",
-                    hint: DidYouMean.hint(for: pair.key, among: options.map(\.name))
+                    hint: reading.isFull
+                        ? nil : DidYouMean.hint(for: pair.key, among: options.map(\.name))
                 )
                 continue
             }
@@ -77,9 +80,9 @@ extension SettingsTable {
             reading.note(pair.value.place, of: key)
             option.read(pair, key, &owner, &reading)
         }
-        for option in options where option.isRequired && !reading.has(key.option(option.name).path)
-        {
-            reading.report(node.place, "`\(key.option(option.name).shown)` is missing")
+        for option in options where option.isRequired && !reading.isDamaged(key.path) {
+            let key = key.option(option.name)
+            if !reading.has(key.path) { reading.report(node.place, "`\(key.shown)` is missing") }
         }
         return true
     }
@@ -87,6 +90,17 @@ extension SettingsTable {
     /// The section as it is printed.
     func write(_ owner: Owner) -> YAMLNode {
         .map(options.compactMap { option in option.write(owner).map { (option.name, $0) } })
+    }
+
+    /// The section without what is at its default.
+    func writeBriefly(_ owner: Owner, defaults: Owner) -> YAMLNode {
+        .map(
+            options.compactMap { option in
+                guard let value = option.write(owner) else { return nil }
+                let isDefault = option.write(defaults)?.inline == value.inline
+                return isDefault && !option.isRequired ? nil : (option.name, value)
+            }
+        )
     }
 
     /// The section as the manual explains it.

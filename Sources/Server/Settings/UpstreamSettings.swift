@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 package import Net
 
 /// A resolver that names without a vendor, or without a vendor's answer, are forwarded to.
@@ -49,7 +50,12 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         self.address = address
     }
 
-    package var description: String { "\(scheme.rawValue)://\(address)" }
+    /// The URL, without the port that it would have anyway.
+    package var description: String {
+        let isUsual = address.port == Self.plainPort
+        let host = address.isIPv6 ? "[\(address.host)]" : address.host
+        return "\(scheme.rawValue)://" + (isUsual ? host : address.description)
+    }
 }
 
 extension SocketAddress {
@@ -89,7 +95,7 @@ extension UpstreamURL {
         }
         let literal = String(text.dropFirst(word.count + "://".count))
         let address = try SocketAddress.literal(literal, defaultPort: Self.plainPort)
-        guard address.port != 0, !address.octets.allSatisfy({ $0 == 0 }) else { throw Mismatch() }
+        guard address.port != 0, !address.ip.isUnspecified else { throw Mismatch() }
         self.init(scheme: scheme, address: address)
     }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 package import Net
 
 /// An account with a vendor of HTTPDNS, and how it is used.
@@ -27,8 +28,8 @@ package struct VendorSettings: Sendable, Equatable {
     /// The vendor's servers in the order of preference, each with its port.
     package var servers: [SocketAddress] = []
 
-    /// The client's address that the vendor is told; its port is 0.  Nil: the vendor sees our own.
-    package var clientSubnet: SocketAddress?
+    /// The client's address that the vendor is told; nil: it sees our own.
+    package var clientSubnet: IPAddress?
 
     /// How `clientSubnet` is told on the channels `aes` and `des`.
     package var clientSubnetForm = ClientSubnetForm.encrypted
@@ -45,7 +46,7 @@ package struct VendorSettings: Sendable, Equatable {
     /// The versions of HTTP that may be spoken.
     package var http = HTTPVersion.automatic
 
-    /// The name its certificate must carry.  Nil: the server's IP address.
+    /// The name its certificate must carry; nil: the server's IP address.
     package var tlsName: String?
 
     /// How calls of Tencent's HTTPDNS are protected.
@@ -173,7 +174,8 @@ extension VendorSettings: SettingsEntry {
             "client-subnet",
             \.clientSubnet,
             .ip,
-            example: .example,
+            // 203.0.113.7 (RFC 5737).
+            example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
             The address that the vendor chooses answers for, instead of the one it sees the calls \
             come from.
@@ -250,14 +252,4 @@ extension Secret {
     fileprivate static func example(_ file: String) -> Secret {
         Secret(octets: [], source: .file("/etc/httpdnsd/" + file))
     }
-}
-
-extension SocketAddress {
-    /// The client's address in the manual's example (RFC 5737).
-    fileprivate static let example: SocketAddress = {
-        guard let address = SocketAddress("203.0.113.7", defaultPort: 0) else {
-            preconditionFailure("no literal")
-        }
-        return address
-    }()
 }

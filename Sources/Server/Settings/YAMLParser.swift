@@ -2,6 +2,8 @@
 import CYAML
 
 /// libyaml's event parser: the only place that touches its memory.
+///
+// SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
     /// One step through a text.
     struct Event {
@@ -67,17 +69,36 @@ import CYAML
         return unsafe Self.copy(of: event)
     }
 
-    /// What libyaml stumbled over.  Its messages are fixed texts without anything of the input.
+    /// What libyaml stumbled over.
+    ///
+    /// Its messages are fixed texts without anything of the input.
     private func syntaxError() -> YAMLComplaint {
         // SAFETY: after a failed step the parser holds static C strings, or none.
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
         let context = unsafe parser.pointee.context.map { unsafe String(cString: $0) }
         let place = unsafe YAMLPlace(parser.pointee.problem_mark)
+        let start = unsafe YAMLPlace(parser.pointee.context_mark)
         return YAMLComplaint(
             place: place,
             message: [context, problem ?? "the text is not YAML"]
-                .compactMap(\.self).joined(separator: ": ")
+                .compactMap(\.self).joined(separator: ": "),
+            hint: Self.hint(context: context ?? "", problem: problem ?? "")
+                ?? (context != nil && start.line < place.line
+                    ? "it starts on line \(start.line)" : nil)
         )
+    }
+
+    /// What libyaml's message means for those who do not know YAML's indicators by heart.
+    private static func hint(context: String, problem: String) -> String? {
+        if context.contains("alias") {
+            "a value that starts with `*` must be quoted: \"*.example.com\""
+        } else if context.contains("anchor") || context.contains("tag") {
+            "a value that starts with `&` or `!` must be quoted"
+        } else if problem.contains("cannot start any token") {
+            "indent with spaces, not tabs, and quote values that start with a sign"
+        } else {
+            nil
+        }
     }
 
     /// An event as Swift values.
