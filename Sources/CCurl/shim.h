@@ -4,3 +4,58 @@
 // function a type of argument stands in for each.
 #pragma once
 #include <curl/curl.h>
+
+/// Receives a piece of a header or a body; anything but the whole count breaks the transfer off.
+typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
+
+static inline CURLcode curl_easy_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode curl_easy_set_text(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode curl_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode curl_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option,
+                                                   curl_data_callback value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+/// Sets a body of `count` octets, which libcurl copies.
+static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, octets);
+}
+
+static inline CURLcode curl_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode curl_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLMcode curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode curl_multi_set_socket_callback(CURLM *multi, curl_socket_callback value,
+                                                       void *owner) {
+    CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, owner);
+    return code != CURLM_OK ? code : curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value);
+}
+
+static inline CURLMcode curl_multi_set_timer_callback(CURLM *multi,
+                                                      curl_multi_timer_callback value,
+                                                      void *owner) {
+    CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, owner);
+    return code != CURLM_OK ? code : curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
+}

@@ -33,6 +33,9 @@ package struct HTTPRequest: Sendable, Hashable {
     /// The versions of HTTP that may be spoken.
     package var version: HTTPVersion = .automatic
 
+    /// An HTTP proxy that is asked to CONNECT to `server`; the environment's are never used.
+    package var proxy: SocketAddress?
+
     package init(url: String, server: SocketAddress, body: [UInt8]? = nil) {
         self.url = url
         self.server = server

@@ -89,16 +89,18 @@ private final class TimerQueue {
         sink(index)
     }
 
-    /// Calls what is due.  Timers that these calls add are left for the next time.
+    /// Calls what is due.
+    ///
+    /// At most as many as there were before, so timers that are set to the past by these calls
+    /// wait for the next turn; those that are cancelled by them are not called.
     private func fire() {
         armed = nil
         let now = Clock.now
-        var due: [LoopTimer] = []
-        while let first = heap.first, first.deadline <= now {
+        for _ in 0..<heap.count {
+            guard let first = heap.first, first.deadline <= now else { break }
             remove(first)
-            due.append(first)
+            first.action()
         }
-        for timer in due { timer.action() }
         arm()
     }
 

@@ -49,15 +49,13 @@ struct OwnedDescriptor: ~Copyable {
 
     /// The address of this end; nil for a family that is not IP.
     var localAddress: SocketAddress? {
-        var storage = sockaddr_storage()
-        // SAFETY: the storage holds any address, and its size is told.
-        return unsafe Self.read(&storage) { unsafe getsockname(raw, $0, $1) }
+        SocketAddress(localOf: raw)
     }
 
     /// The address of the other end; nil for a family that is not IP, or when not connected.
     var peerAddress: SocketAddress? {
         var storage = sockaddr_storage()
-        // SAFETY: as above.
+        // SAFETY: the storage holds any address, and its size is told.
         return unsafe Self.read(&storage) { unsafe getpeername(raw, $0, $1) }
     }
 
@@ -83,7 +81,7 @@ struct OwnedDescriptor: ~Copyable {
     }
 
     /// Calls one of the two functions above and reads what it wrote.
-    private static func read(
+    fileprivate static func read(
         _ storage: inout sockaddr_storage,
         _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) -> SocketAddress? {
@@ -98,4 +96,17 @@ struct OwnedDescriptor: ~Copyable {
     }
 
     deinit { close(raw) }
+}
+
+extension SocketAddress {
+    /// The address of this end of a socket that somebody else owns.
+    init?(localOf descriptor: Int32) {
+        var storage = sockaddr_storage()
+        // SAFETY: the storage holds any address, and its size is told.
+        let address = unsafe OwnedDescriptor.read(&storage) {
+            unsafe getsockname(descriptor, $0, $1)
+        }
+        guard let address else { return nil }
+        self = address
+    }
 }

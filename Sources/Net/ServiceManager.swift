@@ -76,7 +76,7 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Sends lines of assignments.  Nobody can be told if that fails, and systemd notices.
+    /// Sends lines of assignments; nobody can be told if that fails, and systemd notices.
     private static func notify(_ lines: String) {
         // SAFETY: the text ends with NUL; the environment is left as it is.
         _ = unsafe sd_notify(0, lines)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Net
 
-@Suite("The service loop")
+@Suite("The service loop", .timeLimit(.minutes(1)))
 struct ServiceLoopTests {
     init() { ServiceLoop.start() }
 
@@ -67,7 +67,7 @@ struct ServiceLoopTests {
     }
 }
 
-@Suite("A doorbell")
+@Suite("A doorbell", .timeLimit(.minutes(1)))
 struct DoorbellTests {
     init() { ServiceLoop.start() }
 

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CCurl
+import Glibc
+
+/// One multi handle of libcurl: a cache of connections and the transfers on them.
+///
+/// libcurl says which descriptors and which timeout it waits for; the loop waits, and tells it.
+/// libcurl must not be entered from its own callbacks, so those only note what it wants.
+// SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
+@safe
+@ServiceLoop
+final class ConnectionPool {
+    /// A descriptor of libcurl's that the loop watches.
+    @ServiceLoop
+    private final class Socket {
+        var watch: DescriptorWatch?
+        /// When something last came, nil if nothing did since it is watched.
+        var lastHeard: ContinuousClock.Instant?
+    }
+
+    private let multi: UnsafeMutableRawPointer
+
+    /// The transfers under way, by handle: what keeps them alive while libcurl knows them.
+    private var transfers: [UInt: Transfer] = [:]
+
+    private var sockets: [Int32: Socket] = [:]
+
+    private var timer: LoopTimer?
+
+    /// Makes an empty pool.
+    init(limits: HTTPClient.Limits) {
+        Self.initialiseOnce
+        guard let made = unsafe curl_multi_init() else {
+            preconditionFailure("libcurl is out of memory")
+        }
+        unsafe multi = made
+        setOptions(limits)
+    }
+
+    isolated deinit {
+        // Watches first: libcurl closes the descriptors.  Without callbacks, as there is no pool
+        // any more that they could speak to.
+        timer?.cancel()
+        for socket in sockets.values { socket.watch?.cancel() }
+        // SAFETY: no transfer is left, as each holds the pool while it waits.
+        unsafe curl_multi_set_socket_callback(multi, nil, nil)
+        unsafe curl_multi_set_timer_callback(multi, nil, nil)
+        unsafe curl_multi_cleanup(multi)
+    }
+
+    /// Initialises libcurl and OpenSSL, once a process.
+    private static let initialiseOnce: Void = {
+        let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+        precondition(code == CURLE_OK, "libcurl cannot be initialised")
+    }()
+
+    /// Sets the bounds and the callbacks.
+    private func setOptions(_ limits: HTTPClient.Limits) {
+        // SAFETY: the callbacks come while the loop is in libcurl only, so while this pool lives;
+        // `deinit` takes them away before it enters libcurl.
+        let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        unsafe curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limits.idleConnections)
+        unsafe curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.connections)
+        unsafe curl_multi_set_long(
+            multi,
+            CURLMOPT_MAX_HOST_CONNECTIONS,
+            limits.connectionsPerServer
+        )
+        unsafe curl_multi_set_socket_callback(
+            multi,
+            { _, descriptor, what, owner, _ in
+                guard let owner = unsafe owner else { return 0 }
+                let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
+                return ServiceLoop.assumeIsolated { pool.watch(descriptor, what) }
+            },
+            owner
+        )
+        unsafe curl_multi_set_timer_callback(
+            multi,
+            { _, milliseconds, owner in
+                guard let owner = unsafe owner else { return 0 }
+                let pool = unsafe Unmanaged<ConnectionPool>.fromOpaque(owner).takeUnretainedValue()
+                ServiceLoop.assumeIsolated { pool.wake(in: milliseconds) }
+                return 0
+            },
+            owner
+        )
+    }
+}
+
+// MARK: - Transfers
+
+extension ConnectionPool {
+    /// Begins a transfer; its waiter is resumed at the end.
+    func add(_ transfer: Transfer) throws(HTTPError) {
+        // SAFETY: the handle is in no multi handle; it is taken out in `finish`.
+        let code = unsafe curl_multi_add_handle(multi, transfer.easy)
+        guard code == CURLM_OK else { throw .invalidRequest("libcurl takes no request") }
+        transfers[transfer.key] = transfer
+    }
+
+    /// Ends a transfer early; does nothing if it has ended.
+    ///
+    /// Over HTTP/1.1 that closes the connection.  Over HTTP/2 it ends the stream, and others go on:
+    /// unless the deadline passed and nothing at all has come over the connection since the request
+    /// was sent.  Then the path is dead, and libcurl, which would put the next requests on it until
+    /// TCP gives up after many minutes, is made to notice by a `shutdown`.
+    func abandon(_ transfer: Transfer, _ error: HTTPError) {
+        guard transfers[transfer.key] === transfer else { return }
+        let silent = if case .timedOut = error { silentSocket(of: transfer) } else { Int32?.none }
+        finish(transfer, .failure(error))
+        if let silent { shutdown(silent, Int32(SHUT_RDWR)) }
+    }
+
+    /// Ends all transfers early.
+    func abandonAll(_ error: HTTPError) {
+        for transfer in transfers.values { abandon(transfer, error) }
+    }
+
+    /// The descriptor of the transfer's connection, if nothing came over it since it began.
+    private func silentSocket(of transfer: Transfer) -> Int32? {
+        let port = transfer.localPort
+        guard port != 0 else { return nil }
+        return sockets.first { descriptor, socket in
+            guard socket.lastHeard.map({ $0 < transfer.started }) ?? true else { return false }
+            return SocketAddress(localOf: descriptor)?.port == port
+        }?.key
+    }
+
+    /// Takes a transfer out and tells its owner.
+    private func finish(_ transfer: Transfer, _ result: Result<CURLcode, HTTPError>) {
+        transfer.end(with: result)
+        transfers[transfer.key] = nil
+        // SAFETY: the handle is in this multi handle, and libcurl is not on the stack.
+        unsafe curl_multi_remove_handle(multi, transfer.easy)
+        transfer.waiter.resume(.ready)
+    }
+}
+
+// MARK: - Events
+
+extension ConnectionPool {
+    /// libcurl's wish to watch `descriptor`, or no longer to; -1 breaks all its transfers off.
+    private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
+        guard what != CURL_POLL_REMOVE else {
+            sockets.removeValue(forKey: descriptor)?.watch?.cancel()
+            return 0
+        }
+        let events: DescriptorWatch.Events =
+            switch what {
+            case CURL_POLL_IN: .readable
+            case CURL_POLL_OUT: .writable
+            default: [.readable, .writable]
+            }
+        if let socket = sockets[descriptor] {
+            socket.watch?.change(to: events)
+            return 0
+        }
+        let socket = Socket()
+        // Level-triggered, as libcurl expects.
+        socket.watch = try? DescriptorWatch(descriptor, events) { [weak self, weak socket] in
+            if $0.contains(.readable) { socket?.lastHeard = Clock.now }
+            self?.drive(descriptor, $0)
+        }
+        guard socket.watch != nil else { return -1 }
+        sockets[descriptor] = socket
+        return 0
+    }
+
+    /// libcurl's wish to be called after so many milliseconds; -1 is never.
+    private func wake(in milliseconds: Int) {
+        timer?.cancel()
+        timer = nil
+        guard milliseconds >= 0 else { return }
+        timer = LoopTimer(at: Clock.now + .milliseconds(milliseconds)) { [weak self] in
+            self?.drive(CURL_SOCKET_BAD, [])
+        }
+    }
+
+    /// Lets libcurl work on a descriptor, or on what is due, and takes out what has ended.
+    private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
+        var flags: Int32 = 0
+        if !events.isDisjoint(with: [.readable, .hangUp]) { flags |= CURL_CSELECT_IN }
+        if events.contains(.writable) { flags |= CURL_CSELECT_OUT }
+        if events.contains(.error) { flags |= CURL_CSELECT_ERR }
+        var running: Int32 = 0
+        // SAFETY: the multi handle is alive and libcurl is not on the stack.
+        let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
+        guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
+        var left: Int32 = 0
+        while let message = unsafe curl_multi_info_read(multi, &left) {
+            // SAFETY: the message is valid until the next call of libcurl; all is read before.
+            guard unsafe message.pointee.msg == CURLMSG_DONE,
+                let easy = unsafe message.pointee.easy_handle,
+                let transfer = transfers[UInt(bitPattern: easy)]
+            else { continue }
+            finish(transfer, .success(unsafe message.pointee.data.result))
+        }
+    }
+}

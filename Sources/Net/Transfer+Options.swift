@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+
+extension Transfer {
+    /// Gives libcurl everything it has to know of `request`.
+    ///
+    /// - Throws: `HTTPError.invalidRequest`.
+    func prepare(
+        _ request: HTTPRequest,
+        until deadline: ContinuousClock.Instant
+    ) throws(HTTPError) {
+        attach()
+        try setStrictness()
+        try setBounds(until: deadline)
+        try setPeer(request)
+        try setTLS(request)
+        try setContent(request)
+    }
+
+    /// Throws if libcurl did not take an option.
+    func check(_ code: CURLcode) throws(HTTPError) {
+        guard code != CURLE_OK else { return }
+        throw .invalidRequest(unsafe String(cString: curl_easy_strerror(code)))
+    }
+
+    /// Sets a number.
+    private func set(_ option: CURLoption, _ value: Int) throws(HTTPError) {
+        try check(unsafe curl_easy_set_long(easy, option, value))
+    }
+
+    /// Sets a text, which libcurl copies.
+    private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
+        try check(unsafe curl_easy_set_text(easy, option, value))
+    }
+
+    /// What holds for every request: nothing is followed, asked or remembered on the side.
+    ///
+    /// Cookies, HSTS, alternative services and decompression stay off because nothing turns them
+    /// on; so does name look-up, as every connection is mapped to an address in `setPeer`.
+    private func setStrictness() throws(HTTPError) {
+        try set(CURLOPT_NOSIGNAL, 1)
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        // libcurl 7.88 refuses an empty list; nothing is followed anyway.
+        try set(CURLOPT_REDIR_PROTOCOLS_STR, "https")
+        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try set(CURLOPT_HTTP09_ALLOWED, 0)
+        try set(CURLOPT_TCP_NODELAY, 1)
+        try set(CURLOPT_TCP_KEEPALIVE, 1)
+    }
+
+    /// How long it may take; the loop's own timer at the deadline is the last resort.
+    private func setBounds(until deadline: ContinuousClock.Instant) throws(HTTPError) {
+        let left = started.duration(to: deadline)
+        try set(CURLOPT_TIMEOUT_MS, max(1, left.millisecondsRoundedUp))
+        try set(
+            CURLOPT_CONNECTTIMEOUT_MS,
+            max(1, min(left, limits.connectTime).millisecondsRoundedUp)
+        )
+        // Less than an octet a second, five seconds long: for callers whose deadline is far off.
+        try set(CURLOPT_LOW_SPEED_LIMIT, 1)
+        try set(CURLOPT_LOW_SPEED_TIME, 5)
+        try set(CURLOPT_MAXAGE_CONN, limits.idleTime.millisecondsRoundedUp / 1000)
+    }
+
+    /// Where it goes.
+    ///
+    /// An entry of CONNECT_TO without host and port maps whatever the URL says, in whatever
+    /// spelling, so libcurl never has a name to look up.  The target belongs to what it compares
+    /// before it reuses a connection (a changed RESOLVE would be ignored while one lives).
+    private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
+        guard request.url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw .invalidRequest("a URL with octets that have to be percent-encoded")
+        }
+        try set(CURLOPT_URL, request.url)
+        try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
+        if request.server.scope != 0 { try set(CURLOPT_ADDRESS_SCOPE, Int(request.server.scope)) }
+        if let proxy = request.proxy {
+            try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
+            try set(CURLOPT_NOPROXY, "")
+        } else {
+            // Else libcurl would read http_proxy and its kin from the environment.
+            try set(CURLOPT_PROXY, "")
+            try set(CURLOPT_NOPROXY, "*")
+        }
+    }
+
+    /// Whom to trust: never less than a chain and a name that are right, over TLS 1.2 or later.
+    private func setTLS(_ request: HTTPRequest) throws(HTTPError) {
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let file = request.certificateFile {
+            try set(CURLOPT_CAINFO, file)
+            try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
+        }
+    }
+
+    /// What is sent, and in which version of HTTP.
+    private func setContent(_ request: HTTPRequest) throws(HTTPError) {
+        let isSecure = request.url.lowercased().hasPrefix("https:")
+        let version =
+            switch request.version {
+            case .http1: CURL_HTTP_VERSION_1_1
+            case .automatic: isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+            case .http2: isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+            case .http3: CURL_HTTP_VERSION_3
+            }
+        try set(CURLOPT_HTTP_VERSION, Int(version))
+        // Wait for a connection that others may share rather than open one more beside it.
+        if request.version != .http1, isSecure || request.version == .http2 {
+            try set(CURLOPT_PIPEWAIT, 1)
+        }
+        for line in request.headers where line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 }) {
+            throw .invalidRequest("a header line with a control character")
+        }
+        var headers = request.headers
+        if let body = request.body {
+            try set(CURLOPT_POST, 1)
+            // SAFETY: exactly the array's octets are copied.
+            try check(unsafe curl_easy_set_body(easy, body, body.count))
+            // Never wait for a 100 (Continue).
+            headers.append("Expect:")
+        } else {
+            try set(CURLOPT_HTTPGET, 1)
+        }
+        try set(CURLOPT_HTTPHEADER, to: headers)
+    }
+
+    /// Address and port as libcurl reads them, without the scope, which it is told apart.
+    private static func literal(_ address: SocketAddress) -> String {
+        SocketAddress(octets: address.octets, port: address.port)?.description ?? ""
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+import CCurl
+
+/// One request on one handle of libcurl, and what has come of its reply.
+// SAFETY: libcurl calls back while the pool knows the transfer, and the pool keeps it alive; the
+// texts and lists that libcurl only points to are freed in `release`, after the pool forgot it.
+@safe
+@ServiceLoop
+final class Transfer {
+    /// The handle, for libcurl.
+    let easy: UnsafeMutableRawPointer
+
+    /// The handle's address, to find the transfer by.
+    var key: UInt { unsafe UInt(bitPattern: easy) }
+
+    /// When the request was made.
+    let started: ContinuousClock.Instant
+
+    /// Resumed when there is a result.
+    let waiter = Waiter()
+
+    let limits: HTTPClient.Limits
+
+    /// Connections that were begun for it; known at the end.
+    private(set) var connectionsOpened = 0
+
+    /// Where libcurl writes what went wrong.
+    private let words: UnsafeMutableBufferPointer<CChar>
+
+    /// Lists that libcurl points to.
+    private var lists: [UnsafeMutablePointer<curl_slist>]
+
+    // What has come.
+    private var body: [UInt8] = []
+    private var headers = ReplyHeaders()
+
+    /// Why a callback broke the transfer off.
+    private var fault: HTTPError?
+
+    private var outcome: Result<HTTPReply, HTTPError>?
+
+    /// Keeps the handle.
+    private let handle: EasyHandles.Handle
+
+    /// Makes a transfer that is not prepared yet.
+    init(
+        on handle: EasyHandles.Handle,
+        limits: HTTPClient.Limits,
+        started: ContinuousClock.Instant
+    ) {
+        self.handle = handle
+        self.limits = limits
+        self.started = started
+        unsafe easy = handle.easy
+        unsafe lists = []
+        unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe words.initialize(repeating: 0)
+    }
+
+    /// Frees what libcurl pointed to; to be called once, when the handle is in no pool any more.
+    func release() {
+        unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, nil)
+        unsafe words.deallocate()
+        for unsafelist in unsafe lists { unsafe curl_slist_free_all(list) }
+        unsafe lists = []
+    }
+
+    /// Has libcurl call back and write here.
+    func attach() {
+        let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, words.baseAddress)
+        unsafe curl_easy_set_pointer(easy, CURLOPT_WRITEDATA, owner)
+        unsafe curl_easy_set_pointer(easy, CURLOPT_HEADERDATA, owner)
+        unsafe curl_easy_set_data_callback(easy, CURLOPT_WRITEFUNCTION) {
+            data,
+            size,
+            count,
+            owner in
+            unsafe Transfer.receive(data, size * count, owner) { $0.takeBody($1) }
+        }
+        unsafe curl_easy_set_data_callback(easy, CURLOPT_HEADERFUNCTION) {
+            data,
+            size,
+            count,
+            owner in
+            unsafe Transfer.receive(data, size * count, owner) { $0.takeHeader($1) }
+        }
+    }
+
+    /// Gives libcurl a list of texts, which lives until ``release()``.
+    func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for text in texts {
+            guard let longer = unsafe curl_slist_append(list, text) else {
+                unsafe curl_slist_free_all(list)
+                throw .invalidRequest("libcurl is out of memory")
+            }
+            unsafe list = longer
+        }
+        guard let list = unsafe list else { return }
+        unsafe lists.append(list)
+        try check(unsafe curl_easy_set_list(easy, option, list))
+    }
+
+    /// The reply, or why there is none.
+    func result() throws(HTTPError) -> HTTPReply {
+        guard let outcome else { preconditionFailure("a transfer has no result before its end") }
+        return try outcome.get()
+    }
+}
+
+// MARK: - Receiving
+
+extension Transfer {
+    /// Hands what libcurl received to the transfer that owns it.
+    private nonisolated static func receive(
+        _ data: UnsafeMutablePointer<CChar>?,
+        _ count: Int,
+        _ owner: UnsafeMutableRawPointer?,
+        _ take: @ServiceLoop (Transfer, [UInt8]) -> Bool
+    ) -> Int {
+        guard let owner = unsafe owner else { return 0 }
+        // SAFETY: the owner is the transfer, see the type; `data` has `count` octets.
+        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
+        let octets = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: count))
+        return ServiceLoop.assumeIsolated { take(transfer, octets) } ? count : -1
+    }
+
+    /// Adds to the body; false breaks the transfer off.
+    private func takeBody(_ octets: [UInt8]) -> Bool {
+        guard body.count + octets.count <= limits.bodyOctets else {
+            fault = .bodyTooLarge(limit: limits.bodyOctets)
+            return false
+        }
+        body += octets
+        return true
+    }
+
+    /// Reads a header line; false breaks the transfer off.
+    private func takeHeader(_ line: [UInt8]) -> Bool {
+        headers.take(line)
+        if headers.octets > limits.headerOctets {
+            fault = .broken("more than \(limits.headerOctets) octets of headers")
+        } else if headers.isEncoded {
+            fault = .broken("the body has a content encoding that was not asked for")
+        }
+        return fault == nil
+    }
+}
+
+// MARK: - The end
+
+extension Transfer {
+    /// The port of this end of the connection, 0 if there is none yet.
+    var localPort: UInt16 { UInt16(truncatingIfNeeded: long(CURLINFO_LOCAL_PORT)) }
+
+    /// Whether the request was sent over a connection that was there before.
+    var isReusing: Bool {
+        var sent: curl_off_t = 0
+        // SAFETY: writes one integer.
+        unsafe curl_easy_get_offset(easy, CURLINFO_PRETRANSFER_TIME_T, &sent)
+        return sent > 0 && long(CURLINFO_NUM_CONNECTS) == 0
+    }
+
+    /// Notes how it ended: by libcurl's verdict, or by ours.
+    func end(with result: Result<CURLcode, HTTPError>) {
+        connectionsOpened = long(CURLINFO_NUM_CONNECTS)
+        outcome =
+            switch result {
+            case .failure(let error): .failure(error)
+            case .success(CURLE_OK): .success(reply())
+            case .success(let code): .failure(fault ?? error(code))
+            }
+    }
+
+    /// The reply, once all of it has come.
+    private func reply() -> HTTPReply {
+        var reply = HTTPReply(status: long(CURLINFO_RESPONSE_CODE), body: body)
+        reply.date = headers.date
+        reply.retryAfter = headers.retryAfter
+        reply.connectionReused = long(CURLINFO_NUM_CONNECTS) == 0
+        reply.version =
+            switch long(CURLINFO_HTTP_VERSION) {
+            case Int(CURL_HTTP_VERSION_1_0): "1.0"
+            case Int(CURL_HTTP_VERSION_1_1): "1.1"
+            case Int(CURL_HTTP_VERSION_2_0): "2"
+            case Int(CURL_HTTP_VERSION_3): "3"
+            default: ""
+            }
+        reply.duration = started.duration(to: Clock.now)
+        return reply
+    }
+
+    /// What libcurl's verdict means to us.
+    private func error(_ code: CURLcode) -> HTTPError {
+        let text = unsafe String(cString: curl_easy_strerror(code))
+        switch code {
+        case CURLE_OPERATION_TIMEDOUT:
+            return .timedOut(reused: isReusing)
+        case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY,
+            CURLE_INTERFACE_FAILED, CURLE_NO_CONNECTION_AVAILABLE, CURLE_PROXY:
+            let cause = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
+            return .connect(cause == 0 ? text : errorText(cause))
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            return headers.octets == 0 ? .connect(text) : .broken(text)
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
+            return .tls(details ?? text)
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
+            CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
+            return .invalidRequest(text)
+        default:
+            return .broken(text)
+        }
+    }
+
+    /// libcurl's own words, for TLS only: elsewhere they may repeat the URL and so a secret.
+    ///
+    /// The peer's certificate can be quoted in them, so they are cut and stripped of controls.
+    private var details: String? {
+        let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
+        guard !octets.isEmpty else { return nil }
+        let text = String(
+            decoding: octets.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 },
+            as: UTF8.self
+        )
+        return text
+    }
+
+    /// A number that libcurl knows about the transfer, 0 if it does not.
+    private func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        // SAFETY: writes one integer.
+        unsafe curl_easy_get_long(easy, info, &value)
+        return value
+    }
+}

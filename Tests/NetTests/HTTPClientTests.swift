@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+/// Far enough away for a machine that is busy with something else.
+var patience: ContinuousClock.Instant { Clock.now + .seconds(30) }
+
+/// Limits for tests: nothing depends on how fast a handshake is.
+var patientLimits: HTTPClient.Limits {
+    var limits = HTTPClient.Limits()
+    limits.connectTime = .seconds(30)
+    return limits
+}
+
+@Suite("An HTTP client", .timeLimit(.minutes(1)))
+struct HTTPClientTests {
+    let nginx: Nginx
+    let client: HTTPClient
+
+    init() async throws {
+        ServiceLoop.start()
+        nginx = try Nginx()
+        client = await HTTPClient(limits: patientLimits)
+    }
+
+    /// A request in the clear.
+    func clear(_ path: String) -> HTTPRequest {
+        HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
+    }
+
+    /// A request over TLS, whose certificate is trusted.
+    func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
+        var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
+        request.certificateFile = nginx.authorityFile
+        return request
+    }
+
+    @ServiceLoop
+    @Test
+    func `the URL's host is what the server is asked for, its address what is connected to`()
+        async throws
+    {
+        let reply = try await client.send(clear("/hello"), deadline: patience)
+        #expect(reply.status == 200)
+        #expect(reply.text == "hello vendor.example.com HTTP/1.1")
+        #expect(reply.version == "1.1")
+        #expect(reply.date?.hasSuffix("GMT") == true)
+        #expect(reply.duration > .zero)
+    }
+
+    @ServiceLoop
+    @Test
+    func `the second request over HTTP 1 uses the connection of the first`() async throws {
+        let first = try await client.send(clear("/hello"), deadline: patience)
+        let second = try await client.send(clear("/hello"), deadline: patience)
+        #expect(!first.connectionReused)
+        #expect(second.connectionReused)
+        #expect(client.statistics.connectionsOpened == 1)
+        #expect(client.statistics.connectionsReused == 1)
+        #expect(client.statistics.replies == 2)
+    }
+
+    @ServiceLoop
+    @Test
+    func `fifty requests at once over HTTP 2 are streams of one connection`() async throws {
+        let request = secure("/hello")
+        let replies = try await withThrowingTaskGroup { group in
+            for _ in 0..<50 {
+                group.addTask { [client] in try await client.send(request, deadline: patience) }
+            }
+            var replies: [HTTPReply] = []
+            for try await reply in group { replies.append(reply) }
+            return replies
+        }
+        #expect(replies.count == 50)
+        #expect(replies.allSatisfy { $0.version == "2" && $0.status == 200 })
+        #expect(client.statistics.connectionsOpened == 1)
+        #expect(client.statistics.connectionsReused == 49)
+        #expect(client.statistics.inFlight == 0)
+    }
+
+    @ServiceLoop
+    @Test
+    func `HTTP 1 over TLS is spoken when it is asked for`() async throws {
+        var request = secure("/hello")
+        request.version = .http1
+        #expect(try await client.send(request, deadline: patience).version == "1.1")
+    }
+
+    @ServiceLoop
+    @Test
+    func `a certificate for an address is good for a URL with that address`() async throws {
+        let reply = try await client.send(
+            secure("/hello", host: Certificates.address),
+            deadline: patience
+        )
+        #expect(reply.status == 200)
+    }
+
+    @ServiceLoop
+    @Test(arguments: ["other.example.com", "192.0.2.8", "not-looked-at.example.com"])
+    func `a certificate for another name is refused`(host: String) async throws {
+        let error = await failure(of: secure("/hello", host: host))
+        guard case .tls(let words) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(words.contains("subject name"))
+    }
+
+    @ServiceLoop
+    @Test
+    func `a certificate of an unknown authority is refused`() async throws {
+        var request = secure("/hello")
+        request.certificateFile = nil
+        guard case .tls = await failure(of: request) else {
+            Issue.record("took a certificate that nobody vouches for")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a missing file of authorities is an invalid request`() async throws {
+        var request = secure("/hello")
+        request.certificateFile = "/nonexistent/ca.pem"
+        guard case .invalidRequest = await failure(of: request) else {
+            Issue.record("went on without authorities")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a port at which nobody listens is a refused connection`() async throws {
+        let closed = try ListeningSocket().address
+        let request = HTTPRequest(url: "http://vendor.example.com/", server: closed)
+        #expect(await failure(of: request) == .connect("Connection refused"))
+        #expect(client.statistics.failures == [.connect: 1])
+    }
+
+    @ServiceLoop
+    @Test
+    func `a server that never answers is given up at the deadline`() async throws {
+        let silent = try ListeningSocket()
+        let request = HTTPRequest(url: "http://vendor.example.com/", server: silent.address)
+        let start = Clock.now
+        let error = await failure(of: request, deadline: start + .milliseconds(50))
+        #expect(error == .timedOut(reused: false))
+        #expect(Clock.now >= start + .milliseconds(50))
+        #expect(client.statistics.failures == [.timedOut: 1])
+    }
+
+    @ServiceLoop
+    @Test
+    func `a connection that fell silent is not used again`() async throws {
+        _ = try await client.send(secure("/hello"), deadline: patience)
+        let error = await nginx.whileSilent {
+            await failure(of: secure("/hello"), deadline: Clock.now + .milliseconds(100))
+        }
+        #expect(error == .timedOut(reused: true))
+        let reply = try await client.send(secure("/hello"), deadline: patience)
+        #expect(!reply.connectionReused)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a deadline that has passed sends nothing`() async throws {
+        let error = await failure(of: clear("/hello"), deadline: Clock.now)
+        #expect(error == .timedOut(reused: false))
+        #expect(client.statistics.connectionsOpened == 0)
+    }
+
+    @ServiceLoop
+    @Test(arguments: [true, false])
+    func `a body beyond the limit breaks the transfer off`(overTLS: Bool) async throws {
+        let request = overTLS ? secure("/big") : clear("/big")
+        #expect(await failure(of: request) == .bodyTooLarge(limit: 64 << 10))
+        // And the client goes on.
+        #expect(try await client.send(secure("/hello"), deadline: patience).status == 200)
+    }
+
+    @ServiceLoop
+    @Test
+    func `headers beyond the limit break the transfer off`() async throws {
+        guard case .broken = await failure(of: clear("/headers")) else {
+            Issue.record("took 18 KB of headers")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a redirect is a reply like any other`() async throws {
+        let reply = try await client.send(clear("/moved"), deadline: patience)
+        #expect(reply.status == 302)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a compressed body is refused`() async throws {
+        guard case .broken = await failure(of: clear("/encoded")) else {
+            Issue.record("took a body that it cannot read")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a cookie is not sent back, and we do not say who we are`() async throws {
+        _ = try await client.send(clear("/cookie"), deadline: patience)
+        var request = clear("/agent")
+        request.headers = ["X-Test: yes"]
+        let reply = try await client.send(request, deadline: patience)
+        #expect(reply.text == "<|yes|>")
+    }
+
+    @ServiceLoop
+    @Test
+    func `status and Retry-After are handed on`() async throws {
+        let reply = try await client.send(clear("/busy"), deadline: patience)
+        #expect(reply.status == 429)
+        #expect(reply.retryAfter == "7")
+        #expect(reply.text == "later")
+    }
+
+    @ServiceLoop
+    @Test
+    func `a body is posted`() async throws {
+        var request = secure("/echo")
+        request.body = [UInt8](repeating: 7, count: 300)
+        request.headers = ["Content-Type: application/dns-message"]
+        let reply = try await client.send(request, deadline: patience)
+        #expect(reply.text == "POST 300 application/dns-message")
+    }
+
+    @ServiceLoop
+    @Test(arguments: ["http://vendor.example.com/a b", "http://exa\nmple.com/", "ftp://a.example/"])
+    func `a URL that is none of ours is an invalid request`(url: String) async throws {
+        guard
+            case .invalidRequest = await failure(of: HTTPRequest(url: url, server: nginx.clear))
+        else {
+            Issue.record("sent it")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a header cannot smuggle in another`() async throws {
+        var request = clear("/hello")
+        request.headers = ["X-Test: a\r\nX-Other: b"]
+        guard case .invalidRequest = await failure(of: request) else {
+            Issue.record("sent it")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `cancelling the task ends the request`() async throws {
+        let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(silent.localAddress)
+        )
+        let task = Task { @ServiceLoop in await failure(of: request) }
+        let connection = try await silent.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        // The handle is gone from libcurl, and the connection with it.
+        #expect(try await connection.read(upTo: 1000, deadline: patience) == [])
+        #expect(client.statistics.inFlight == 0)
+    }
+
+    @ServiceLoop
+    @Test
+    func `reset drops connections and breaks off what is in flight`() async throws {
+        let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(silent.localAddress)
+        )
+        let task = Task { @ServiceLoop in await failure(of: request) }
+        let connection = try await silent.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        client.reset()
+        guard case .broken = await task.value else {
+            Issue.record("went on")
+            return
+        }
+        #expect(try await connection.read(upTo: 1000, deadline: patience) == [])
+    }
+
+    @ServiceLoop
+    @Test
+    func `closing idle connections makes the next request open one`() async throws {
+        _ = try await client.send(clear("/hello"), deadline: patience)
+        client.closeIdleConnections()
+        let reply = try await client.send(clear("/hello"), deadline: patience)
+        #expect(!reply.connectionReused)
+        #expect(client.statistics.connectionsOpened == 2)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a proxy in the environment is ignored`() async throws {
+        await #expect(processExitsWith: .success) { [port = nginx.clear.port as UInt16] in
+            setenv("http_proxy", "http://127.0.0.1:9", 1)
+            setenv("ALL_PROXY", "http://127.0.0.1:9", 1)
+            ServiceLoop.start()
+            let server = try #require(SocketAddress("127.0.0.1:\(port)"))
+            let request = HTTPRequest(url: "http://vendor.example.com/hello", server: server)
+            let reply = try await HTTPClient(limits: patientLimits)
+                .send(request, deadline: patience)
+            try #require(reply.status == 200)
+        }
+    }
+
+    /// The error that `request` ends with, nil if there is a reply.
+    @ServiceLoop
+    func failure(
+        of request: HTTPRequest,
+        deadline: ContinuousClock.Instant? = nil
+    ) async -> HTTPError? {
+        do throws(HTTPError) {
+            _ = try await client.send(request, deadline: deadline ?? patience)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension HTTPReply {
+    /// The body as text.
+    fileprivate var text: String { String(decoding: body, as: UTF8.self) }
+}

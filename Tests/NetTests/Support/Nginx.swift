@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+/// A real HTTP server: HTTP/1.1 in the clear on one port, TLS with HTTP/2 on another.
+final class Nginx: Sendable {
+    /// HTTP/1.1 without TLS.
+    let clear: SocketAddress
+
+    /// HTTPS with HTTP/2 and HTTP/1.1.
+    let secure: SocketAddress
+
+    /// Trusts the server's certificate.
+    let authorityFile: String
+
+    private let directory: TemporaryDirectory
+    private let program: Program
+
+    /// Starts a server.
+    ///
+    /// It inherits sockets that listen already (the way of its binary upgrade), so it can be
+    /// connected to at once and no port can be lost to somebody else.
+    init() throws {
+        let certificates = try Certificates.shared.get()
+        directory = try TemporaryDirectory()
+        let sockets = try [ListeningSocket(), ListeningSocket()]
+        (clear, secure) = (sockets[0].address, sockets[1].address)
+        try directory.write(certificates.authority, to: "ca.pem")
+        try directory.write(certificates.certificate, to: "server.pem")
+        try directory.write(certificates.key, to: "server.key")
+        try directory.write(String(repeating: "x", count: 1 << 20), to: "big")
+        try directory.write(Self.settings(clear.port, secure.port), to: "nginx.conf")
+        authorityFile = directory.path("ca.pem")
+        program = try Program(
+            "nginx",
+            ["-p", directory.url.path, "-c", "nginx.conf", "-e", "error.log"],
+            environment: ["PATH": "/usr/sbin:/usr/bin", "NGINX": "100;101;"],
+            descriptors: [100: sockets[0].descriptor, 101: sockets[1].descriptor]
+        )
+    }
+
+    /// Calls `body` while the process that serves is stopped: connections stay, and are silent.
+    func whileSilent<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        let workers = program.children
+        for worker in workers { kill(worker, SIGSTOP) }
+        defer { for worker in workers { kill(worker, SIGCONT) } }
+        return try await body()
+    }
+
+    private static func settings(_ clear: UInt16, _ secure: UInt16) -> String {
+        """
+        user root;
+        daemon off;
+        worker_processes 1;
+        pid nginx.pid;
+        events { worker_connections 512; }
+        http {
+            access_log off;
+            client_body_temp_path body;
+            proxy_temp_path proxy;
+            fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi;
+            scgi_temp_path scgi;
+            keepalive_requests 100000;
+            server {
+                listen 127.0.0.1:\(clear);
+                listen 127.0.0.1:\(secure) ssl http2;
+                ssl_certificate server.pem;
+                ssl_certificate_key server.key;
+                root .;
+                location = /hello { return 200 "hello $host $server_protocol"; }
+                location = /agent { return 200 "<$http_user_agent|$http_x_test|$http_cookie>"; }
+                location = /missing { return 404 "no"; }
+                location = /busy { add_header Retry-After 7 always; return 429 "later"; }
+                location = /moved { return 302 http://127.0.0.1:\(clear)/hello; }
+                location = /encoded { add_header Content-Encoding gzip; return 200 "not really"; }
+                location = /cookie { add_header Set-Cookie "a=b"; return 200 "take it"; }
+                location = /headers {
+                    \(String(repeating: "add_header X-Long \(String(repeating: "y", count: 900));\n", count: 20))
+                    return 200 "long";
+                }
+                location = /post { client_max_body_size 1m; proxy_pass http://127.0.0.1:\(clear)/echo; }
+                location = /echo { return 200 "$request_method $content_length $content_type"; }
+            }
+        }
+        """
+    }
+}
+
+/// A TCP socket on a free port of loopback that listens, for a program to inherit.
+final class ListeningSocket: Sendable {
+    let descriptor: Int32
+    let address: SocketAddress
+
+    init() throws {
+        let any = try #require(SocketAddress("127.0.0.1:0"))
+        let descriptor = socket(
+            AF_INET,
+            Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue),
+            0
+        )
+        self.descriptor = descriptor
+        let bound = any.withSockaddr { bind(descriptor, $0, $1) }
+        try #require(bound == 0 && listen(descriptor, 128) == 0)
+        address = try #require(SocketAddress(localOf: descriptor))
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// A program that runs beside the tests, and ends with this object at the latest.
+final class Program: Sendable {
+    /// What could not be started, and why.
+    struct Failure: Error {
+        let what: String
+    }
+
+    let pid: pid_t
+
+    /// Starts `path` with `arguments`.
+    ///
+    /// - Parameter descriptors: what it inherits besides the standard three, by its own numbers.
+    init(
+        _ path: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        descriptors: [Int32: Int32] = [:]
+    ) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, descriptor) in descriptors {
+            posix_spawn_file_actions_adddup2(&actions, descriptor, number)
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // Tests may run on threads that block signals, which the program must not inherit.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+
+        let argv = ([path] + arguments).map { strdup($0) } + [nil]
+        let envp = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { for text in argv + envp { free(text) } }
+        var pid = pid_t()
+        let error = posix_spawnp(&pid, path, &actions, &attributes, argv, envp)
+        guard error == 0 else {
+            throw Failure(what: "\(path): \(String(cString: strerror(error)))")
+        }
+        self.pid = pid
+    }
+
+    /// The processes it has started.
+    var children: [pid_t] {
+        let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
+        return text?.split(separator: " ").compactMap { pid_t($0) } ?? []
+    }
+
+    deinit {
+        kill(pid, SIGTERM)
+        var status: Int32 = 0
+        waitpid(pid, &status, 0)
+    }
+
+    /// Runs a program to its end, which must be a success.
+    static func run(_ path: String, _ arguments: [String], in directory: URL) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.currentDirectoryURL = directory
+        let errors = Pipe()
+        process.standardError = errors
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        let text = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(what: String(decoding: text, as: UTF8.self))
+        }
+    }
+}
+
+/// A directory that is removed with this object.
+final class TemporaryDirectory: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("net-tests-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    /// The path of a file in it.
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    /// Writes a file in it.
+    func write(_ text: String, to name: String) throws {
+        try text.write(toFile: path(name), atomically: false, encoding: .utf8)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+}
