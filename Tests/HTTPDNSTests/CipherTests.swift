@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+import COpenSSL
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Tencent's ciphers, page 379/95499")
+struct CipherTests {
+    let aes: AES128CBC
+    let des: DESECB
+
+    init() throws {
+        aes = try AES128CBC(key: Secret(TencentVectors.aesKey))
+        des = try DESECB(key: Secret(TencentVectors.desKey))
+    }
+
+    @Test("known texts seal to known octets", arguments: TencentVectors.requests)
+    func seals(_ text: SealedText) throws {
+        let plain = [UInt8](text.plain.utf8)
+        let vector = TencentVectors.requestVector
+        #expect(Hexadecimal.encode(try des.seal(plain, vector: [])) == text.des)
+        #expect(Hexadecimal.encode(try aes.seal(plain, vector: vector)) == text.aes)
+    }
+
+    @Test("known replies seal to known octets, too", arguments: TencentVectors.replies)
+    func sealsReplies(_ text: SealedText) throws {
+        let plain = [UInt8](text.plain.utf8)
+        let vector = TencentVectors.replyVector
+        #expect(Hexadecimal.encode(try des.seal(plain, vector: [])) == text.des)
+        #expect(Hexadecimal.encode(try aes.seal(plain, vector: vector)) == text.aes)
+    }
+
+    @Test(
+        "known octets open to known texts",
+        arguments: TencentVectors.requests + TencentVectors.replies
+    )
+    func opens(_ text: SealedText) throws {
+        let des = try #require(Hexadecimal.decode([UInt8](text.des.utf8)[...]))
+        let aes = try #require(Hexadecimal.decode([UInt8](text.aes.utf8)[...]))
+        #expect(try self.des.open(des) == [UInt8](text.plain.utf8))
+        #expect(try self.aes.open(aes) == [UInt8](text.plain.utf8))
+    }
+
+    /// The page's own example has a key of ten characters, of which DES takes eight.
+    @Test(
+        "published vectors of others agree",
+        arguments: [
+            ("dnspodpa", "www.dnspod.cn", "87ae992c1321f299da3c0210a9900ae7"),
+            ("weijianl", "www.google.com", "cd52888ecabcac455a14ddbac7f03d97"),
+        ]
+    )
+    func agreesWithOthers(key: String, plain: String, sealed: String) throws {
+        let cipher = try DESECB(key: Secret(key))
+        #expect(Hexadecimal.encode(try cipher.seal([UInt8](plain.utf8), vector: [])) == sealed)
+    }
+
+    @Test("a cipher says how long a vector it wants")
+    func vectorLength() {
+        #expect(aes.vectorOctets == 16)
+        #expect(des.vectorOctets == 0)
+    }
+
+    @Test("every length from nothing to three blocks comes back", arguments: 0...48)
+    func roundTrip(count: Int) throws {
+        let plain = [UInt8](repeating: 0x61, count: count)
+        #expect(try des.open(try des.seal(plain, vector: [])) == plain)
+        #expect(try aes.open(try aes.seal(plain, vector: try Entropy.system.octets(16))) == plain)
+    }
+
+    @Test("a length that no sealed text has is undecryptable", arguments: [0, 1, 7, 9, 15, 17, 31])
+    func badLengths(count: Int) {
+        let octets = [UInt8](repeating: 0, count: count)
+        #expect(throws: CipherError.undecryptable) { try des.open(octets) }
+        #expect(throws: CipherError.undecryptable) { try aes.open(octets) }
+    }
+
+    @Test("a vector without text is undecryptable")
+    func vectorOnly() {
+        #expect(throws: CipherError.undecryptable) {
+            try aes.open(TencentVectors.replyVector)
+        }
+    }
+
+    @Test("a text without its last block is undecryptable, as its padding is gone")
+    func missingPadding() throws {
+        let plain = [UInt8]("abcdefgh".utf8)
+        let sealed = try des.seal(plain, vector: [])
+        #expect(throws: CipherError.undecryptable) { try des.open([UInt8](sealed.prefix(8))) }
+    }
+
+    @Test("another key does not open it")
+    func wrongKey() throws {
+        let text = try TencentVectors.reply("S5")
+        let sealed = try #require(Hexadecimal.decode([UInt8](text.des.utf8)[...]))
+        let cipher = try DESECB(key: Secret("testkeyX"))
+        #expect(throws: CipherError.undecryptable) { try cipher.open(sealed) }
+    }
+
+    @Test("a key of the wrong length is refused", arguments: [0, 1, 7, 9, 15, 17, 24, 32])
+    func keyLengths(count: Int) {
+        let key = Secret([UInt8](repeating: 0x41, count: count))
+        #expect(throws: CipherError.keyLength(expected: 16, found: count)) {
+            try AES128CBC(key: key)
+        }
+        #expect(throws: CipherError.keyLength(expected: 8, found: count)) {
+            try DESECB(key: key)
+        }
+    }
+
+    @Test("a missing legacy module is named, with the packages that have it")
+    func missingModule() throws {
+        let error = try #require(throws: CipherError.self) {
+            try DESECB(key: Secret("testkey1"), modules: "/nonexistent")
+        }
+        #expect(error == .legacyProviderMissing)
+        #expect(error.description.contains("legacy.so"))
+        #expect(error.description.contains("libssl3"))
+    }
+
+    @Test("DES does not reach the process-wide library context")
+    func contextUntouched() {
+        #expect(OSSL_PROVIDER_available(nil, "legacy") == 0)
+        #expect(OSSL_PROVIDER_available(nil, "default") == 1)
+    }
+
+    @Test("failures leave nothing in the thread's error queue, where TLS would find it")
+    func errorQueue() {
+        ERR_clear_error()
+        #expect(throws: CipherError.self) { try des.open([UInt8](repeating: 7, count: 8)) }
+        #expect(throws: CipherError.self) {
+            try DESECB(key: Secret("testkey1"), modules: "/nonexistent")
+        }
+        #expect(ERR_peek_error() == 0)
+    }
+
+    @Test("random octets are as many as asked, and not the same twice")
+    func entropy() throws {
+        let first = try Entropy.system.octets(16)
+        #expect(first.count == 16)
+        #expect(first != (try Entropy.system.octets(16)))
+        #expect(try Entropy.system.octets(0).isEmpty)
+    }
+}
+
+@Suite("Hexadecimal text")
+struct HexadecimalTests {
+    @Test("digits are written in lower case and read in either")
+    func cases() {
+        #expect(Hexadecimal.encode([0x00, 0xAB, 0xFF]) == "00abff")
+        #expect(Hexadecimal.decode([UInt8]("00aBFf".utf8)[...]) == [0x00, 0xAB, 0xFF])
+        #expect(Hexadecimal.decode([]) == [])
+    }
+
+    @Test("anything else is refused", arguments: ["0", "abc", "0g", "0x00", " 00", "00\n", "é"])
+    func refused(text: String) {
+        #expect(Hexadecimal.decode([UInt8](text.utf8)[...]) == nil)
+    }
+}
+
+@Suite("Secrets are never shown")
+struct SecretTests {
+    /// All the ways Swift turns a value into text.
+    private func texts(of value: some Any) -> String {
+        var dumped = ""
+        dump(value, to: &dumped)
+        return "\(value)" + String(reflecting: value) + dumped
+    }
+
+    @Test("a secret shows itself in no form of text")
+    func secret() {
+        let secret = Secret("hunter2hunter2hu")
+        #expect(!texts(of: secret).contains("hunter2"))
+        #expect(secret.count == 16)
+        #expect(secret.copy == [UInt8]("hunter2hunter2hu".utf8))
+    }
+
+    @Test("ciphers do not show their keys")
+    func ciphers() throws {
+        let key = "hunter2hunter2hu"
+        #expect(!texts(of: try AES128CBC(key: Secret(key))).contains("hunter2"))
+        #expect(!texts(of: try DESECB(key: Secret("hunter22"))).contains("hunter2"))
+    }
+
+    @Test("vendors do not show keys and tokens, nor do optionals and arrays of them")
+    func vendors() throws {
+        let aes = try Tencent(key: Secret("hunter2hunter2hu"), id: 1, algorithm: .aes)
+        let https = try Tencent(token: Secret("hunter2"))
+        #expect(!texts(of: [aes, https]).contains("hunter2"))
+        #expect(!texts(of: Optional(https)).contains("hunter2"))
+        #expect(texts(of: aes).contains("tencent over http with aes"))
+    }
+
+    @Test("errors about keys do not quote them")
+    func errors() throws {
+        let error = try #require(throws: TencentSetupError.self) {
+            try Tencent(key: Secret("hunter2"), id: 1, algorithm: .des)
+        }
+        #expect(!texts(of: error).contains("hunter2"))
+        #expect("\(error)" == "the key must have exactly 8 characters, not 7")
+    }
+}
