@@ -7,16 +7,18 @@ enum DidYouMean {
 
     /// The candidate nearest to `word`, if it is near enough to be what was meant.
     ///
-    /// A letter more, less, other or swapped counts one; case does not count.  Short words bear
+    /// The first three letters or more of a single candidate mean that one.  Otherwise a letter more, less, other or swapped counts one; case does not count.  Short words bear
     /// one mistake, longer ones two or three.
     static func closest(to word: String, among candidates: some Sequence<String>) -> String? {
         let typed = letters(of: word)
         guard !typed.isEmpty, typed.count <= longestWord else { return nil }
+        let longer = candidates.filter { letters(of: $0).starts(with: typed) }
+        if typed.count > 2, longer.count == 1 { return longer[0] }
         let bearable = typed.count < 4 ? 1 : typed.count < 8 ? 2 : 3
         let nearest =
             candidates
             .map { (word: $0, distance: distance(typed, letters(of: $0))) }
-            .min { $0.distance < $1.distance }
+            .min { ($0.distance, $0.word) < ($1.distance, $1.word) }
         guard let nearest, nearest.distance <= bearable else { return nil }
         return nearest.word
     }

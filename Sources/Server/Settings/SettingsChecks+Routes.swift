@@ -58,7 +58,7 @@ extension Settings {
                 reading.report(
                     place,
                     "there is no \(what) `\(name)`",
-                    hint: DidYouMean.hint(for: name, among: known)
+                    hint: reading.isFull ? nil : DidYouMean.hint(for: name, among: known)
                 )
             }
         }

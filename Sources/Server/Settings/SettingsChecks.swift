@@ -12,6 +12,7 @@ extension Settings {
         checkRoutes(&reading)
         checkUpstreams(&reading)
         checkCache(&reading)
+        checkControl(&reading)
         checkThatSomethingAnswers(&reading)
     }
 }
@@ -114,7 +115,7 @@ extension SocketAddress {
     }
 }
 
-// MARK: - Cache
+// MARK: - Cache and control
 
 extension Settings {
     /// Minima lie below their maxima.
@@ -127,10 +128,20 @@ extension Settings {
             ),
         ]
         for (minimum, low, maximum, high) in pairs where low > high {
+            guard !reading.isDamaged(minimum), !reading.isDamaged(maximum) else { continue }
             reading.report(
                 reading.place(of: reading.has(minimum) ? minimum : maximum),
                 "`\(minimum)` is greater than `\(maximum)`"
             )
         }
+    }
+
+    /// Who can write to the control socket can pause vendors and empty the cache.
+    private func checkControl(_ reading: inout SettingsReading) {
+        guard control.mode & 0o002 != 0 else { return }
+        reading.warn(
+            reading.place(of: "control.mode"),
+            "every user of this machine may control httpdnsd"
+        )
     }
 }

@@ -65,7 +65,12 @@ extension SettingsKind {
             expected: expected,
             read: { node, key, reading in
                 guard case .sequence(let items) = node.content else {
-                    let hint = node.isNull ? nil : node.scalar.map { "write [\($0.shortened)]" }
+                    let hint =
+                        node.isNull
+                        ? nil
+                        : node.scalar.map {
+                            "write [\(YAMLNode.text($0.shortened).inline)]"
+                        }
                     reading.reportMismatch(node, key, expected: expected, hint: hint)
                     return nil
                 }

@@ -116,7 +116,11 @@ extension SettingsReading {
         case .refused:
             break
         case _ where node.isNull:
-            report(node.place, "\(name) has no value; it must be \(expected)", hint: hint)
+            report(
+                node.place,
+                "\(name) has no value; it must be \(expected)",
+                hint: hint ?? "to use the default, leave the key out"
+            )
         case .scalar(let text, _):
             report(
                 node.place,

@@ -38,8 +38,12 @@ import CYAML
     /// A copy of the text, which the parser reads in place.
     private let input: UnsafeMutableBufferPointer<UInt8>
 
+    /// The text, which knows where it ends.
+    private let text: YAMLText
+
     /// Starts to parse `text`; traps if there is no memory.
     init(_ text: YAMLText) {
+        self.text = text
         // SAFETY: both allocations live until `deinit`, where the parser goes before its input;
         // `input` is initialised whole; the length given is its length.
         unsafe parser = .allocate(capacity: 1)
@@ -66,7 +70,9 @@ import CYAML
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw syntaxError() }
         defer { unsafe yaml_event_delete(&event) }
-        return unsafe Self.copy(of: event)
+        var copy = unsafe Self.copy(of: event)
+        copy.place = text.clamp(copy.place)
+        return copy
     }
 
     /// What libyaml stumbled over.
@@ -79,7 +85,7 @@ import CYAML
         let place = unsafe YAMLPlace(parser.pointee.problem_mark)
         let start = unsafe YAMLPlace(parser.pointee.context_mark)
         return YAMLComplaint(
-            place: place,
+            place: text.clamp(place),
             message: [context, problem ?? "the text is not YAML"]
                 .compactMap(\.self).joined(separator: ": "),
             hint: Self.hint(context: context ?? "", problem: problem ?? "")

@@ -18,9 +18,6 @@ struct YAMLReader {
     /// What is wrong, in the order of the text.
     private(set) var complaints: [YAMLComplaint] = []
 
-    /// The last place in the text.
-    private(set) var end = YAMLPlace.start
-
     /// Reads `octets`.
     init(_ octets: [UInt8]) {
         do throws(YAMLComplaint) {
@@ -30,16 +27,8 @@ struct YAMLReader {
                     message: "the text is longer than \(Self.maximumOctets) octets"
                 )
             }
-            let text = try YAMLText(octets)
-            end = text.end
-            var parser = YAMLParser(text)
-            do throws(YAMLComplaint) {
-                root = try readDocument(&parser)
-            } catch {
-                var complaint = error
-                complaint.place = text.clamp(error.place)
-                throw complaint
-            }
+            var parser = YAMLParser(try YAMLText(octets))
+            root = try readDocument(&parser)
         } catch {
             root = nil
             complaints.append(error)

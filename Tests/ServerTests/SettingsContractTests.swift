@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Server
+
+@Suite("What this version does not do yet is refused by name, once each")
+struct SettingsContractTests {
+    /// The whole contract: a file that uses everything there will be.
+    private static let contract = """
+        listen: ["127.0.0.1:53", "[::1]:53"]        # UDP and TCP on each
+        allow: ["127.0.0.0/8", "::1/128"]           # who may ask; others get REFUSED
+        workers: auto
+
+        vendors:                                    # names are yours
+          tencent:
+            kind: tencent
+            channel: https                          # https | aes | des
+            id: 12345
+            token: {file: FOLDER/tencent.token}
+            key: {file: FOLDER/tencent.key}
+            servers: [119.29.29.99, 119.28.28.99]
+            client-subnet: 203.0.113.7
+            timeout: 2s
+            retries-before-switch: 3
+            return-to-primary-after: 10m
+          alibaba:
+            kind: alibaba
+            account: "100000"
+            secret: {credential: alibaba-secret}
+            aes-key: {credential: alibaba-aes}
+            api: v2
+            encryption: gcm
+            scheme: https
+            tls-name: resolvers.httpdns.aliyuncs.com
+            region: cn
+            schedule: true
+          alidns:
+            kind: json
+            url: https://dns.alidns.com/resolve
+            servers: [223.5.5.5, 223.6.6.6]
+
+        routes:                                     # most specific domain wins
+          - domains: [example.com, "=only.this.cn", "*.below.cn"]
+            except: [internal.example.com]
+            vendors: [tencent, alibaba]
+            fallback: upstream
+            stale: on
+          - domains: [corp.lan, 10.in-addr.arpa]
+            upstreams: [office]
+
+        upstreams:
+          - {name: dnspod, url: "https://doh.pub/dns-query", addresses: [1.12.12.12, 120.53.53.53]}
+          - {name: dot,    url: "tls://dot.pub",             addresses: [1.12.12.12]}
+          - {name: isp,    url: "udp://192.168.1.1"}
+          - {name: office, url: "udp://10.0.0.53", only: true}
+
+        hosts:
+          files: [/etc/hosts]
+          records: {printer.lan: [192.0.2.9]}
+
+        cache:
+          size: 64MiB
+          minimum-ttl: 0s
+          maximum-ttl: 1d
+          negative-ttl: {minimum: 5s, maximum: 5m}
+          stale: {window: 1d, after: 300ms, ttl: 30s}
+          prefetch: {at: 75%, budget-per-minute: 60, names: [www.example.com]}
+          snapshot: /var/lib/httpdnsd/cache.snapshot
+        answers: {https-records: align, aaaa: keep, order: as-received}
+        control: {socket: /run/httpdnsd/control.sock, mode: "0660", group: httpdns}
+        metrics: {listen: "127.0.0.1:9353"}
+        log: {level: info, queries: false}
+        """
+
+    /// What of it is refused.
+    private static let refused = [
+        "16:5: `vendors.tencent.return-to-primary-after`",
+        "18:11: `kind: alibaba`",
+        "29:11: `kind: json`",
+        "38:5: `routes.stale`",
+        "43:25: `https://`",
+        "44:25: `tls://`",
+        "48:1: `hosts`",
+        "57:3: `cache.stale`",
+        "58:3: `cache.prefetch`",
+        "59:3: `cache.snapshot`",
+        "60:11: `answers.https-records`",
+        "62:1: `metrics`",
+    ]
+
+    /// The contract with secrets that exist.
+    private func contract(in folder: TemporaryFolder) throws -> String {
+        _ = try folder.write("1234567\n", to: "tencent.token")
+        _ = try folder.write("1234567890123456\n", to: "tencent.key")
+        return Self.contract.replacing("FOLDER", with: folder.path)
+    }
+
+    @Test("the contract as a whole has one error per thing to come and no other")
+    func whole() throws {
+        let folder = try TemporaryFolder()
+        let found = problems(in: try contract(in: folder))
+        #expect(found == Self.refused.map { "f:\($0) is not yet supported" })
+    }
+
+    @Test("without what is to come the contract loads, and all of it is understood")
+    func supported() throws {
+        let folder = try TemporaryFolder()
+        let lines = try contract(in: folder).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        // The lines of alibaba, alidns, the two URLs, hosts, and each single line that is refused.
+        let left: Set<Int> = Set([16, 38, 43, 44, 57, 58, 59, 60, 62] + (17...31) + (48...50))
+        let text = lines.enumerated()
+            .filter { !left.contains($0.offset + 1) }
+            .map(\.element).joined(separator: "\n")
+            .replacing("vendors: [tencent, alibaba]", with: "vendors: [tencent]")
+        let loaded = try settings(of: text)
+        #expect(loaded.warnings == [])
+        let vendor = try #require(loaded.vendors.first)
+        #expect(vendor.channel == .https)
+        #expect(vendor.id == 12345)
+        #expect(vendor.token?.withValue { $0 } == [UInt8]("1234567".utf8))
+        #expect(vendor.key?.withValue(\.count) == 16)
+        #expect(texts(vendor.servers) == ["119.29.29.99:443", "119.28.28.99:443"])
+        #expect(vendor.timeout == .seconds(2))
+        #expect(vendor.retriesBeforeSwitch == 3)
+        #expect(
+            loaded.routes.map { texts($0.domains) } == [
+                ["example.com", "=only.this.cn", "*.below.cn"], ["corp.lan", "10.in-addr.arpa"],
+            ]
+        )
+        #expect(loaded.routes.map(\.upstreams) == [[], ["office"]])
+        #expect(
+            texts(loaded.upstreams.map(\.url)) == ["udp://192.168.1.1", "udp://10.0.0.53"]
+        )
+        #expect(loaded.upstreams.map(\.only) == [false, true])
+        var expected = Settings()
+        expected.vendors = loaded.vendors
+        expected.routes = loaded.routes
+        expected.upstreams = loaded.upstreams
+        #expect(loaded == expected)
+    }
+
+    @Test(
+        "options to come are refused one by one",
+        arguments: [
+            ("hedge-after: 300ms", "vendors.t.hedge-after"), ("proxy: x", "vendors.t.proxy"),
+            ("budget: 10", "vendors.t.budget"), ("conf: {refresh: 12h}", "vendors.t.conf"),
+            ("auth-expiry: on", "vendors.t.auth-expiry"), ("http: 3", "vendors.t.http: 3"),
+        ]
+    )
+    func options(option: String, name: String) throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("1", to: "token")
+        let text = isp + "vendors: {t: {kind: tencent, token: {file: \(file)}, \(option)}}"
+        let found = problems(in: text)
+        #expect(found.count == 1)
+        #expect(found.first?.hasSuffix("`\(name)` is not yet supported") == true, "\(found)")
+    }
+
+    @Test(
+        "kinds of vendors to come are refused",
+        arguments: ["alibaba", "json", "baidu", "volcengine"]
+    )
+    func kinds(kind: String) {
+        #expect(
+            problems(in: isp + "vendors: {v: {kind: \(kind), x: 1}}")
+                == ["f:2:21: `kind: \(kind)` is not yet supported"]
+        )
+    }
+
+    @Test("values that ask for what is done anyway are accepted")
+    func harmless() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("1", to: "token")
+        _ = try settings(
+            of: isp + """
+                vendors: {t: {kind: tencent, token: {file: \(file)}, auth-expiry: off, http: 2}}
+                routes: [{domains: [example.com], vendors: [t], stale: off}]
+                cache: {stale: off}
+                answers: {aaaa: keep, order: as-received}
+                """
+        )
+        #expect(
+            problems(in: isp + "answers: {aaaa: suppress, order: fastest}") == [
+                "f:2:11: `answers.aaaa` is not yet supported",
+                "f:2:27: `answers.order` is not yet supported",
+            ]
+        )
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Server
+
+@Suite("The manual is a settings file, and printed settings are the same settings")
+struct SettingsManualTests {
+    @Test("the manual loads to the defaults and the two upstreams it shows")
+    func defaults() throws {
+        let loaded = try settings(of: SettingsManual.text)
+        #expect(loaded.warnings == [])
+        #expect(
+            texts(loaded.upstreams.map(\.url)) == ["udp://119.29.29.29", "udp://223.5.5.5"]
+        )
+        var expected = Settings()
+        expected.upstreams = loaded.upstreams
+        #expect(loaded == expected)
+    }
+
+    @Test("config/httpdnsd.yaml is the manual")
+    func file() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let octets = try RegularFile("/\(root)/config/httpdnsd.yaml").read(atMost: 1 << 20)
+        #expect(
+            String(decoding: octets, as: UTF8.self) == SettingsManual.text,
+            "run `httpdnsd --print-config > config/httpdnsd.yaml` after changing an option"
+        )
+    }
+
+    @Test("the examples of the manual load when they are uncommented")
+    func examples() throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.write("1234567", to: "tencent.token")
+        _ = try folder.write("1234567890123456", to: "tencent.key")
+        _ = try folder.write("no certificates yet", to: "ca.pem")
+        let loaded = try settings(
+            of: uncommented(SettingsManual.text).replacing(
+                "/etc/httpdnsd/",
+                with: folder.path + "/"
+            )
+        )
+        #expect(loaded.vendors.map(\.name) == ["tencent"])
+        #expect(loaded.vendors.first?.servers == VendorSettings.Channel.https.servers)
+        #expect(texts(loaded.vendors.compactMap(\.clientSubnet)) == ["203.0.113.7"])
+        #expect(
+            loaded.routes.first.map { texts($0.domains) }
+                == ["example.com", "=only.this.example", "*.below.example"]
+        )
+        #expect(loaded.upstreams.map(\.name) == ["office"])
+        try expectRoundTrip(loaded)
+    }
+
+    /// The manual with its examples in the place of the values above them.
+    private func uncommented(_ manual: String) -> String {
+        var lines: [Substring] = []
+        for line in manual.split(separator: "\n", omittingEmptySubsequences: false) {
+            let rest = line.dropFirst()
+            let isExample =
+                line.hasPrefix("#") && (rest.hasPrefix("  ") || rest.first?.isLetter == true)
+            if !isExample {
+                lines.append(line)
+                continue
+            }
+            if rest.first?.isLetter == true, let key = rest.split(separator: ":").first {
+                let live = lines.lastIndex { $0.hasPrefix(key + ":") }
+                if let live { lines.removeSubrange(live...) }
+            }
+            lines.append(rest)
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    @Test("every option is in the manual, or in its list of what is to come")
+    func complete() {
+        let manual = SettingsManual.text
+        let tables =
+            Settings.table.options.map(\.name) + VendorSettings.table.options.map(\.name)
+            + RouteSettings.table.options.map(\.name) + UpstreamSettings.table.options.map(\.name)
+            + CacheSettings.table.options.map(\.name) + ControlSettings.table.options.map(\.name)
+            + LogSettings.table.options.map(\.name)
+        for name in tables where name != "answers" {
+            let isExplained = manual.contains("\(name):")
+            let isToCome = manual.contains(name + ",") || manual.contains(name + ".")
+            #expect(isExplained || isToCome, "\(name)")
+        }
+        #expect(manual.split(separator: "\n").allSatisfy { $0.count <= YAMLPrinter.width })
+    }
+
+    @Test("every beginning of the manual loads, or has errors inside itself")
+    func prefixes() {
+        for text in [[UInt8](SettingsManual.text.utf8), bareExamples] {
+            for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
+        }
+    }
+
+    @Test("the manual with one octet changed loads, or has errors inside itself")
+    func mutations() {
+        let text = bareExamples
+        let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]
+        for index in text.indices {
+            var changed = text
+            changed[index] = replacements[index % replacements.count]
+            expectErrorsInside(changed)
+        }
+    }
+
+    /// Every option with a value, without the prose.
+    private var bareExamples: [UInt8] {
+        let lines = uncommented(SettingsManual.text).split(separator: "\n")
+        let bare = lines.filter { line in line.first { $0 != " " } != "#" }
+        return [UInt8](bare.joined(separator: "\n").utf8)
+    }
+
+    /// Loads `text` and expects no error beyond its last line or behind the end of one.
+    private func expectErrorsInside(_ text: [UInt8]) {
+        do throws(SettingsErrors) {
+            _ = try Settings(parsing: text, fileName: "f", environment: SettingsEnvironment())
+        } catch {
+            #expect(!error.problems.isEmpty)
+            let lines = text.split(separator: 0x0A, omittingEmptySubsequences: false)
+            for problem in error.problems + error.warnings {
+                #expect((1...lines.count).contains(problem.line), "\(problem)")
+                guard lines.indices.contains(problem.line - 1) else { continue }
+                let columns = String(decoding: lines[problem.line - 1], as: UTF8.self)
+                    .unicodeScalars
+                #expect((1...columns.count + 1).contains(problem.column), "\(problem)")
+            }
+        }
+    }
+
+    @Test("effective settings load to equal settings")
+    func roundTrip() throws {
+        let folder = try TemporaryFolder()
+        let key = try folder.write("12345678", to: "a key, \"quoted\" \\ with #", mode: 0o600)
+        let quoted = key.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        try expectRoundTrip(settings(of: SettingsManual.text))
+        try expectRoundTrip(
+            settings(
+                of: """
+                    listen: [127.0.0.1, "[::1]:0", "[2001:db8::1]:5353"]
+                    allow: [192.0.2.0/24, "2001:db8::/32", 198.51.100.7]
+                    workers: 3
+                    vendors:
+                      "no":
+                        kind: tencent
+                        channel: des
+                        id: 1
+                        key: {file: "\(quoted)"}
+                        servers: [192.0.2.1, "192.0.2.2:8080", "[2001:db8::2]:80"]
+                        client-subnet: 2001:db8::7
+                        client-subnet-form: plain
+                        timeout: 1500ms
+                        retries-before-switch: 1
+                        http: 1.1
+                        tls-name: httpdns.example.com
+                    routes:
+                      - domains: [., "=a.example", "*.10.in-addr.arpa", 'x\\(y.example']
+                        except: [b.example]
+                        vendors: ["no"]
+                        fallback: none
+                        private-answers: allow
+                      - {domains: [example.com], upstreams: [v6]}
+                    upstreams:
+                      - {name: v6, url: "udp://[2001:db8::53]", only: on, timeout: 100ms}
+                      - {name: "0660", url: "udp://192.0.2.53:5353"}
+                    cache: {size: 1536KiB, maximum-ttl: 90s, negative-ttl: {minimum: 0}}
+                    control: {socket: "/tmp/käse.sock", mode: "0600", group: wheel}
+                    log: {level: trace, queries: on}
+                    """
+            )
+        )
+    }
+
+    /// Expects that `loaded` prints as settings that are equal, and print the same again.
+    private func expectRoundTrip(_ loaded: Settings) throws {
+        let text = loaded.effectiveText
+        let again = try settings(of: text)
+        #expect(again.withoutPlaces == loaded.withoutPlaces, "\(text)")
+        #expect(again.effectiveText == text)
+    }
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Server
+
+@Suite("Every mistake is named with its place, all at once")
+struct SettingsProblemTests {
+    @Test("values of the wrong kind", arguments: Self.values)
+    func checkValues(_ bad: BadText) {
+        #expect(problems(in: bad.text) == bad.errors)
+    }
+
+    static let values: [BadText] = [
+        BadText(
+            "unknown key",
+            isp + "lisen: []",
+            "f:2:1: unknown key `lisen` (did you mean `listen`?)"
+        ),
+        BadText(
+            "unknown key that resembles none",
+            isp + "cache: {colour: red}",
+            "f:2:9: unknown key `colour` in `cache`"
+        ),
+        BadText(
+            "misspelt section is not also called missing",
+            "upstream: []",
+            "f:1:1: unknown key `upstream` (did you mean `upstreams`?)"
+        ),
+        BadText(
+            "list that is none",
+            isp + "listen: 127.0.0.1:53",
+            "f:2:9: `listen` must be a list of addresses, not `127.0.0.1:53`"
+                + " (write [\"127.0.0.1:53\"])"
+        ),
+        BadText("too few", isp + "listen: []", "f:2:9: `listen` takes 1 to 32 addresses, not 0"),
+        BadText(
+            "host name to listen on",
+            isp + "listen: [localhost:53]",
+            "f:2:10: `listen` must be IP:PORT or [IPv6]:PORT (port 53 if left out), not"
+                + " `localhost:53` (write its IP address: names cannot be looked up here, since"
+                + " httpdnsd is the resolver that would be asked)"
+        ),
+        BadText(
+            "port out of range",
+            isp + "listen: [\"192.0.2.1:99999\"]\nallow: [192.0.2.0/24]",
+            "f:2:10: `listen` must be IP:PORT or [IPv6]:PORT (port 53 if left out), not"
+                + " `192.0.2.1:99999`"
+        ),
+        BadText(
+            "bits beyond the prefix",
+            isp + "allow: [192.0.2.1/24]",
+            "f:2:9: `allow`: `192.0.2.1/24` has bits beyond its prefix"
+                + " (did you mean `192.0.2.0/24`?)"
+        ),
+        BadText(
+            "no address at all",
+            isp + "allow: [all]",
+            "f:2:9: `allow` must be an IP address or a block such as 192.0.2.0/24, not `all`"
+        ),
+        BadText(
+            "workers",
+            isp + "workers: atuo",
+            "f:2:10: `workers` must be `auto` or a whole number from 1 to 256, not `atuo`"
+                + " (did you mean `auto`?)"
+        ),
+        BadText(
+            "no workers",
+            isp + "workers: 0",
+            "f:2:10: `workers` must be `auto` or a whole number from 1 to 256, not `0`"
+        ),
+        BadText(
+            "size without unit",
+            isp + "cache: {size: 64}",
+            "f:2:15: `cache.size` must be a size from 1MiB to 64GiB, not `64`"
+                + " (did you mean `64MiB`?)"
+        ),
+        BadText(
+            "size with another unit",
+            isp + "cache: {size: 64MB}",
+            "f:2:15: `cache.size` must be a size from 1MiB to 64GiB, not `64MB`"
+                + " (did you mean `64MiB`?)"
+        ),
+        BadText(
+            "duration without unit",
+            isp + "cache:\n  minimum-ttl: 5",
+            "f:3:16: `cache.minimum-ttl` must be a duration from 0s to 7d, not `5`"
+                + " (did you mean `5s`?)"
+        ),
+        BadText(
+            "duration with another unit",
+            isp + "cache: {negative-ttl: {maximum: 10min}}",
+            "f:2:33: `cache.negative-ttl.maximum` must be a duration from 0s to 3h, not `10min`"
+                + " (did you mean `10m`?)"
+        ),
+        BadText(
+            "duration beyond every range",
+            isp + "cache: {maximum-ttl: 99999999999999999999d}",
+            "f:2:22: `cache.maximum-ttl` must be a duration from 0s to 7d, not"
+                + " `99999999999999999999d`"
+        ),
+        BadText(
+            "negative duration",
+            isp + "cache: {maximum-ttl: -1s}",
+            "f:2:22: `cache.maximum-ttl` must be a duration from 0s to 7d, not `-1s`"
+        ),
+        BadText(
+            "minimum above maximum",
+            isp + "cache: {minimum-ttl: 1h, maximum-ttl: 10m, negative-ttl: {minimum: 6m}}",
+            "f:2:22: `cache.minimum-ttl` is greater than `cache.maximum-ttl`",
+            "f:2:68: `cache.negative-ttl.minimum` is greater than `cache.negative-ttl.maximum`"
+        ),
+        BadText(
+            "level",
+            isp + "log: {level: warn, queries: yes}",
+            "f:2:14: `log.level` must be one of `trace`, `debug`, `info`, `notice`, `warning`,"
+                + " `error`, `critical`, not `warn` (did you mean `warning`?)",
+            "f:2:29: `log.queries` must be `true` or `false` (or `on`, `off`), not `yes`"
+                + " (did you mean `true`?)"
+        ),
+        BadText(
+            "control",
+            isp + "control: {socket: run/x, mode: \"0999\", group: \"\"}",
+            "f:2:19: `control.socket` must be an absolute path of up to 107 octets, not `run/x`",
+            "f:2:32: `control.mode` must be permissions in octal such as \"0660\", not `0999`",
+            "f:2:47: `control.group` must be the name of a group, not ``"
+        ),
+        BadText(
+            "no value",
+            isp + "control:\nlog: ~",
+            "f:2:9: `control` has no value; it must be a mapping of options (`key: value`)"
+                + " (to use the default, leave the key out)",
+            "f:3:6: `log` has no value; it must be a mapping of options (`key: value`)"
+                + " (to use the default, leave the key out)"
+        ),
+        BadText(
+            "shapes",
+            isp + "routes: {}\nvendors: []\ncache: [a]",
+            "f:2:9: `routes` must be a list (`- key: value`), not a mapping",
+            "f:3:10: `vendors` must be a mapping of names (`tencent: {…}`), not a list",
+            "f:4:8: `cache` must be a mapping of options (`key: value`), not a list"
+        ),
+    ]
+
+    @Test("upstreams", arguments: Self.upstreams)
+    func checkUpstreams(_ bad: BadText) {
+        #expect(problems(in: bad.text) == bad.errors)
+    }
+
+    static let upstreams: [BadText] = [
+        BadText(
+            "URL without scheme",
+            "upstreams: [{name: a, url: 192.0.2.1}]",
+            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not `192.0.2.1`"
+                + " (did you mean `udp://192.0.2.1`?)"
+        ),
+        BadText(
+            "host name",
+            "upstreams: [{name: a, url: \"udp://dns.example\"}]",
+            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not"
+                + " `udp://dns.example` (write its IP address: names cannot be looked up here,"
+                + " since httpdnsd is the resolver that would be asked)"
+        ),
+        BadText(
+            "unknown scheme",
+            "upstreams: [{name: a, url: \"upd://192.0.2.1\"}]",
+            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not"
+                + " `upd://192.0.2.1` (did you mean `udp://`?)"
+        ),
+        BadText(
+            "no address to send to",
+            "upstreams: [{name: a, url: \"udp://0.0.0.0\"}]",
+            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not `udp://0.0.0.0`"
+        ),
+        BadText(
+            "missing options",
+            "upstreams:\n  - {only: true}\n  - isp",
+            "f:2:5: `upstreams.name` is missing",
+            "f:2:5: `upstreams.url` is missing",
+            "f:3:5: `upstreams` must be a mapping of options (`key: value`), not `isp`"
+        ),
+        BadText(
+            "no name",
+            "upstreams: [{name: \"a b\", url: \"udp://192.0.2.1\"}]",
+            "f:1:20: `upstreams.name`: `a b` is no name (names have up to 63 letters, digits, `-`,"
+                + " `_` and `.`)"
+        ),
+        BadText(
+            "two of one name",
+            "upstreams:\n- {name: a, url: \"udp://192.0.2.1\"}\n- {name: a, url: \"udp://192.0.2.2\"}",
+            "f:3:10: a second upstream is called `a` (first on line 2)"
+        ),
+        BadText(
+            "itself",
+            "upstreams: [{name: a, url: \"udp://127.0.0.1\"}]",
+            "f:1:28: `udp://127.0.0.1` is httpdnsd itself, which listens on `127.0.0.1:53`"
+                + " (questions would go round in circles: name another resolver)"
+        ),
+        BadText(
+            "itself, listening on all addresses",
+            "listen: [\"[::]:5353\"]\nallow: [\"::/0\"]\n"
+                + "upstreams: [{name: a, url: \"udp://127.0.0.2:5353\"}]",
+            "f:3:28: `udp://127.0.0.2:5353` is httpdnsd itself, which listens on `[::]:5353`"
+                + " (questions would go round in circles: name another resolver)"
+        ),
+        BadText(
+            "open to all without saying so",
+            isp + "listen: [\"127.0.0.1:53\", \"0.0.0.0:53\"]",
+            "f:2:26: `0.0.0.0:53` listens on all addresses of the machine without `allow` (say who"
+                + " may ask, for example allow: [\"127.0.0.0/8\", \"192.0.2.0/24\"])"
+        ),
+        BadText(
+            "one address twice",
+            isp + "listen: [\"127.0.0.1:53\", 127.0.0.1]",
+            "f:2:26: `127.0.0.1:53` is listened on twice"
+        ),
+        BadText(
+            "nothing to answer with",
+            "# empty\n",
+            "f:1:1: nothing can be answered: there are neither routes nor upstreams for all names"
+                + " (for example upstreams: [{name: isp, url: \"udp://192.0.2.1\"}])"
+        ),
+        BadText(
+            "only what nobody names",
+            "upstreams: [{name: a, url: \"udp://192.0.2.1\", only: true}]",
+            "f:1:12: nothing can be answered: there are neither routes nor upstreams for all names"
+                + " (for example upstreams: [{name: isp, url: \"udp://192.0.2.1\"}])"
+        ),
+    ]
+
+    @Test("routes", arguments: Self.routes)
+    func checkRoutes(_ bad: BadText) {
+        #expect(problems(in: bad.text) == bad.errors)
+    }
+
+    static let routes: [BadText] = [
+        BadText(
+            "unknown names",
+            isp + "routes: [{domains: [example.com], vendors: [tencent], upstreams: [ips]}]",
+            "f:2:45: there is no vendor `tencent`",
+            "f:2:67: there is no upstream `ips` (did you mean `isp`?)"
+        ),
+        BadText(
+            "a name twice",
+            isp + "routes: [{domains: [example.com], upstreams: [isp, isp]}]",
+            "f:2:52: the upstream `isp` is named twice"
+        ),
+        BadText(
+            "a domain twice",
+            isp + "routes:\n  - {domains: [example.com, \"=example.com\"], upstreams: [isp]}\n"
+                + "  - {domains: [EXAMPLE.com.], upstreams: [isp]}",
+            "f:4:16: `example.com` has a route already (on line 3)"
+        ),
+        BadText(
+            "exceptions elsewhere",
+            isp + "routes:\n  - domains: [example.com, \"*.example.net\", \"=example.org\"]\n"
+                + "    upstreams: [isp]\n    except:\n      - example.com\n      - a.example.com\n"
+                + "      - \"=example.com\"\n      - \"*.example.com\"\n      - example.net\n"
+                + "      - a.example.net\n      - a.example.org\n      - com\n",
+            "f:6:9: `example.com` is a domain of this route and an exception",
+            "f:10:9: `example.net` does not lie below a domain of this route",
+            "f:12:9: `a.example.org` does not lie below a domain of this route",
+            "f:13:9: `com` does not lie below a domain of this route"
+        ),
+        BadText(
+            "nobody to ask",
+            isp + "routes:\n  - domains: [example.com]\n  - domains: [example.net]\n"
+                + "    fallback: none\n    upstreams: [isp]\n  - upstreams: [isp]\n",
+            "f:3:5: the route has neither `vendors` nor `upstreams`",
+            "f:5:15: `fallback: none` lets only vendors answer, and the route has none",
+            "f:7:5: `routes.domains` is missing"
+        ),
+        BadText(
+            "domains that are none",
+            isp + "routes:\n- upstreams: [isp]\n  domains: [.example, \"*\", a..b, \"*a.example\","
+                + " bücher.example]",
+            "f:4:13: `routes.domains` must be a domain (`example.com`, \"=exact.example.com\" or"
+                + " \"*.below.example.com\"), not `.example` (did you mean \"*.example\"?)",
+            "f:4:23: `routes.domains` must be a domain (`example.com`, \"=exact.example.com\" or"
+                + " \"*.below.example.com\"), not `*` (every name is `.`)",
+            "f:4:28: `routes.domains`: `a..b` is no domain: empty label at character 3",
+            "f:4:34: `routes.domains`: `*a.example` has its `*` in the wrong place"
+                + " (only a leading \"*.\" is known, and `example.com` includes what is below it)",
+            "f:4:48: `routes.domains`: `bücher.example` is no domain: character 2 must be written"
+                + " as \\DDD (international names: xn--)"
+        ),
+        BadText(
+            "unquoted asterisk",
+            isp + "routes:\n  - domains: [*.example.com]",
+            "f:3:16: while scanning an alias: did not find expected alphabetic or numeric character"
+                + " (a value that starts with `*` must be quoted: \"*.example.com\")"
+        ),
+    ]
+
+    @Test("what is odd but not wrong is a warning")
+    func warnings() throws {
+        let text = """
+            listen: ["192.0.2.1:53", "127.0.0.1:53"]
+            control: {mode: "0666"}
+            routes: [{domains: [example.com], upstreams: [office]}]
+            upstreams:
+              - {name: office, url: "udp://192.0.2.53", only: true}
+              - {name: spare, url: "udp://192.0.2.54", only: true}
+            """
+        #expect(
+            try settings(of: text).warnings.map(\.description) == [
+                "f:1:10: `192.0.2.1:53` is listened on, but only this machine may ask"
+                    + " (say who may ask with `allow`)",
+                "f:2:17: every user of this machine may control httpdnsd",
+                "f:5:3: names without a route cannot be answered: no upstream serves all",
+                "f:6:5: no route names the upstream `spare`, which serves only those that do",
+            ]
+        )
+        let open = try settings(of: isp + "listen: [\"0.0.0.0:53\"]\nallow: [0.0.0.0/0]")
+        #expect(
+            open.warnings.map(\.description) == [
+                "f:3:9: `0.0.0.0/0` lets everybody ask, which attackers use to flood others"
+            ]
+        )
+    }
+
+    @Test("a flood of errors is cut and counted")
+    func flood() {
+        let keys = (0..<1000).map { "k\($0): 1" }.joined(separator: "\n")
+        let found = problems(in: keys)
+        #expect(found.count == SettingsReading.maximumProblems)
+        #expect(found.last == "f:100:1: unknown key `k99` (and 900 more problems)")
+    }
+
+    @Test("a long value is quoted in part only")
+    func longValue() {
+        let value = String(repeating: "x", count: 10_000)
+        #expect(problems(in: isp + "workers: \(value)").allSatisfy { $0.utf8.count < 300 })
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Server
+
+@Suite("Secrets come from files that others cannot read, and are never shown")
+struct SettingsSecretTests {
+    /// A vendor with these options, and a route that uses it.
+    private func vendor(_ options: String) -> String {
+        isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
+            + "vendors: {t: {kind: tencent, \(options)}}\n"
+    }
+
+    /// The token is a number that stands nowhere else in these tests.
+    private let token = "8675309042"
+
+    @Test("a file's last newline is not part of the secret", arguments: ["", "\n", "\r\n"])
+    func newline(end: String) throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(token + end, to: "token", mode: 0o640)
+        let loaded = try settings(of: vendor("token: {file: \(file)}"))
+        let secret = try #require(loaded.vendors.first?.token)
+        #expect(secret.withValue { $0 } == [UInt8](token.utf8))
+        #expect(secret.source == .file(file))
+    }
+
+    @Test("a credential is read from systemd's directory")
+    func credential() throws {
+        let folder = try TemporaryFolder()
+        // systemd protects the directory; the mode of the file does not matter.
+        _ = try folder.write(token, to: "tencent-token", mode: 0o644)
+        let text = vendor("token: {credential: tencent-token}")
+        let environment = SettingsEnvironment(credentialsDirectory: folder.path)
+        let loaded = try settings(of: text, environment: environment)
+        let secret = try #require(loaded.vendors.first?.token)
+        #expect(secret.withValue { $0 } == [UInt8](token.utf8))
+        #expect(loaded.effectiveText.contains("token: {credential: tencent-token}"))
+
+        #expect(
+            problems(in: text) == [
+                "f:3:37: `vendors.t.token`: there are no credentials: $CREDENTIALS_DIRECTORY is not"
+                    + " set (systemd sets it for units with LoadCredential=tencent-token:PATH)"
+            ]
+        )
+        for name in ["..", "a/b", "../x", ""] {
+            let found = problems(
+                in: vendor("token: {credential: \"\(name)\"}"),
+                environment: environment
+            )
+            #expect(found.count == 1, "\(name): \(found)")
+        }
+    }
+
+    @Test("files that cannot be trusted or used are refused")
+    func badFiles() throws {
+        let folder = try TemporaryFolder()
+        let open = try folder.write(token, to: "open", mode: 0o604)
+        let empty = try folder.write("\n", to: "empty")
+        let long = try folder.write(String(repeating: "1", count: 5000), to: "long")
+        let word = try folder.write("hunter2", to: "word")
+        let reasons = [
+            (
+                open,
+                " `vendors.t.token`: \(open) is open to every user of this machine (chmod o= \(open))"
+            ),
+            (empty, " `vendors.t.token`: \(empty) is empty"),
+            (long, " `vendors.t.token`: \(long) is longer than 4096 octets"),
+            (word, " the token is not a decimal number"),
+            (
+                "\(folder.path)/absent",
+                " `vendors.t.token`: \(folder.path)/absent cannot be read: No such file or directory"
+            ),
+            (folder.path, " `vendors.t.token`: \(folder.path) is not a regular file"),
+        ]
+        for (file, reason) in reasons {
+            #expect(problems(in: vendor("token: {file: \(file)}")) == ["f:3:37:" + reason])
+        }
+    }
+
+    @Test("keys have exactly the length of their cipher")
+    func lengths() throws {
+        let folder = try TemporaryFolder()
+        let eight = try folder.write("testkey1", to: "8")
+        let nine = try folder.write("testkey12", to: "9")
+        let sixteen = try folder.write("1234567890123456\n", to: "16")
+        let des = try settings(of: vendor("channel: des, id: 1, key: {file: \(eight)}"))
+        #expect(
+            des.warnings.map(\.message) == [
+                "DES can be broken: prefer the channel `aes` or `https`"
+            ]
+        )
+        _ = try settings(of: vendor("channel: aes, id: 1, key: {file: \(sixteen)}"))
+        #expect(
+            problems(in: vendor("channel: aes, id: 1, key: {file: \(nine)}")) == [
+                "f:3:56: the key has 9 octets; the channel aes takes exactly 16"
+            ]
+        )
+        #expect(
+            problems(in: vendor("channel: des, id: 1, key: {file: \(nine)}")) == [
+                "f:3:56: the key has 9 octets; the channel des takes exactly 8 (of longer keys"
+                    + " others silently use the first 8 octets: keep only those)"
+            ]
+        )
+    }
+
+    @Test("each channel needs its own secrets")
+    func needs() {
+        #expect(
+            problems(in: vendor("channel: https")) == [
+                "f:3:11: the vendor `t` needs `token` for its channel https"
+            ]
+        )
+        #expect(
+            problems(in: vendor("channel: aes")) == [
+                "f:3:11: the vendor `t` needs `id` for its channel aes",
+                "f:3:11: the vendor `t` needs `key` for its channel aes",
+            ]
+        )
+    }
+
+    @Test(
+        "what might be a secret is never quoted",
+        arguments: [
+            "token: 8675309042", "token: [8675309042]", "token: {8675309042}",
+            "token: {fiel: 8675309042}", "token: {file: 8675309042}", "token: {file: [8675309042]}",
+            "token: {credential: \"8675309042!\"}", "token: {file: /x, credential: 8675309042}",
+            "token: \"8675309042",
+        ]
+    )
+    func literals(option: String) {
+        let found = problems(in: vendor(option))
+        #expect(!found.isEmpty)
+        #expect(!found.contains { $0.contains(token) }, "\(found)")
+    }
+
+    @Test("a secret in the settings gets the hint to use a file")
+    func literalHint() {
+        #expect(
+            problems(in: vendor("token: 1")) == [
+                "f:3:37: `vendors.t.token` must not stand in the settings themselves (put it into a"
+                    + " file that only httpdnsd can read and write {file: PATH})"
+            ]
+        )
+        #expect(
+            problems(in: vendor("token: {fiel: /x}")) == [
+                "f:3:37: `vendors.t.token` must be {file: PATH} or {credential: NAME}"
+                    + " (did you mean `file`?)"
+            ]
+        )
+    }
+
+    @Test("no way of printing settings shows a secret")
+    func redaction() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(token, to: "token")
+        let loaded = try settings(of: vendor("token: {file: \(file)}"))
+        let secret = try #require(loaded.vendors.first?.token)
+        #expect("\(secret)" == "<redacted>")
+        #expect(String(reflecting: secret) == "<redacted>")
+        #expect(Mirror(reflecting: secret).children.isEmpty)
+        var dumped = ""
+        dump(loaded, to: &dumped)
+        let texts = [
+            dumped, "\(loaded)", String(reflecting: loaded), loaded.effectiveText, "\([secret])",
+            "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
+        ]
+        for text in texts { #expect(!text.contains(token)) }
+        // A list of octets would show the number of the first digit.
+        for text in texts { #expect(!text.contains("56, 54, 55")) }
+    }
+}
