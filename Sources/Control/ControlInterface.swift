@@ -195,7 +195,6 @@ extension ControlInterface {
           swift: string,
           libcurl: string,
           openssl: string,
-          systemd: string,
           libyaml: string
         )
 

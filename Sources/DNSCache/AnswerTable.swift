@@ -53,9 +53,10 @@ package struct AnswerTable: ~Copyable {
         numbers.hits &+= 1
         ring[reference].hits &+= 1
         let entry = ring[reference]
+        let length = write(reference, facts, in: &buffer, limit: limit, now: now)
         return CacheHit(
-            length: write(reference, facts, in: &buffer, limit: limit, now: now),
-            rcode: entry.rcode, isEmpty: entry.answerCount == 0)
+            length: length, rcode: entry.rcode, isEmpty: entry.answerCount == 0,
+            isTruncated: buffer.bytes.uint16(at: 2) & HeaderFlags.truncated != 0)
     }
 
     /// Pastes an entry behind the question at the start of `buffer` and returns the reply's length.
@@ -199,4 +200,7 @@ package struct CacheHit: Sendable, Equatable {
 
     /// Whether the answer has no records in its answer section (NODATA, if the RCODE is 0).
     package let isEmpty: Bool
+
+    /// Whether the records were left out because they do not fit (TC).
+    package let isTruncated: Bool
 }

@@ -196,16 +196,18 @@ extension RawSpan {
     }
 }
 
-extension [UInt8] {
-    /// These octets as the parsers of the hot path read them.
+extension Array where Element: FixedWidthInteger & BitwiseCopyable {
+    /// These numbers as the hot path reads them: octet by octet, in memory's order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
         get {
-            // SAFETY: any octets may be read as octets.
+            // SAFETY: integers have no octets that may not be read.
             unsafe span.bytes
         }
     }
+}
 
+extension [UInt8] {
     /// Lets `body` change these octets as the hot path does.
     package mutating func withMutableRawSpan<Result>(
         _ body: (inout MutableRawSpan) -> Result

@@ -24,6 +24,19 @@ package enum SocketError: Error, Hashable {
     /// The error that `call` has just left in `errno`.
     static func last(_ call: String) -> SocketError { .system(call: call, code: errno) }
 
+    /// Whether somebody else has the address.
+    package var isAddressInUse: Bool {
+        if case .system(_, EADDRINUSE) = self { true } else { false }
+    }
+
+    /// Whether this process may not do it.
+    package var isForbidden: Bool {
+        switch self {
+        case .system(_, EACCES), .system(_, EPERM): true
+        default: false
+        }
+    }
+
     /// Whether the other end is there and refuses: no process has the port.
     package var isRefusal: Bool {
         if case .system(_, ECONNREFUSED) = self { true } else { false }

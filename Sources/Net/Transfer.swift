@@ -61,8 +61,7 @@ final class Transfer {
     func release() {
         unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, nil)
         unsafe words.deallocate()
-        for unsafelist in unsafe lists { unsafe curl_slist_free_all(list) }
-        unsafe lists = []
+        while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
     }
 
     /// Has libcurl call back and write here.

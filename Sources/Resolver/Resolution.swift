@@ -49,6 +49,11 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
+    /// What is said when too many are waiting already; not remembered.
+    package static let overloaded = Resolution(
+        rcode: .servFail, explanation: Explanation(code: .other, text: "too many queries wait"),
+        provenance: .local)
+
     /// Whether nothing could be found out: no vendor and no upstream had an answer.
     package var isFailure: Bool { rcode == .servFail }
 }
@@ -59,6 +64,13 @@ package struct Explanation: Sendable, Equatable {
 
     /// For people; names no address, no account and no secret.
     package var text: String
+
+    /// The EDNS option that says so (RFC 8914 §2).
+    package var option: [UInt8] {
+        let text = Array(text.utf8)
+        let numbers = [EDNSOption.Code.extendedError, UInt16(2 + text.count), code.rawValue]
+        return numbers.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } + text
+    }
 }
 
 /// Where an answer came from and why from there.

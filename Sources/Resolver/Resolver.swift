@@ -16,6 +16,9 @@ package final class Resolver {
     /// The vendor stage, for its numbers.
     package let vendors: VendorStage
 
+    /// The upstream stage, for its numbers.
+    package let upstreams: UpstreamStage
+
     /// The merging stage, for its numbers.
     package let merging: Merging
 
@@ -29,9 +32,9 @@ package final class Resolver {
     ) {
         let store = AnswerStore(cache)
         vendors = VendorStage(policy: policy, origins: origins, store: store)
+        upstreams = UpstreamStage(policy: policy, origins: origins)
         let router = Router(
-            routes: routes, vendors: vendors,
-            upstreams: UpstreamStage(policy: policy, origins: origins), standard: standard)
+            routes: routes, vendors: vendors, upstreams: upstreams, standard: standard)
         merging = Merging(next: Storing(store: store, next: router))
         first = SpecialNames(routes: routes, next: merging)
     }

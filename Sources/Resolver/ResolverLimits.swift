@@ -8,9 +8,6 @@ package enum ResolverLimits {
     /// The part of it that all vendors together may take; the rest is the fallback's.
     static let vendors: Duration = .seconds(3)
 
-    /// How long one upstream is waited for before the next is asked.
-    package static let upstreamTry: Duration = .milliseconds(1_200)
-
     /// How long a failure is remembered, so that a broken name does not cost a call a query
     /// (RFC 9520 §3.2: 1 s to 300 s).
     static let failureLifetime: UInt32 = 1

@@ -43,6 +43,15 @@ package enum RoutePattern: Hashable, Sendable {
 
     /// `*.example.com`: all below the name, not itself.
     case below(Name)
+
+    /// Whether `name` is one of those meant.
+    func covers(_ name: Name) -> Bool {
+        switch self {
+        case .suffix(let domain): name.isEqualOrBelow(domain)
+        case .exact(let only): name == only
+        case .below(let domain): name != domain && name.isEqualOrBelow(domain)
+        }
+    }
 }
 
 /// Finds the route of a name: the most specific pattern wins.
@@ -62,13 +71,15 @@ package struct RouteTable: Sendable {
         var below: Int?
     }
 
-    private var routes: [(route: Route, exceptions: [Name])] = []
+    private var routes: [(route: Route, exceptions: [RoutePattern])] = []
     private var claims: [Name: Claims] = [:]
 
     package init() {}
 
     /// Adds a route; a pattern that an earlier route has stays the earlier one's.
-    package mutating func add(_ route: Route, for patterns: [RoutePattern], except: [Name]) {
+    package mutating func add(
+        _ route: Route, for patterns: [RoutePattern], except: [RoutePattern]
+    ) {
         let index = routes.count
         routes.append((route, except))
         for pattern in patterns {
@@ -104,7 +115,7 @@ package struct RouteTable: Sendable {
 
     private func match(_ index: Int?, _ domain: Name, for name: Name) -> Match? {
         guard let index else { return nil }
-        guard !routes[index].exceptions.contains(where: { name.isEqualOrBelow($0) }) else {
+        guard !routes[index].exceptions.contains(where: { $0.covers(name) }) else {
             return nil
         }
         return Match(route: routes[index].route, domain: domain)

@@ -10,6 +10,9 @@ package final class UpstreamStage {
     private let policy: TTLPolicy
     private let origins: Origins
 
+    /// How long upstreams' answers took, tries that failed included.
+    package nonisolated let latency = LatencyHistogram()
+
     /// Makes the stage.
     package init(policy: TTLPolicy, origins: Origins) {
         self.policy = policy
@@ -23,12 +26,14 @@ package final class UpstreamStage {
         guard let group else {
             return .failure(query, .noReachableAuthority, "no upstream is configured for this name")
         }
+        let start = Clock.now
         do throws(UpstreamError) {
             let reply = try await group.exchange(
                 ForwardedQuery(
                     question: query.question, dnssecOK: query.dnssecOK,
                     checkingDisabled: query.checkingDisabled),
                 deadline: deadline)
+            latency.note(Clock.now - start)
             let provenance = Provenance(
                 source: .upstream, origin: origins.number(reply.upstream.name))
             return (try? Resolution(reply.message, to: query, policy, provenance))

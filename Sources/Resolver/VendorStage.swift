@@ -22,6 +22,9 @@ package final class VendorStage {
     /// What happened besides answers.
     package private(set) var numbers = VendorStageNumbers()
 
+    /// How long vendors' answers took.
+    package nonisolated let latency = LatencyHistogram()
+
     /// Makes the stage.
     package init(policy: TTLPolicy, origins: Origins, store: AnswerStore) {
         self.policy = policy
@@ -88,6 +91,7 @@ package final class VendorStage {
             let share = (end - now) / (match.route.vendors.count - index)
             do throws(VendorFailure) {
                 let reply = try await vendor.lookUp(name, families: .both, deadline: now + share)
+                latency.note(reply.duration)
                 let answer = usable(reply.answer, match.route)
                 guard !answer.isEmpty else {
                     knownEmpty.insert(name, until: Clock.now + .seconds(policy.negative.lowerBound))

@@ -14,6 +14,9 @@ package protocol Forwarding: AnyObject, Sendable {
     /// Whether what it says is safe from being read and changed on the way.
     nonisolated var isProtected: Bool { get }
 
+    /// How long one exchange may take before the next upstream is asked.
+    nonisolated var timeout: Duration { get }
+
     /// What has become of the queries sent to it.
     var numbers: UpstreamNumbers { get }
 

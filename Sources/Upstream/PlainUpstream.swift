@@ -10,14 +10,16 @@ package final class PlainUpstream: Forwarding {
     package let name: String
     package let url: String
     package let isProtected = false
+    package let timeout: Duration
     package private(set) var numbers = UpstreamNumbers()
 
     private let address: SocketAddress
     private var random = SystemRandomNumberGenerator()
 
     /// Makes an upstream that is asked at `address`.
-    package init(name: String, address: SocketAddress) {
+    package init(name: String, address: SocketAddress, timeout: Duration) {
         self.name = name
+        self.timeout = timeout
         self.address = address
         url = address.port == 53 ? "udp://\(address.host)" : "udp://\(address)"
     }

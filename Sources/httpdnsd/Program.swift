@@ -1,5 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
+public import ArgumentParser
+internal import Control
+internal import Glibc
+public import Logging
+internal import Net
+internal import Server
+
+/// The command line of the daemon.
 @main
-struct Program {
-    static func main() {}
+struct Program: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "httpdnsd",
+        abstract: "A local DNS server that asks HTTPDNS services.",
+        discussion: """
+            Answers port 53 from a cache, gets addresses from the HTTPDNS services of cloud \
+            vendors, and forwards everything else to upstream resolvers. Runs in the foreground \
+            and logs to standard error. SIGTERM stops it.
+            """,
+        version: Product.version)
+
+    @Option(name: .long, help: "The settings file.")
+    var config: String?
+
+    @Flag(name: .long, help: "Check the settings, print every error or `ok`, and exit.")
+    var check = false
+
+    @Flag(
+        name: .long,
+        help: "Print the settings in effect, or without --config the manual of all settings.")
+    var printConfig = false
+
+    @Option(
+        name: .long,
+        help: "The least important level that is logged, instead of the settings' `log.level`.")
+    var logLevel: Logger.Level?
+
+    /// Where the settings are if nobody says otherwise.
+    private static let standardConfig = "/etc/httpdnsd/httpdnsd.yaml"
+
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            let isFault = exitCode(for: error) == .validationFailure
+            guard isFault else { exit(withError: error) }
+            Self.complain(fullMessage(for: error))
+            Glibc.exit(2)
+        }
+    }
+
+    func run() throws {
+        if printConfig, config == nil {
+            print(SettingsManual.text, terminator: "")
+            return
+        }
+        let settings: Settings
+        do throws(SettingsErrors) {
+            settings = try Settings.load(file: config ?? Self.standardConfig)
+        } catch {
+            Self.complain("\(error)")
+            Glibc.exit(2)
+        }
+        if printConfig {
+            print(settings.effectiveText, terminator: "")
+        } else if check {
+            for warning in settings.warnings { Self.complain("warning: \(warning)") }
+            print("ok")
+        } else {
+            Glibc.exit(Self.serve(settings, level: logLevel ?? settings.log.level))
+        }
+    }
+
+    /// Runs the daemon to its end.
+    private static func serve(_ settings: Settings, level: Logger.Level) -> Int32 {
+        let logger = Logger(label: Product.name) { _ in StandardErrorLog(level: level) }
+        ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP])
+        return ServiceLoop.run {
+            do throws(StartError) {
+                return await (try Daemon(settings, logger: logger)).run()
+            } catch {
+                logger.critical("\(error)")
+                return 1
+            }
+        }
+    }
+
+    /// Writes a line to standard error.
+    private static func complain(_ text: String) {
+        let octets = Array(text.utf8) + [0x0A]
+        // A complaint that cannot be written has nobody left to read it.
+        _ = unsafe octets.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
 }
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

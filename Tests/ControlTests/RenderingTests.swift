@@ -160,7 +160,6 @@ struct RenderingTests {
                 Swift       6.3.1
                 libcurl     7.88.1
                 OpenSSL     3.0.16
-                libsystemd  252
                 libyaml     0.2.5
 
                 """

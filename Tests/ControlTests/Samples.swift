@@ -126,7 +126,6 @@ enum Samples {
             swift: "6.3.1",
             libcurl: "7.88.1",
             openssl: "3.0.16",
-            systemd: "252",
             libyaml: "0.2.5"
         )
     }

@@ -20,7 +20,7 @@ struct SettingsSecretTests {
         let file = try folder.write(token + end, to: "token", mode: 0o640)
         let loaded = try settings(of: vendor("token: {file: \(file)}"))
         let secret = try #require(loaded.vendors.first?.token)
-        #expect(secret.withValue { $0 } == [UInt8](token.utf8))
+        #expect(secret.value.copy == [UInt8](token.utf8))
         #expect(secret.source == .file(file))
     }
 
@@ -33,7 +33,7 @@ struct SettingsSecretTests {
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)
         let loaded = try settings(of: text, environment: environment)
         let secret = try #require(loaded.vendors.first?.token)
-        #expect(secret.withValue { $0 } == [UInt8](token.utf8))
+        #expect(secret.value.copy == [UInt8](token.utf8))
         #expect(loaded.effectiveText.contains("token: {credential: tencent-token}"))
 
         #expect(

@@ -14,9 +14,6 @@ package struct VersionReply: Codable, Sendable, Equatable {
     /// The OpenSSL it runs with.
     package var openssl: String
 
-    /// The libsystemd it runs with.
-    package var systemd: String
-
     /// The libyaml it runs with.
     package var libyaml: String
 
@@ -26,14 +23,12 @@ package struct VersionReply: Codable, Sendable, Equatable {
         swift: String,
         libcurl: String,
         openssl: String,
-        systemd: String,
         libyaml: String
     ) {
         self.version = version
         self.swift = swift
         self.libcurl = libcurl
         self.openssl = openssl
-        self.systemd = systemd
         self.libyaml = libyaml
     }
 }

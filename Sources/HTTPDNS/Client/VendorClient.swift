@@ -218,6 +218,7 @@ extension VendorClient {
     /// Counts a try that brought an answer.
     private func noteSuccess(of server: Int) {
         if facts.isBillable { counters.billable += 1 }
+        counters.servers[server].failuresInRow = 0
         pool.succeeded(server)
     }
 
@@ -230,6 +231,7 @@ extension VendorClient {
         // A call that was given up says nothing about the server.
         guard error.verdict != .notTheServer else { return }
         counters.servers[server].failures += 1
+        counters.servers[server].failuresInRow += 1
         counters.servers[server].lastError = error
         guard error.verdict == .serverFailed else { return }
         // Nor does a timeout that came because the call was nearly over when the try began.

@@ -58,6 +58,9 @@ package struct ServerStatistics: Sendable, Hashable {
     /// Requests it gave no usable answer to.
     package var failures: UInt64 = 0
 
+    /// Failures since its latest answer.
+    package var failuresInRow: UInt64 = 0
+
     /// Its latest failure, however long ago.
     package var lastError: VendorError?
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
+package import Net
 
 /// What the daemon does for the verbs of `httpdnsctl`.
 ///
 /// Called on the service loop.  Arguments have the right types and agree with each other; whether a
 /// text is a DNS name or a type is for the handler to find out, with `invalidArgument`.
+@ServiceLoop
 package protocol ControlHandling: Sendable {
     /// Tells whether all is well, and if not, why.
     func status() async throws(MethodError) -> StatusReply

@@ -43,8 +43,8 @@ package final class ControlServer {
     /// Where refused and misbehaving clients are told of.
     private let logger: Logger
 
-    /// Clients now; at most `limits.connections`.
-    private(set) package var clients = 0
+    /// The clients, by their connection; at most `limits.connections`.
+    private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
     /// Whether it was told that there are too many clients, since there last were fewer.
     private var toldFull = false
@@ -67,55 +67,61 @@ package final class ControlServer {
 
     // MARK: - Running
 
+    /// How many clients there are now.
+    package var clients: Int { tasks.count }
+
     /// Serves until the task is cancelled or the listener fails; then all clients are cut off and
     /// the socket's file is gone.
     ///
     /// - Throws: what made the listener fail; `cancelled` or `closed` if it was told to end.
     package func run() async throws(SocketError) {
-        let listener = listener
         let logger = logger
         listener.onPause = { error in
             logger.error("control: cannot accept (\(error)), trying again")
         }
         defer { listener.close() }
-        let end = await withDiscardingTaskGroup(returning: SocketError.self) { group in
-            while true {
-                do throws(SocketError) {
-                    let connection = try await listener.accept()
-                    guard admits() else {
-                        connection.close()
-                        continue
-                    }
-                    group.addTask { @ServiceLoop in
-                        await self.serve(connection)
-                        self.dismiss(connection)
-                    }
-                } catch {
-                    group.cancelAll()
-                    return error
-                }
-            }
-        }
+        let end = await accept()
+        let left = Array(tasks.values)
+        for task in left { task.cancel() }
+        for task in left { await task.value }
         throw end
     }
 
-    /// Counts a new client in, unless there are too many.
-    private func admits() -> Bool {
-        guard clients < limits.connections else {
-            if !toldFull {
-                logger.warning("control: more than \(limits.connections) clients, refusing others")
+    /// Accepts clients until the listener fails, and tells why.
+    private func accept() async -> SocketError {
+        while true {
+            do throws(SocketError) {
+                let connection = try await listener.accept()
+                guard admits() else {
+                    connection.close()
+                    continue
+                }
+                // An unstructured task, as Swift 6.3 fails to check one that is added to a group
+                // from within a global actor; `run` ends it all the same.
+                tasks[ObjectIdentifier(connection)] = Task { @ServiceLoop in
+                    await self.serve(connection)
+                    self.dismiss(connection)
+                }
+            } catch {
+                return error
             }
-            toldFull = true
-            return false
         }
-        clients += 1
-        return true
+    }
+
+    /// Whether there is room for a new client.
+    private func admits() -> Bool {
+        guard clients >= limits.connections else { return true }
+        if !toldFull {
+            logger.warning("control: more than \(limits.connections) clients, refusing others")
+        }
+        toldFull = true
+        return false
     }
 
     /// Counts a client out.
     private func dismiss(_ connection: StreamConnection) {
         connection.close()
-        clients -= 1
+        tasks[ObjectIdentifier(connection)] = nil
         toldFull = false
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import HTTPDNS
 
 extension Settings {
     /// Each channel has what it needs.
@@ -35,8 +36,8 @@ extension Settings {
             )
         }
         if vendor.channel == .https {
-            let isNumber = vendor.token?.withValue { token in
-                token.allSatisfy { (0x30...0x39).contains($0) }
+            let isNumber = vendor.token.map { token in
+                token.value.copy.allSatisfy { (0x30...0x39).contains($0) }
             }
             if isNumber == false {
                 reading.report(
@@ -44,7 +45,7 @@ extension Settings {
                     "the token is not a decimal number"
                 )
             }
-        } else if let count = vendor.key?.withValue(\.count) {
+        } else if let count = vendor.key?.value.count {
             let right = vendor.channel == .aes ? 16 : 8
             let place = reading.place(of: "\(path).key")
             if count != right {

@@ -31,7 +31,7 @@ extension SettingsEnvironment {
     static let maximumSecretOctets = 4096
 
     /// Reads a secret and drops the newline that ends it.
-    func secret(from source: Secret.Source) throws(SecretError) -> Secret {
+    func secret(from source: SecretSetting.Source) throws(SecretError) -> SecretSetting {
         let path: String
         switch source {
         case .file(let file):
@@ -66,6 +66,6 @@ extension SettingsEnvironment {
         if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
         if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
         guard !octets.isEmpty else { throw SecretError(message: "\(path) is empty") }
-        return Secret(octets: octets, source: source)
+        return SecretSetting(octets: octets, source: source)
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension SettingsKind where Value == Secret {
+extension SettingsKind where Value == SecretSetting {
     /// `{file: PATH}` or `{credential: NAME}`; the secret is read at once.
     ///
     /// No message ever quotes what stands here: it may be the secret itself.
@@ -32,7 +32,7 @@ extension SettingsKind where Value == Secret {
         _ key: SettingsKey,
         _ expected: String,
         _ reading: inout SettingsReading
-    ) -> Secret.Source? {
+    ) -> SecretSetting.Source? {
         let name = "`\(key.shown)`"
         guard case .mapping(let pairs) = node.content else {
             if node.scalar != nil, !node.isNull {

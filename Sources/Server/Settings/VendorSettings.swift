@@ -20,10 +20,10 @@ package struct VendorSettings: Sendable, Equatable {
     package var id: Int?
 
     /// The token of the channel `https`: a decimal number.
-    package var token: Secret?
+    package var token: SecretSetting?
 
     /// The key of the channels `aes` (16 octets) and `des` (8 octets).
-    package var key: Secret?
+    package var key: SecretSetting?
 
     /// The vendor's servers in the order of preference, each with its port.
     package var servers: [SocketAddress] = []
@@ -247,9 +247,9 @@ extension VendorSettings: SettingsEntry {
     }
 }
 
-extension Secret {
+extension SecretSetting {
     /// A secret of the manual's example, of which only the source is shown.
-    fileprivate static func example(_ file: String) -> Secret {
-        Secret(octets: [], source: .file("/etc/httpdnsd/" + file))
+    fileprivate static func example(_ file: String) -> SecretSetting {
+        SecretSetting(octets: [], source: .file("/etc/httpdnsd/" + file))
     }
 }

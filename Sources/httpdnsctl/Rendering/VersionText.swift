@@ -17,7 +17,6 @@ enum VersionText {
         table.add("Swift", Table.Cell(reply.swift))
         table.add("libcurl", Table.Cell(reply.libcurl))
         table.add("OpenSSL", Table.Cell(reply.openssl))
-        table.add("libsystemd", Table.Cell(reply.systemd))
         table.add("libyaml", Table.Cell(reply.libyaml))
         return table.text(palette)
     }

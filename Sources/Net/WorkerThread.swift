@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CLinux
+internal import Glibc
+
+/// A thread of the system's, for work that waits in system calls all its life.
+///
+/// Swift's own threads are few and must not block, so such work must not run on them.
+package final class WorkerThread: Sendable {
+    private let thread: pthread_t
+
+    /// Starts a thread that runs `body` and ends with it.
+    ///
+    /// - Parameter name: what ps and top show, at most 15 octets.
+    /// - Throws: `SocketError.system` if there can be no more threads.
+    package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SocketError) {
+        let work = unsafe Unmanaged.passRetained(Work(name: name, body: body))
+        var thread = pthread_t()
+        // SAFETY: the thread takes over the reference that is passed to it.
+        let status = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                let work = unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
+                _ = unsafe linux_name_thread(work.name)
+                work.body()
+                return nil
+            }, work.toOpaque())
+        guard status == 0 else {
+            unsafe work.release()
+            throw .system(call: "pthread_create", code: status)
+        }
+        self.thread = thread
+    }
+
+    /// Waits for the thread's end; to be called once, and only if the end is in sight.
+    package func join() {
+        pthread_join(thread, nil)
+    }
+
+    /// The processors that this process may run on, at least 1.
+    package static var processors: Int { Int(processors_allowed()) }
+
+    /// What a thread is to do.
+    private final class Work: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+}

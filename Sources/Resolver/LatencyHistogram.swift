@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Synchronization
+
+/// How long things took: counts in buckets that are at most an eighth apart.
+///
+/// From 1 µs to some 16 s in 192 buckets: eight for each doubling.  Written by one thread, read by
+/// anybody.
+package final class LatencyHistogram: Sendable {
+    private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
+    private let longest = Atomic<UInt64>(0)
+
+    package init() {}
+
+    /// Notes that `times` things took `duration` each.  For the one thread that owns this.
+    package func note(_ duration: Duration, times: UInt64 = 1) {
+        let parts = duration.components
+        let microseconds =
+            UInt64(clamping: parts.seconds) * 1_000_000
+            + UInt64(clamping: parts.attoseconds / 1_000_000_000_000)
+        let bucket = Self.bucket(microseconds)
+        buckets[bucket].store(
+            buckets[bucket].load(ordering: .relaxed) &+ times, ordering: .relaxed)
+        if microseconds > longest.load(ordering: .relaxed) {
+            longest.store(microseconds, ordering: .relaxed)
+        }
+    }
+
+    /// Adds the counts to `sum`.
+    package func add(to sum: inout LatencySum) {
+        for index in sum.buckets.indices {
+            sum.buckets[index] += buckets[index].load(ordering: .relaxed)
+        }
+        sum.longest = max(sum.longest, longest.load(ordering: .relaxed))
+    }
+
+    /// The bucket of a number of microseconds.
+    fileprivate static func bucket(_ microseconds: UInt64) -> Int {
+        guard microseconds >= 8 else { return Int(microseconds) }
+        let exponent = 63 - microseconds.leadingZeroBitCount
+        let eighth = Int((microseconds >> (exponent - 3)) & 7)
+        return min((exponent - 2) * 8 + eighth, 191)
+    }
+
+    /// The least number of microseconds in the bucket behind `bucket`, less one.
+    fileprivate static func upperBound(_ bucket: Int) -> UInt64 {
+        guard bucket >= 8 else { return UInt64(bucket) }
+        let exponent = bucket / 8 + 2
+        return (UInt64(8 + bucket % 8 + 1) << (exponent - 3)) - 1
+    }
+}
+
+/// Latencies of several threads together, at one moment.
+package struct LatencySum: Sendable {
+    fileprivate var buckets = [UInt64](repeating: 0, count: 192)
+
+    /// Microseconds of the longest.
+    package fileprivate(set) var longest: UInt64 = 0
+
+    package init() {}
+
+    package var count: UInt64 { buckets.reduce(0, +) }
+
+    /// Microseconds that the given share of all did not exceed, at most an eighth too high.
+    ///
+    /// - Parameter share: from 0 to 1.
+    package func quantile(_ share: Double) -> UInt64 {
+        let total = count
+        guard total > 0 else { return 0 }
+        let rank = max(1, UInt64((Double(total) * share).rounded(.up)))
+        var passed: UInt64 = 0
+        for (index, number) in buckets.enumerated() {
+            passed += number
+            if passed >= rank { return min(LatencyHistogram.upperBound(index), longest) }
+        }
+        return longest
+    }
+
+    /// These and `others` together.
+    package func adding(_ others: LatencySum) -> LatencySum {
+        var sum = self
+        for index in buckets.indices { sum.buckets[index] += others.buckets[index] }
+        sum.longest = max(longest, others.longest)
+        return sum
+    }
+
+    /// What has been noted since `earlier`; the longest stays the longest of all.
+    package func since(_ earlier: LatencySum) -> LatencySum {
+        var difference = self
+        for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }
+        return difference
+    }
+}

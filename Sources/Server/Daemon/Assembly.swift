@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import HTTPDNS
+package import Net
+internal import Resolver
+internal import Upstream
+
+/// The parts that the settings describe, made and put together: nothing here runs yet.
+///
+/// This page and `Resolver.init` are where to look for who knows whom.
+@ServiceLoop
+struct Assembly {
+    let http = HTTPClient()
+    let cache: AnswerCache
+    let vendors: [(settings: VendorSettings, client: VendorClient)]
+    let upstreams: [any Forwarding]
+    let resolver: Resolver
+    let access: AccessList
+
+    /// Makes everything that `settings`, which were checked, ask for.
+    ///
+    /// - Throws: `StartError` for what only shows when it is made, such as a cipher that the
+    ///   installed OpenSSL does not have.
+    init(_ settings: Settings) throws(StartError) {
+        cache = AnswerCache(
+            limit: settings.cache.size, origin: Clock.now, seed: .random(in: .min ... .max))
+        access = AccessList(settings.allow)
+
+        var vendors: [(settings: VendorSettings, client: VendorClient)] = []
+        for vendor in settings.vendors {
+            vendors.append((vendor, try Self.client(vendor, http)))
+        }
+        let upstreams = settings.upstreams.map { upstream in
+            PlainUpstream(
+                name: upstream.name, address: upstream.url.address, timeout: upstream.timeout)
+        }
+        self.vendors = vendors
+        self.upstreams = upstreams
+
+        let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
+        var routes = RouteTable()
+        for route in settings.routes {
+            let named = route.upstreams.compactMap { name in upstreams.first { $0.name == name } }
+            routes.add(
+                Route(
+                    place: "\(route.place)",
+                    vendors: route.vendors.compactMap { name in
+                        vendors.first { $0.settings.name == name }?.client
+                    },
+                    upstreams: named.isEmpty ? nil : UpstreamGroup(named),
+                    fallsBack: route.fallback == .upstream,
+                    allowsPrivateAnswers: route.privateAnswers == .allow),
+                for: route.domains.map(RoutePattern.init), except: route.except.map(RoutePattern.init))
+        }
+        resolver = Resolver(
+            routes: routes, standard: standard.isEmpty ? nil : UpstreamGroup(standard),
+            policy: TTLPolicy(settings.cache), cache: cache)
+    }
+
+    private static func client(
+        _ settings: VendorSettings, _ http: HTTPClient
+    ) throws(StartError) -> VendorClient {
+        let vendor: Tencent
+        do throws(TencentSetupError) {
+            vendor = try Tencent(settings)
+        } catch {
+            throw .vendor(settings.name, "\(error)")
+        }
+        var options = VendorClient.Settings()
+        options.timeout = settings.timeout
+        options.retriesBeforeSwitch = settings.retriesBeforeSwitch
+        options.clientSubnet = settings.clientSubnet
+        options.certificateFile = settings.caFile
+        options.version = settings.http
+        return VendorClient(
+            name: settings.name, vendor: vendor, servers: settings.servers, settings: options,
+            transport: http,
+            clocks: VendorClient.Clocks(
+                now: { Clock.now }, wallSeconds: { Clock.wallSeconds }))
+    }
+}
+
+/// Why the daemon could not start.
+package enum StartError: Error, CustomStringConvertible {
+    /// An address cannot be listened on.
+    case listen(SocketAddress, SocketError)
+
+    /// The control socket cannot be made.
+    case control(String, SocketError)
+
+    /// A vendor cannot be spoken to with what the settings say.
+    case vendor(String, String)
+
+    /// The system refuses something that everything rests on.
+    case system(SocketError)
+
+    /// The fault with its place, and what helps against it where that is known.
+    package var description: String {
+        switch self {
+        case .listen(let address, let error) where error.isAddressInUse:
+            "cannot listen on \(address): another program has that address; "
+                + "`ss -tulpn 'sport = :\(address.port)'` names it"
+        case .listen(let address, let error) where error.isForbidden:
+            "cannot listen on \(address): ports below 1024 need the capability "
+                + "CAP_NET_BIND_SERVICE, which the systemd unit grants, or another port"
+        case .listen(let address, let error):
+            "cannot listen on \(address): \(error)"
+        case .control(let path, let error):
+            "cannot open the control socket \(path): \(error)"
+        case .vendor(let name, let why):
+            "vendor \(name): \(why)"
+        case .system(let error):
+            "\(error)"
+        }
+    }
+}
+
+// MARK: - From settings
+
+extension Tencent {
+    fileprivate init(_ settings: VendorSettings) throws(TencentSetupError) {
+        switch settings.channel {
+        case .https:
+            guard let token = settings.token else { throw .token }
+            try self.init(
+                token: token.value, id: settings.id,
+                tlsName: settings.tlsName.flatMap { try? Name($0) })
+        case .aes, .des:
+            guard let key = settings.key, let id = settings.id else { throw .id }
+            try self.init(
+                key: key.value, id: id, algorithm: settings.channel == .aes ? .aes : .des,
+                clientSubnetForm: settings.clientSubnetForm == .plain ? .plain : .encrypted)
+        }
+    }
+}
+
+extension RoutePattern {
+    fileprivate init(_ pattern: DomainPattern) {
+        self =
+            switch pattern.form {
+            case .suffix: .suffix(pattern.domain)
+            case .exact: .exact(pattern.domain)
+            case .below: .below(pattern.domain)
+            }
+    }
+}
+
+extension TTLPolicy {
+    fileprivate init(_ settings: CacheSettings) {
+        self.init()
+        positive = Self.seconds(settings.minimumTTL)...Self.seconds(settings.maximumTTL)
+        negative =
+            Self.seconds(settings.negativeTTL.minimum)...Self.seconds(settings.negativeTTL.maximum)
+    }
+
+    private static func seconds(_ duration: Duration) -> UInt32 {
+        UInt32(clamping: duration.components.seconds)
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import Glibc
+package import Logging
+package import Net
+
+/// The daemon's life: bind, start, say so, answer until told to stop, drain.
+@ServiceLoop
+package final class Daemon {
+    private let settings: Settings
+    private let logger: Logger
+    private let assembly: Assembly
+    private let desk: QueryDesk
+
+    private var listeners: [Listeners] = []
+    private var workers: [UDPWorker] = []
+    private var threads: [WorkerThread] = []
+    private var servers: [TCPServer] = []
+    private var misses: MissDesk?
+
+    /// How long queries under way may take to end after SIGTERM.
+    private static let drainTime: Duration = .seconds(2)
+
+    /// Makes the daemon's parts; binds nothing yet.
+    package init(_ settings: Settings, logger: Logger) throws(StartError) {
+        self.settings = settings
+        self.logger = logger
+        assembly = try Assembly(settings)
+        desk = QueryDesk(
+            cache: assembly.cache, resolver: assembly.resolver,
+            queryLog: settings.log.queries ? logger : nil)
+    }
+
+    /// Runs until SIGTERM or SIGINT, and returns the exit code.
+    package func run() async -> Int32 {
+        let control: Task<Void, Never>
+        let signals: AsyncStream<Int32>
+        do throws(StartError) {
+            signals = try Self.signals()
+            try listen()
+            control = try startControl()
+            try startWorkers()
+        } catch {
+            logger.critical("\(error)")
+            return 1
+        }
+        for warning in settings.warnings { logger.warning("\(warning)") }
+        ServiceManager.ready(status: "answering on \(addresses)")
+        let watchdog = Task { @ServiceLoop in
+            // Ends by being cancelled only.
+            try? await ServiceManager.feedWatchdog()
+        }
+        logger.notice("answering on \(addresses), version \(Product.version)")
+
+        for await signal in signals {
+            if signal == SIGTERM || signal == SIGINT { break }
+            logger.warning("reload is not yet supported, keeping the old configuration")
+        }
+        await drain()
+        control.cancel()
+        watchdog.cancel()
+        return 0
+    }
+
+    private var addresses: String { listeners.map { "\($0.address)" }.joined(separator: ", ") }
+
+    private static func signals() throws(StartError) -> AsyncStream<Int32> {
+        do throws(SocketError) {
+            return try ServiceLoop.signals([SIGTERM, SIGINT, SIGHUP])
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    // MARK: - Starting
+
+    private var workersPerAddress: Int {
+        switch settings.workers {
+        case .automatic: WorkerThread.processors
+        case .fixed(let count): count
+        }
+    }
+
+    private func listen() throws(StartError) {
+        for address in settings.listen {
+            do throws(SocketError) {
+                listeners.append(try Listeners(binding: address, workers: workersPerAddress))
+            } catch {
+                throw .listen(address, error)
+            }
+        }
+    }
+
+    private func startWorkers() throws(StartError) {
+        do throws(SocketError) {
+            let misses = try MissDesk { [desk] miss in Self.answer(miss, at: desk) }
+            self.misses = misses
+            for listener in listeners {
+                start(TCPServer(
+                    listener.stream, address: listener.address, desk: desk,
+                    access: assembly.access))
+                for socket in listener.datagrams {
+                    let worker = UDPWorker(
+                        socket, cache: assembly.cache, access: assembly.access, desk: misses)
+                    workers.append(worker)
+                    threads.append(
+                        try WorkerThread(named: "worker-\(threads.count)") { worker.run() })
+                }
+            }
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    private func start(_ server: TCPServer) {
+        servers.append(server)
+        Task { @ServiceLoop in
+            do throws(SocketError) {
+                try await server.run()
+            } catch {
+                logger.error("no more TCP clients on \(server.address): \(error)")
+            }
+        }
+    }
+
+    /// Answers a datagram that a worker could not.
+    private static func answer(_ miss: Miss, at desk: QueryDesk) {
+        // The worker found that the client may ask.
+        let look = desk.look(
+            at: miss.datagram.octets, over: .udp, isAllowed: true, arrival: miss.arrival)
+        switch look {
+        case .nothing:
+            break
+        case .reply(let reply):
+            miss.listener.send(reply, inReplyTo: miss.datagram)
+        case .question(let open):
+            Task { @ServiceLoop in
+                miss.listener.send(await desk.resolve(open), inReplyTo: miss.datagram)
+            }
+        }
+    }
+
+    private func startControl() throws(StartError) -> Task<Void, Never> {
+        let socket: ControlSocket
+        do throws(SocketError) {
+            socket = try ControlSocket.open(
+                path: settings.control.socket, mode: UInt32(settings.control.mode),
+                group: settings.control.group)
+        } catch {
+            throw .control(settings.control.socket, error)
+        }
+        if let warning = socket.warning { logger.warning("\(warning)") }
+        let server = ControlServer(
+            listener: socket.listener,
+            dispatcher: ControlDispatcher(
+                handler: Operator(self), access: socket.access, logger: logger),
+            logger: logger)
+        return Task { @ServiceLoop in
+            do throws(SocketError) {
+                try await server.run()
+            } catch .cancelled, .closed {
+                // The daemon is stopping.
+            } catch {
+                logger.error("control: \(error); httpdnsctl cannot reach the daemon any more")
+            }
+        }
+    }
+
+    // MARK: - Stopping
+
+    /// Takes nothing new and waits for what is under way, but not for long.
+    private func drain() async {
+        ServiceManager.stopping()
+        logger.notice("stopping")
+        for worker in workers { worker.stop() }
+        for thread in threads { thread.join() }
+        for server in servers { server.stop() }
+        let deadline = Clock.now + Self.drainTime
+        await desk.drained(by: deadline)
+        for server in servers { server.finish() }
+    }
+
+    // MARK: - For the operator
+
+    /// The parts whose state the control verbs show.
+    var parts: Parts {
+        Parts(
+            assembly: assembly, desk: desk, listeners: listeners, workers: workers,
+            servers: servers, misses: misses)
+    }
+
+    /// What the control verbs look at.
+    struct Parts {
+        let assembly: Assembly
+        let desk: QueryDesk
+        let listeners: [Listeners]
+        let workers: [UDPWorker]
+        let servers: [TCPServer]
+        let misses: MissDesk?
+    }
+}

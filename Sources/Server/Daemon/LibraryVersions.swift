@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CYAML
+internal import Control
+internal import HTTPDNS
+internal import Net
+
+/// The reply of the verb `version`.
+enum LibraryVersions {
+    /// What this daemon is and what it runs with.
+    static var reply: VersionReply {
+        VersionReply(
+            version: Product.version, swift: swift, libcurl: LibraryVersion.curl,
+            openssl: CryptoVersion.openSSL,
+            // SAFETY: libyaml's text is static and ends with NUL.
+            libyaml: unsafe String(cString: yaml_get_version_string()))
+    }
+
+    /// The compiler this was built with, as far as the language can tell.
+    private static var swift: String {
+        #if compiler(>=6.4)
+        "6.4 or later"
+        #elseif compiler(>=6.3)
+        "6.3"
+        #else
+        "6.2"
+        #endif
+    }
+}

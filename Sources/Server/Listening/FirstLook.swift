@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// What a message is found to be before anybody looks for an answer.
+enum FirstLook {
+    /// Nothing is sent.
+    case ignored
+
+    /// The buffer now begins with the reply, of so many octets.
+    case answered(length: Int, QuerySource, QueryOutcome)
+
+    /// A plain query, to be looked up.
+    case query(QueryFacts)
+
+    /// A query of a rare shape, to be read by `Message` where time is not short.
+    case unusual
+
+    /// Looks at the message of `count` octets in `buffer`, which has room for a short reply.
+    init(at buffer: inout MutableRawSpan, count: Int, isAllowed: Bool) {
+        do throws(QueryFault) {
+            let facts = try QueryFacts(checking: buffer.bytes.extracting(0..<count))
+            if !isAllowed || facts.recordClass != .in {
+                self = .answered(
+                    length: facts.reply(rcode: RCode.refused.rawValue, in: &buffer),
+                    .refused, .refused)
+            } else if let edns = facts.edns, edns.version != 0 {
+                // RFC 6891 §6.1.3: the one version there is, and no answer.
+                self = .answered(
+                    length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
+                    .invalid, .badVers)
+            } else {
+                self = .query(facts)
+            }
+        } catch {
+            switch error {
+            case .ignored: self = .ignored
+            case .unusual: self = isAllowed ? .unusual : Self.fault(.malformed, in: &buffer)
+            case .malformed, .otherOpcode: self = Self.fault(error, in: &buffer)
+            }
+        }
+    }
+
+    private static func fault(_ fault: QueryFault, in buffer: inout MutableRawSpan) -> FirstLook {
+        .answered(
+            length: fault.reply(in: &buffer), .invalid,
+            fault == .otherOpcode ? .notImp : .formErr)
+    }
+}

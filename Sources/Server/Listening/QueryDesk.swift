@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Logging
+internal import Net
+internal import Resolver
+
+/// Answers the messages that a worker could not, and all that come over TCP: on the service loop.
+@ServiceLoop
+final class QueryDesk {
+    /// What this desk counted.
+    nonisolated let counters = QueryCounters()
+
+    /// From arrival to reply, of the queries that were not answered from the cache.
+    nonisolated let missLatency = LatencyHistogram()
+
+    private let cache: AnswerCache
+    private let resolver: Resolver
+    private let queryLog: Logger?
+
+    /// Queries that are waiting for an answer.
+    private(set) var inFlight = 0
+
+    /// Resumed when no query waits any more, while the daemon stops.
+    private var whenDrained: CheckedContinuation<Void, Never>?
+
+    /// Queries that were told SERVFAIL at once because too many were waiting.
+    private(set) var overflowed: UInt64 = 0
+
+    /// Where messages are turned into their replies: no message is longer.
+    private var scratch = [UInt8](repeating: 0, count: 65_535)
+
+    /// Makes a desk.
+    ///
+    /// - Parameter queryLog: gets a line for each query that is answered here; nil for none.
+    init(cache: AnswerCache, resolver: Resolver, queryLog: Logger?) {
+        self.cache = cache
+        self.resolver = resolver
+        self.queryLog = queryLog
+    }
+
+    /// What a message comes to without waiting.
+    enum Immediate {
+        case reply([UInt8])
+
+        /// Nothing is to be sent.
+        case nothing
+
+        /// The cache has no answer: `resolve` finds one.
+        case question(Open)
+    }
+
+    /// A query that needs an answer.
+    struct Open: Sendable {
+        fileprivate let octets: [UInt8]
+        fileprivate let facts: QueryFacts
+        fileprivate let limit: Int
+        fileprivate let transport: QueryTransport
+        fileprivate let arrival: ContinuousClock.Instant
+    }
+
+    /// Answers one message if that can be done at once.
+    func look(
+        at octets: [UInt8], over transport: QueryTransport, isAllowed: Bool,
+        arrival: ContinuousClock.Instant
+    ) -> Immediate {
+        var octets = octets
+        var look = firstLook(octets, isAllowed: isAllowed)
+        if case .unusual = look {
+            guard let plain = Self.plainQuery(octets) else {
+                counters.count(.invalid, .formErr, transport)
+                return .reply(malformed(octets))
+            }
+            octets = plain
+            look = firstLook(octets, isAllowed: isAllowed)
+        }
+        switch look {
+        case .ignored, .unusual:
+            QueryCounters.add(1, to: counters.ignored)
+            return .nothing
+        case .answered(let length, let source, let outcome):
+            counters.count(source, outcome, transport)
+            return .reply(Array(scratch[..<length]))
+        case .query(let facts):
+            let limit = transport == .udp ? facts.replyLimit : scratch.count
+            if let reply = cachedReply(facts, limit: limit, over: transport, arrival: arrival) {
+                return .reply(reply)
+            }
+            return .question(
+                Open(
+                    octets: octets, facts: facts, limit: limit, transport: transport,
+                    arrival: arrival))
+        }
+    }
+
+    // MARK: - Stopping
+
+    /// Waits until no query waits for an answer, or until `deadline`.
+    func drained(by deadline: ContinuousClock.Instant) async {
+        guard inFlight > 0 else { return }
+        let patience = Task { @ServiceLoop in
+            do {
+                try await ServiceLoop.sleep(until: deadline)
+                resumeDrained()
+            } catch {
+                // Cancelled, because the last answer came first.
+            }
+        }
+        await withCheckedContinuation { whenDrained = $0 }
+        patience.cancel()
+    }
+
+    private func resumeDrained() {
+        let waiting = whenDrained
+        whenDrained = nil
+        waiting?.resume()
+    }
+
+    // MARK: - Without waiting
+
+    private func firstLook(_ octets: [UInt8], isAllowed: Bool) -> FirstLook {
+        scratch.replaceSubrange(0..<octets.count, with: octets)
+        return scratch.withMutableRawSpan { buffer in
+            FirstLook(at: &buffer, count: octets.count, isAllowed: isAllowed)
+        }
+    }
+
+    /// The cache's answer to the query in `scratch`.
+    ///
+    /// A miss is looked up again here: meanwhile another client's wait may have brought the answer,
+    /// and asking a second time would cost a second call.
+    private func cachedReply(
+        _ facts: QueryFacts, limit: Int, over transport: QueryTransport,
+        arrival: ContinuousClock.Instant
+    ) -> [UInt8]? {
+        let hit = cache.withTable(now: Clock.now) { table, now in
+            scratch.withMutableRawSpan { buffer in
+                table.answer(facts, in: &buffer, limit: limit, now: now)
+            }
+        }
+        guard let hit else { return nil }
+        counters.count(
+            .cache, QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty), transport)
+        if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
+        counters.hitLatency.note(Clock.now - arrival)
+        return Array(scratch[..<hit.length])
+    }
+
+    /// The same question in the shape that nearly all queries have, or nil for what is no query.
+    ///
+    /// Records that do not belong into a query, such as a signature of the transaction (TSIG,
+    /// RFC 8945), are left out: none is supported, so none changes the answer.
+    private static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
+        guard let message = try? Message(parsing: octets), message.questions.count == 1 else {
+            return nil
+        }
+        var header = Header()
+        header.id = message.header.id
+        header.recursionDesired = message.header.recursionDesired
+        header.checkingDisabled = message.header.checkingDisabled
+        var plain = Message(header: header)
+        plain.questions = message.questions
+        if var edns = message.edns {
+            edns.options = []
+            plain.edns = edns
+        }
+        return plain.encoded()
+    }
+
+    private func malformed(_ octets: [UInt8]) -> [UInt8] {
+        scratch.replaceSubrange(0..<octets.count, with: octets)
+        let length = scratch.withMutableRawSpan { buffer in
+            QueryFault.malformed.reply(in: &buffer)
+        }
+        return Array(scratch[..<length])
+    }
+
+    // MARK: - With waiting
+
+    /// The reply to a query that `look` had none to, within `ResolverLimits.total` of its arrival.
+    func resolve(_ open: Open) async -> [UInt8] {
+        let facts = open.facts
+        let name = open.octets[QueryFacts.headerCount..<facts.nameEnd]
+        guard let name = try? Name(wire: name) else { return malformed(open.octets) }
+        let query = Query(
+            question: Question(name: name, type: facts.type, recordClass: facts.recordClass),
+            dnssecOK: facts.dnssecOK, checkingDisabled: facts.checkingDisabled)
+        let resolution: Resolution
+        if inFlight < ResolverLimits.inFlight {
+            inFlight += 1
+            resolution = await resolver.resolve(
+                query, deadline: open.arrival + ResolverLimits.total)
+            inFlight -= 1
+            if inFlight == 0 { resumeDrained() }
+        } else {
+            overflowed += 1
+            resolution = .overloaded
+        }
+        scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
+        let length = write(resolution, facts, limit: open.limit)
+        count(resolution, over: open.transport, arrival: open.arrival)
+        log(query, resolution, over: open.transport, arrival: open.arrival)
+        return Array(scratch[..<length])
+    }
+
+    /// Makes the query in `scratch` its reply.
+    private func write(_ resolution: Resolution, _ facts: QueryFacts, limit: Int) -> Int {
+        let options = resolution.explanation?.option ?? []
+        let sections = resolution.sections
+        let length = scratch.withMutableRawSpan { buffer in
+            let answer = ReadyAnswer(
+                rcode: resolution.rcode.rawValue, answerCount: sections.answerCount,
+                authorityCount: sections.authorityCount,
+                additionalCount: sections.additionalCount, sections: sections.octets.rawSpan,
+                ttlOffsets: sections.ttlOffsets.rawSpan, options: options.rawSpan, age: 0)
+            return facts.reply(with: answer, in: &buffer, limit: limit)
+        }
+        if scratch[2] & 0x02 != 0 { QueryCounters.add(1, to: counters.truncated) }
+        return length
+    }
+
+    private func count(
+        _ resolution: Resolution, over transport: QueryTransport,
+        arrival: ContinuousClock.Instant
+    ) {
+        let source: QuerySource =
+            if resolution.isFailure {
+                .failed
+            } else {
+                switch resolution.provenance.source {
+                case .vendor: .vendor
+                case .upstream: .upstream
+                case .local: .local
+                }
+            }
+        let outcome = QueryOutcome(
+            rcode: resolution.rcode.rawValue, isEmpty: resolution.sections.answerCount == 0)
+        counters.count(source, outcome, transport)
+        missLatency.note(Clock.now - arrival)
+    }
+
+    private func log(
+        _ query: Query, _ resolution: Resolution, over transport: QueryTransport,
+        arrival: ContinuousClock.Instant
+    ) {
+        queryLog?.info(
+            "query",
+            metadata: [
+                "name": "\(query.question.name)", "type": "\(query.question.type)",
+                "rcode": "\(resolution.rcode)", "transport": "\(transport)",
+                "server": "\(resolver.origins.name(resolution.provenance.origin))",
+                "took": "\(Clock.now - arrival)",
+            ])
+    }
+}

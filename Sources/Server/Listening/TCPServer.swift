@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Logging
+internal import Net
+
+/// Accepts TCP clients on one address and keeps their number within bounds.
+@ServiceLoop
+final class TCPServer {
+    private let listener: StreamListener
+    private let desk: QueryDesk
+    private let access: AccessList
+    private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
+
+    /// Connections turned away because their client had too many already.
+    private(set) var refusedConnections: UInt64 = 0
+
+    /// Connections given up to make room for others.
+    private(set) var evictedConnections: UInt64 = 0
+
+    /// Connections open now.
+    var connections: Int { sessions.count }
+
+    /// The address that is listened on.
+    let address: SocketAddress
+
+    /// Makes a server for a bound listener.
+    init(_ listener: StreamListener, address: SocketAddress, desk: QueryDesk, access: AccessList) {
+        self.listener = listener
+        self.address = address
+        self.desk = desk
+        self.access = access
+    }
+
+    /// Accepts clients until `stop` is called.
+    func run() async throws(SocketError) {
+        while true {
+            do throws(SocketError) {
+                admit(try await listener.accept())
+            } catch .closed {
+                return
+            }
+        }
+    }
+
+    /// Accepts no more clients, and lets those that are here finish until `finish`.
+    func stop() {
+        listener.close()
+    }
+
+    /// Ends all sessions.
+    func finish() {
+        for (session, _) in sessions.values { session.close() }
+    }
+
+    // MARK: - Admission
+
+    private func admit(_ stream: StreamConnection) {
+        guard let client = stream.peerAddress else {
+            stream.close()
+            return
+        }
+        let ofClient = sessions.values.count { $0.client.octets == client.octets }
+        if ofClient >= TCPLimits.connectionsPerClient || sessions.count >= TCPLimits.connections,
+            !makeRoom(for: client, atLimit: ofClient >= TCPLimits.connectionsPerClient)
+        {
+            refusedConnections += 1
+            stream.close()
+            return
+        }
+        let session = TCPSession(
+            stream, desk: desk, isAllowed: access.allows(client.octets.rawSpan))
+        sessions[ObjectIdentifier(session)] = (session, client)
+        Task { @ServiceLoop in
+            await session.run()
+            sessions[ObjectIdentifier(session)] = nil
+        }
+    }
+
+    /// Gives up the connection that has been idle longest: of this client if it is at its limit.
+    private func makeRoom(for client: SocketAddress, atLimit: Bool) -> Bool {
+        let idle = sessions.filter { _, entry in
+            entry.session.isIdle && (!atLimit || entry.client.octets == client.octets)
+        }
+        guard
+            let longest = idle.min(by: { left, right in
+                left.value.session.lastActive < right.value.session.lastActive
+            })
+        else { return false }
+        longest.value.session.close()
+        sessions[longest.key] = nil
+        evictedConnections += 1
+        return true
+    }
+}

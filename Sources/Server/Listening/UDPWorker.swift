@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Net
+internal import Resolver
+internal import Synchronization
+
+/// A thread that answers datagrams from the cache and hands over the rest.
+///
+/// Its whole life is the loop in `run`: receive a batch, look at each datagram where it lies, answer
+/// there what the cache knows, send the batch.  On that way nothing is allocated, logged or waited
+/// for, and the cache's lock is taken once a batch.
+final class UDPWorker: Sendable {
+    /// What this worker counted.
+    let counters = QueryCounters()
+
+    private let listener: DatagramListener
+    private let cache: AnswerCache
+    private let access: AccessList
+    private let desk: MissDesk
+    private let isStopping = Atomic(false)
+
+    /// Makes a worker for `listener`; `run` makes it work.
+    init(_ listener: DatagramListener, cache: AnswerCache, access: AccessList, desk: MissDesk) {
+        self.listener = listener
+        self.cache = cache
+        self.access = access
+        self.desk = desk
+    }
+
+    /// Answers until `stop` is called.  To be called on a thread of its own.
+    func run() {
+        var batch = DatagramBatch(for: listener)
+        while !isStopping.load(ordering: .relaxed) {
+            let count = batch.receive(from: listener)
+            // A negative count is an error of one datagram (an ICMP message that came back) or an
+            // interrupted call; the next call goes on.
+            guard count > 0 else { continue }
+            let start = Clock.now
+            let outcome = cache.withTable(now: start) { table, now in
+                var outcome = BatchOutcome()
+                for slot in 0..<count {
+                    answer(slot, &batch, &table, now, &outcome)
+                }
+                return outcome
+            }
+            let unsent = batch.send(to: listener)
+            QueryCounters.add(UInt64(unsent), to: counters.unsent)
+            if outcome.hits > 0 {
+                counters.hitLatency.note(Clock.now - start, times: outcome.hits)
+            }
+            if outcome.misses != 0 { handOver(outcome.misses, batch, start) }
+        }
+    }
+
+    /// Ends `run`, which may be waiting for a datagram.
+    func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        listener.stopReceiving()
+    }
+
+    /// What came of the datagrams of a batch.
+    private struct BatchOutcome {
+        var hits: UInt64 = 0
+
+        /// Bit n is set if the cache has no answer to the datagram in slot n.
+        var misses: UInt32 = 0
+    }
+
+    /// Answers the datagram in `slot` in place, if that can be done without waiting.
+    private func answer(
+        _ slot: Int, _ batch: inout DatagramBatch, _ table: inout AnswerTable, _ now: UInt64,
+        _ outcome: inout BatchOutcome
+    ) {
+        let count = batch.count(slot)
+        let isAllowed = batch.withClientAddress(slot) { access.allows($0) }
+        let length = batch.withBuffer(slot) { buffer -> Int in
+            switch FirstLook(at: &buffer, count: count, isAllowed: isAllowed) {
+            case .query(let facts):
+                if let hit = table.answer(facts, in: &buffer, limit: facts.replyLimit, now: now) {
+                    counters.count(
+                        .cache, QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty), .udp)
+                    if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
+                    outcome.hits += 1
+                    return hit.length
+                }
+                outcome.misses |= 1 << UInt32(slot)
+            case .unusual:
+                outcome.misses |= 1 << UInt32(slot)
+            case .answered(let length, let source, let result):
+                counters.count(source, result, .udp)
+                return length
+            case .ignored:
+                QueryCounters.add(1, to: counters.ignored)
+            }
+            return 0
+        }
+        if length > 0 { batch.reply(slot, count: length) }
+    }
+
+    /// Gives the datagrams in the slots of `misses` to the service loop.
+    private func handOver(
+        _ misses: UInt32, _ batch: borrowing DatagramBatch, _ start: ContinuousClock.Instant
+    ) {
+        var handed: [Miss] = []
+        handed.reserveCapacity(misses.nonzeroBitCount)
+        for slot in 0..<DatagramBatch.capacity where misses & 1 << UInt32(slot) != 0 {
+            handed.append(Miss(datagram: batch.copy(slot), listener: listener, arrival: start))
+        }
+        desk.take(handed)
+    }
+}
