@@ -190,6 +190,10 @@ extension VendorClientTests {
         )
         #expect(failure.reason == .transport(.tls("expired")))
         #expect(failure.tries.map(\.error.kind) == [.connect, .tls, .tls])
+        #expect(
+            "\(failure)" == "192.0.2.1:443: cannot connect: refused; "
+                + "192.0.2.2:443: TLS failed: expired; 192.0.2.3:443: TLS failed: expired"
+        )
     }
 
     @Test(

@@ -39,3 +39,17 @@ package struct FailedTry: Sendable, Hashable {
     /// From the request to the failure.
     package var duration: Duration
 }
+
+// MARK: - Text
+
+extension FailedTry: CustomStringConvertible {
+    /// As `192.0.2.1:443: timed out`.
+    package var description: String { "\(server): \(error)" }
+}
+
+extension VendorFailure: CustomStringConvertible {
+    /// All tries in one line, or the reason if there was none.
+    package var description: String {
+        tries.isEmpty ? "\(reason)" : tries.map(\.description).joined(separator: "; ")
+    }
+}

@@ -6,11 +6,17 @@ import COpenSSL
 /// DES lives in the legacy provider, and loading that into the process-wide context would switch
 /// off the implicit default provider under libcurl's feet.  So every algorithm brings its context
 /// along, with its providers loaded by name, and frees it at the end.
-@safe final class CipherAlgorithm: @unchecked Sendable {
-    // SAFETY: all are set in init and freed in deinit; between the two OpenSSL only reads them,
-    // which its manual (OSSL_LIB_CTX(3), EVP_CIPHER_fetch(3)) allows from any thread.
+// SAFETY: the pointers are set in init and freed in deinit; between the two OpenSSL only reads what
+// they point to, which its manual (OSSL_LIB_CTX(3), EVP_CIPHER_fetch(3)) allows from any thread.
+@safe
+final class CipherAlgorithm: @unchecked Sendable {
+    /// The library context, in which nothing else lives.
     private let context: OpaquePointer
+
+    /// The providers loaded into it.
     private let providers: [OpaquePointer]
+
+    /// The cipher, which belongs to one of the providers.
     private let cipher: OpaquePointer
 
     /// Octets of the key.

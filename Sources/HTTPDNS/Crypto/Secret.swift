@@ -5,13 +5,17 @@ import COpenSSL
 ///
 /// The octets given to the initialisers are the caller's to forget; this copy is the one that
 /// lives as long as the configuration does.
-@safe package final class Secret: @unchecked Sendable {
-    // SAFETY: written once in init, then only read until deinit, which runs without other owners.
+// SAFETY: the storage is written once in init and then only read, until deinit frees it without
+// other owners; nothing outside can reach it but for the time of `withOctets`.
+@safe
+package final class Secret: @unchecked Sendable {
+    /// The octets, in memory that is never copied, moved or given back unwiped.
     private let storage: UnsafeMutableRawBufferPointer
 
     /// Keeps a copy of `octets`.
     package init(_ octets: [UInt8]) {
         // SAFETY: the buffer has exactly the size of what is copied into it.
+        count = octets.count
         unsafe storage = .allocate(byteCount: octets.count, alignment: 1)
         unsafe storage.copyBytes(from: octets)
     }
@@ -28,7 +32,7 @@ import COpenSSL
     }
 
     /// How many octets it has.
-    package var count: Int { unsafe storage.count }
+    package let count: Int
 
     /// Lends the octets for the time of `body`; they must not outlive it.
     package func withOctets<Result, Failure: Error>(

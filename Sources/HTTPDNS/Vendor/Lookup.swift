@@ -3,7 +3,7 @@ package import DNSWire
 
 /// What is asked of a vendor: addresses of some names.
 package struct Lookup: Sendable, Hashable {
-    /// The names; only host names leave the machine.
+    /// The names, each of them once; only host names leave the machine.
     package var names: [Name]
 
     /// The families wanted.
