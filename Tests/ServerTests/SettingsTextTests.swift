@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Glibc
 import Testing
 
 @testable import Server
@@ -176,6 +177,10 @@ struct SettingsTextTests {
         #expect(message(absent) == "\(absent): the file cannot be read: No such file or directory")
         #expect(message(folder.path) == "\(folder.path): the file is not a regular file")
         #expect(message("/dev/zero") == "/dev/zero: the file is not a regular file")
+        // Nobody writes to this pipe: whoever reads it would wait for ever.
+        let pipe = "\(folder.path)/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        #expect(message(pipe) == "\(pipe): the file is not a regular file")
         let large = try folder.write(
             [UInt8](repeating: 0x23, count: (1 << 20) + 1),
             to: "large.yaml"
