@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Foundation
+import Testing
+
+@Suite(
+    "Agreement with dnspython",
+    .enabled(
+        if: Oracle.isInstalled || Oracle.isRequired,
+        "\(Oracle.python) has no dnspython: install python3-dnspython or set HTTPDNSD_TEST_PYTHON"
+    )
+)
+struct DifferentialTests {
+    /// Public packets, two octets of length before each, in files named `*.bin`.
+    private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
+
+    @Test
+    func `generated packets and their mutations are read alike`() throws {
+        try #require(Oracle.isInstalled, "CI needs python3-dnspython")
+        let packets = try Oracle.generate(seed: 1, count: 1_000)
+        let tally = try compare(packets)
+        #expect(tally.agreed > packets.count * 9 / 10)
+        #expect(tally.accepted > packets.count / 3)
+    }
+
+    @Test(.enabled(if: corpora != nil, "HTTPDNSD_CORPORA names no folder"))
+    func `public corpora are read alike`() throws {
+        try #require(Oracle.isInstalled, "CI needs python3-dnspython")
+        let folder = URL(fileURLWithPath: try #require(Self.corpora))
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        for file in files where file.hasSuffix(".bin") {
+            let data = try Data(contentsOf: folder.appendingPathComponent(file))
+            try compare(Oracle.split(data), file)
+        }
+    }
+
+    @Test
+    func `records as text are read alike`() throws {
+        try #require(Oracle.isInstalled, "CI needs python3-dnspython")
+        var records: [Record] = []
+        // Every third packet is one dnspython made itself; the others are mutations.
+        for (index, packet) in try Oracle.generate(seed: 2, count: 400).enumerated()
+        where index.isMultiple(of: 3) {
+            if let message = try? Message(parsing: packet) {
+                records += message.answers + message.authorities + message.additionals
+            }
+        }
+        #expect(records.count > 1_000)
+        let lines = records.map { "\($0)\t\($0.type)\t\(digits($0.data.octets))" }
+        let verdicts = try Oracle.readText(lines)
+        #expect(verdicts.count == lines.count)
+        for (line, verdict) in zip(lines, verdicts) where verdict != "ok" {
+            Issue.record("\(line): \(verdict)")
+            return
+        }
+    }
+}
+
+// MARK: - Comparing
+
+extension DifferentialTests {
+    /// How a comparison went.
+    private struct Tally {
+        /// Packets both refused, or both accepted as the same message.
+        var agreed = 0
+        /// Packets both accepted.
+        var accepted = 0
+    }
+
+    /// Reads packets both ways and records the first few differences without an explanation.
+    @discardableResult
+    private func compare(_ packets: [[UInt8]], _ label: String = "generated") throws -> Tally {
+        let lines = try Oracle.read(packets)
+        try #require(lines.count == packets.count)
+        var tally = Tally()
+        var unexplained = 0
+        for (packet, line) in zip(packets, lines) {
+            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+            let notes = Set(words[1].split(separator: ",").map(String.init))
+            let theirs = words[0] == "ok" ? words[2] : nil
+            let ours = Result { () throws(WireError) in try Message(parsing: packet) }
+
+            let isExplained: Bool
+            switch (ours, theirs) {
+            case (.success(let message), .some(let theirs)):
+                tally.accepted += 1
+                let isSame = describe(message) == theirs
+                tally.agreed += isSame ? 1 : 0
+                isExplained = isSame || notes.contains("labels-over-pointer")
+            case (.failure, .none):
+                tally.agreed += 1
+                isExplained = true
+            case (.failure(let error), .some):
+                isExplained = Self.explains(refusal: error, notes)
+            case (.success, .none):
+                isExplained = Self.explainsAcceptance(notes)
+            }
+            if !isExplained {
+                unexplained += 1
+                if unexplained <= 5 {
+                    Issue.record("\(label): \(digits(packet))\nours: \(ours)\ntheirs: \(line)")
+                }
+            }
+        }
+        #expect(unexplained == 0)
+        return tally
+    }
+
+    /// Why we may refuse what dnspython accepts.
+    private static func explains(refusal error: WireError, _ notes: Set<String>) -> Bool {
+        switch error {
+        case .pointerIntoHeader:
+            // There are no names in the header (RFC 1035 §4.1.4).
+            notes.contains("pointer-into-header")
+        case .badOption:
+            // The lengths of cookies, keepalives and extended errors, and bits after a subnet.
+            notes.contains { $0.hasPrefix("option-") }
+        case .compressedName:
+            // The target of SVCB is never compressed (RFC 9460 §2.2).
+            notes.contains("svcb")
+        case .badRDATA:
+            // TXT is one or more strings (RFC 1035 §3.3.14); SVCB has no key twice.
+            notes.contains("empty-txt") || notes.contains("svcb")
+        default:
+            // dnspython goes on reading at another place than the end of the pointer.
+            notes.contains("labels-over-pointer")
+        }
+    }
+
+    /// Why dnspython may refuse what we accept.
+    private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
+        // It wants the key of a TSIG record, knows no subnet without a family (RFC 7871 §7.1.2),
+        // and looks into the values of SVCB, which we leave to who uses them.
+        !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
+    }
+
+    /// All fields of a message, as `oracle.py` writes them.
+    private func describe(_ message: Message) -> String {
+        var fields = [digits(Array(message.encoded().prefix(4)))]
+        for question in message.questions {
+            let name = digits(question.name.octets)
+            fields.append("q:\(name)/\(question.type.rawValue)/\(question.recordClass.rawValue)")
+        }
+        let sections = [
+            ("a", message.answers), ("n", message.authorities), ("x", message.additionals),
+        ]
+        for (mark, records) in sections {
+            for record in records {
+                fields.append(
+                    "\(mark):\(digits(record.name.octets))/\(record.type.rawValue)"
+                        + "/\(record.recordClass.rawValue)/\(record.ttl)"
+                        + "/\(digits(record.data.octets))"
+                )
+            }
+        }
+        if let edns = message.edns { fields.append(describe(edns)) }
+        return fields.joined(separator: " ")
+    }
+
+    /// The OPT record, as `oracle.py` writes it.
+    private func describe(_ edns: EDNS) -> String {
+        let ttl = [edns.extendedRCode, edns.version] + two(Int(edns.flags))
+        let options = edns.options.map { option in
+            // Header and OPT record without the option are 23 octets, its code and length 4.
+            let octets = Message(edns: EDNS(options: [option])).encoded()
+            return "\(option.code)=\(digits(Array(octets[27...])))"
+        }
+        return "o:\(edns.udpPayloadSize)/\(digits(ttl))/\(options.joined(separator: ","))"
+    }
+
+    /// Octets as hexadecimal digits.
+    private func digits(_ octets: [UInt8]) -> String {
+        octets.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
+    }
+}
