@@ -32,7 +32,9 @@ package struct ClientSubnet: Hashable, Sendable {
 extension ClientSubnet {
     /// Reads the option the reader is in, to its end.
     ///
-    /// - Throws: `truncated` or `badOption`; RFC 7871 §7.1.2 has servers answer FORMERR then.
+    /// Family 0 tells nothing, as `dig +subnet=0` sends it.
+    ///
+    /// - Throws: `truncated` or `badOption`; RFC 7871 §6 has servers answer FORMERR then.
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         let family = try reader.uint16()

@@ -76,9 +76,9 @@ extension ExtendedError {
     package static let unsupportedNSEC3Iterations = ExtendedError(27)
     /// The answer cannot be given under the server's policy.
     package static let unableToConformToPolicy = ExtendedError(28)
-    /// The answer was not resolved but made from a rule (draft-ietf-dnsop-compact-denial).
+    /// The answer was not resolved but made from a rule.
     package static let synthesized = ExtendedError(29)
-    /// The type may not be asked for.
+    /// The type may not be asked for (RFC 9824).
     package static let invalidQueryType = ExtendedError(30)
 }
 

@@ -129,7 +129,7 @@ extension DifferentialTests {
 
     /// Why dnspython may refuse what we accept.
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
-        // It wants the key of a TSIG record, knows no subnet without a family (RFC 7871 §7.1.2),
+        // It wants the key of a TSIG record, knows no subnet without a family,
         // and looks into the values of SVCB, which we leave to who uses them.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
