@@ -122,14 +122,4 @@ extension Header {
         authorityCount = try reader.uint16()
         additionalCount = try reader.uint16()
     }
-
-    /// Appends the twelve octets.
-    func append(to octets: inout [UInt8]) {
-        octets.append(bigEndian: id)
-        octets.append(bigEndian: flags)
-        octets.append(bigEndian: questionCount)
-        octets.append(bigEndian: answerCount)
-        octets.append(bigEndian: authorityCount)
-        octets.append(bigEndian: additionalCount)
-    }
 }

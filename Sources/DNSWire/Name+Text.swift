@@ -54,7 +54,6 @@ extension Name {
                 guard !isLoneDot else { break }
                 lengthAt = octets.count
                 labelAt = position
-                guard lengthAt < WireLimits.nameOctets else { throw .nameTooLong }
                 octets.append(0)
                 continue
             }

@@ -50,6 +50,15 @@ struct AddressTests {
         #expect(IPAddress(text) == nil)
     }
 
+    @Test
+    func `an IPv4 address that was mapped is unmapped`() {
+        let mapped = IPv6Address(mapping: "192.0.2.1")
+        #expect(mapped == "::ffff:192.0.2.1")
+        #expect(mapped.mapped == "192.0.2.1")
+        #expect(IPAddress.v6(mapped).unmapped == .v4("192.0.2.1"))
+        #expect(IPAddress.v6("2001:db8::1").unmapped == .v6("2001:db8::1"))
+    }
+
     @Test(arguments: [0, 3, 5, 15, 17])
     func `addresses have four or sixteen octets`(count: Int) {
         #expect(IPAddress(octets: [UInt8](repeating: 1, count: count)) == nil)

@@ -140,6 +140,16 @@ struct EDNSTests {
     }
 
     @Test
+    func `DO is set and cleared alone`() {
+        var edns = EDNS(dnssecOK: true)
+        #expect(edns.flags == 0x8000)
+        edns.flags = 0xFFFF
+        edns.dnssecOK = false
+        #expect(edns.flags == 0x7FFF)
+        #expect(edns.cookie == nil && edns.clientSubnet == nil && edns.extendedErrors.isEmpty)
+    }
+
+    @Test
     func `a message is padded to a multiple of the block (RFC 8467 §4.1)`() {
         var message = Message(
             questions: [Question(name: "www.example.com", type: .a)],

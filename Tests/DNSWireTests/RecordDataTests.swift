@@ -125,4 +125,31 @@ struct RecordDataTests {
         #expect(binding.fits(.https) && binding.fits(.svcb) && !binding.fits(.a))
         #expect(RecordData.opaque([]).fits(.caa) && !RecordData.opaque([]).fits(.opt))
     }
+
+    @Test
+    func `addresses are got at without regard to the family`() {
+        #expect(RecordData.a("192.0.2.1").address == .v4("192.0.2.1"))
+        #expect(RecordData.aaaa("2001:db8::1").address == .v6("2001:db8::1"))
+        #expect(RecordData.opaque([192, 0, 2, 1]).address == nil)
+    }
+
+    @Test
+    func `a record is an answer to the question for its owner, type and class`() {
+        let record = Record(name: "example.com", ttl: 1, data: .a("192.0.2.1"))
+        #expect(record.question == Question(name: "EXAMPLE.com", type: .a))
+        #expect(record.question.description == "example.com. IN A")
+    }
+
+    @Test
+    func `a record whose data is of another type traps`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = Record(name: .root, type: .aaaa, ttl: 1, data: .a(IPv4Address(value: 1)))
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = Record(name: .root, ttl: 1, data: .opaque([]))
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = Record(name: .root, ttl: 0x8000_0000, data: .a(IPv4Address(value: 1)))
+        }
+    }
 }

@@ -70,6 +70,7 @@ struct ServiceBindingTests {
         #expect(binding.ipv6Hint == nil)
         binding.setIPv4Hint(["192.0.2.7", "192.0.2.8"])
         binding.setIPv6Hint(["2001:db8::1"])
+        #expect(binding.ipv6Hint == ["2001:db8::1"])
         #expect(
             binding.description
                 == #"1 . alpn="h2" ipv4hint=192.0.2.7,192.0.2.8 ipv6hint=2001:db8::1"#
@@ -104,5 +105,6 @@ struct ServiceBindingTests {
         #expect(binding.description == "1 . no-default-alpn port=53")
         #expect(binding.value(of: .port) == [0, 53])
         #expect(binding.value(of: .ech) == nil)
+        #expect(!binding.isAlias && ServiceBinding(priority: 0, target: .root).isAlias)
     }
 }
