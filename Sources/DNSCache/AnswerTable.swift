@@ -46,11 +46,7 @@ package struct AnswerTable: ~Copyable {
         let found = find(
             buffer.bytes.extracting(QueryFacts.headerCount..<facts.nameEnd), facts.type.rawValue,
             suiting: variant)
-        guard let reference = found, ring[reference].isFresh(now) else {
-            numbers.misses &+= 1
-            return nil
-        }
-        numbers.hits &+= 1
+        guard let reference = found, ring[reference].isFresh(now) else { return nil }
         ring[reference].hits &+= 1
         let entry = ring[reference]
         let length = write(reference, facts, in: &buffer, limit: limit, now: now)

@@ -103,8 +103,6 @@ package struct CacheNumbers: Sendable, Equatable {
 
     /// The bound on entries and index together.
     package var limitOctets: UInt64 = 0
-    package var hits: UInt64 = 0
-    package var misses: UInt64 = 0
     package var insertions: UInt64 = 0
 
     /// Entries given up for room while they were fresh.

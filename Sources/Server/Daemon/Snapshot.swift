@@ -49,6 +49,9 @@ struct Snapshot {
 
         let assembly = parts.assembly
         reply.cache = CacheStats(assembly.cache.numbers)
+        reply.cache.hits = queries.bySource["\(QuerySource.cache)"] ?? 0
+        reply.cache.misses = [QuerySource.vendor, .upstream, .failed]
+            .reduce(0) { $0 + (queries.bySource["\($1)"] ?? 0) }
         reply.vendors = assembly.vendors.map { vendor in
             VendorStats(name: vendor.settings.name, vendor.client.statistics)
         }
@@ -81,8 +84,6 @@ extension CacheStats {
         octets = numbers.octets
         limitOctets = numbers.limitOctets
         indexOctets = numbers.indexOctets
-        hits = numbers.hits
-        misses = numbers.misses
         insertions = numbers.insertions
         evictions = numbers.evictions
         expired = numbers.expired
