@@ -130,7 +130,7 @@ let package = Package(
 
         suite("DNSWire"),
         suite("DNSCache"),
-        suite("Control", ["Control", "httpdnsctl"]),
+        suite("Control", ["Control", "Net", "Server", "httpdnsctl", logging]),
         suite("Net"),
         suite("HTTPDNS"),
         suite("Upstream"),

@@ -39,7 +39,10 @@ struct InterfaceTests {
         }
         for name in sent {
             let wanted = name.contains("-") ? name : name + ": "
-            #expect(ControlInterface.description.contains(wanted) as Bool, "\(name) is not declared")
+            #expect(
+                ControlInterface.description.contains(wanted) as Bool,
+                "\(name) is not declared"
+            )
         }
     }
 
@@ -51,7 +54,9 @@ struct InterfaceTests {
                 .map { String($0.dropFirst(keyword.count + 1).prefix { $0.isLetter }) }
         }
         #expect(members("method") == ["Status", "Stats", "Flush", "Lookup", "Version"])
-        #expect(members("method").sorted() == ControlInterface.Method.allCases.map(\.rawValue).sorted())
+        #expect(
+            members("method").sorted() == ControlInterface.Method.allCases.map(\.rawValue).sorted()
+        )
         #expect(members("error") == ["NotFound", "InvalidArgument", "Denied", "Failed"])
     }
 

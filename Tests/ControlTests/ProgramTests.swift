@@ -34,20 +34,21 @@ struct ProgramTests {
     }
 
     @Test("every verb exits with 0 and prints what its renderer makes")
-    func verbs() throws {
+    func verbs() async throws {
         let daemon = try daemon()
+        defer { daemon.stop() }
         let plain = Palette(isEnabled: false)
-        var run = try httpdnsctl("--socket", daemon.path, "status")
+        var run = try await httpdnsctl("--socket", daemon.path, "status")
         #expect(run.status == 0)
         #expect(run.output.hasPrefix("httpdnsd 0.1.0  READY  up 3 d 4 h  pid 4711\n"))
         #expect(run.errors.isEmpty)
-        run = try httpdnsctl("stats", "--socket", daemon.path)
+        run = try await httpdnsctl("stats", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == StatsText.render(Samples.stats, plain))
-        run = try httpdnsctl("lookup", "www.example.com", "--socket", daemon.path)
+        run = try await httpdnsctl("lookup", "www.example.com", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == LookupText.render(Samples.lookup, plain))
-        run = try httpdnsctl("--socket", "/nowhere", "version", "--socket", daemon.path)
+        run = try await httpdnsctl("--socket", "/nowhere", "version", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == VersionText.render(Samples.version, plain))
     }
@@ -61,20 +62,22 @@ struct ProgramTests {
             (["--negative"], "removed 3 entries\n"),
         ]
     )
-    func flush(_ arguments: [String], _ expected: String) throws {
+    func flush(_ arguments: [String], _ expected: String) async throws {
         let daemon = try daemon()
-        let run = try httpdnsctl(["--socket", daemon.path, "flush"] + arguments)
+        defer { daemon.stop() }
+        let run = try await httpdnsctl(["--socket", daemon.path, "flush"] + arguments)
         #expect(run.status == 0)
         #expect(run.output == expected)
     }
 
     @Test("--json prints the parameters with sorted keys, unknown ones included")
-    func json() throws {
+    func json() async throws {
         let daemon = try ScriptedDaemon { _ in
             .octets(Array(#"{"parameters":{"removed":3,"b-new":{"z":1,"a":"\u009b"}}}"#.utf8) + [0])
         }
+        defer { daemon.stop() }
         for arguments in [["--json", "flush", "--all"], ["flush", "--all", "--json"]] {
-            let run = try httpdnsctl(["--socket", daemon.path] + arguments)
+            let run = try await httpdnsctl(["--socket", daemon.path] + arguments)
             #expect(run.status == 0)
             let lines = run.output.split(separator: "\n").map { $0.drop { $0 == " " } }
             #expect(
@@ -87,27 +90,29 @@ struct ProgramTests {
     }
 
     @Test("a degraded daemon is exit code 4, of status only")
-    func degraded() throws {
+    func degraded() async throws {
         let daemon = try ScriptedDaemon { _ in .results(Samples.status) }
+        defer { daemon.stop() }
         for arguments in [["status"], ["status", "--json"]] {
-            let run = try httpdnsctl(["--socket", daemon.path] + arguments)
+            let run = try await httpdnsctl(["--socket", daemon.path] + arguments)
             #expect(run.status == 4)
             #expect(run.output.contains("1 of 2 servers does not answer"))
         }
     }
 
     @Test("a verb that failed is exit code 1, and says why on standard error")
-    func failed() throws {
+    func failed() async throws {
         let daemon = try ScriptedDaemon { call in
             call.method.hasSuffix("Lookup")
                 ? .error(.notFound(what: "a.example.com"))
                 : .error(.denied(reason: "only for root\u{1B}[2J"))
         }
-        var run = try httpdnsctl("--socket", daemon.path, "lookup", "a.example.com", "--json")
+        defer { daemon.stop() }
+        var run = try await httpdnsctl("--socket", daemon.path, "lookup", "a.example.com", "--json")
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
         #expect(run.errors == "httpdnsctl: nothing found for a.example.com\n")
-        run = try httpdnsctl("--socket", daemon.path, "flush", "--all")
+        run = try await httpdnsctl("--socket", daemon.path, "flush", "--all")
         #expect(run.status == 1)
         #expect(run.errors == "httpdnsctl: denied: only for root\\u{1b}[2J\n")
     }
@@ -122,63 +127,66 @@ struct ProgramTests {
             ["status", "--socket", String(repeating: "x", count: 200)],
         ]
     )
-    func usage(_ arguments: [String]) throws {
-        let run = try httpdnsctl(arguments)
+    func usage(_ arguments: [String]) async throws {
+        let run = try await httpdnsctl(arguments)
         #expect(run.status == 2)
         #expect(run.output.isEmpty)
         #expect(!run.errors.isEmpty)
     }
 
     @Test("a daemon that is not there is exit code 3, with a hint")
-    func unreachable() throws {
+    func unreachable() async throws {
         let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let missing = try httpdnsctl("--socket", folder + "/none.sock", "status")
+        let missing = try await httpdnsctl("--socket", folder + "/none.sock", "status")
         #expect(missing.status == 3)
         #expect(missing.errors.contains("there is no socket \(folder)/none.sock\nhint: "))
 
         let dead = folder + "/dead.sock"
         close(try unixSocket(dead) { bind($0, $1, $2) == 0 })
-        let refused = try httpdnsctl("--socket", dead, "status")
+        let refused = try await httpdnsctl("--socket", dead, "status")
         #expect(refused.status == 3)
         #expect(refused.errors.contains("nothing listens on \(dead)\nhint: "))
     }
 
     @Test("a daemon that hangs up is exit code 3, one that talks nonsense 1")
-    func nonsense() throws {
+    func nonsense() async throws {
         let closing = try ScriptedDaemon { _ in .close }
-        let closed = try httpdnsctl("--socket", closing.path, "status")
+        defer { closing.stop() }
+        let closed = try await httpdnsctl("--socket", closing.path, "status")
         #expect(closed.status == 3)
         #expect(closed.errors.contains("closed the connection"))
 
         for octets in [Array("HTTP/1.1 400\r\n\0".utf8), [0], [0xFF, 0], Array("{}".utf8) + [0]] {
             let daemon = try ScriptedDaemon { _ in .octets(octets) }
-            let run = try httpdnsctl("--socket", daemon.path, "status")
+            defer { daemon.stop() }
+            let run = try await httpdnsctl("--socket", daemon.path, "status")
             #expect(run.status == 1)
             #expect(run.errors.hasPrefix("httpdnsctl: "))
         }
     }
 
     @Test("--help and --version are exit code 0 and go to standard output")
-    func help() throws {
+    func help() async throws {
         for verb in ["status", "stats", "flush", "lookup", "version"] {
-            let run = try httpdnsctl(verb, "--help")
+            let run = try await httpdnsctl(verb, "--help")
             #expect(run.status == 0)
             #expect(run.output.contains("EXAMPLES\n  httpdnsctl \(verb)"))
         }
-        let run = try httpdnsctl("--version")
+        let run = try await httpdnsctl("--version")
         #expect(run.status == 0)
         #expect(run.output == "httpdnsctl \(Product.version)\n")
     }
 
     @Test("stats --watch asks again, and ends when the daemon does")
-    func watch() throws {
+    func watch() async throws {
         let count = Counter()
         let daemon = try ScriptedDaemon { _ in
             guard count.next() < 2 else { return .close }
             return .results(Samples.stats)
         }
-        let run = try httpdnsctl("--socket", daemon.path, "stats", "--watch", "1")
+        defer { daemon.stop() }
+        let run = try await httpdnsctl("--socket", daemon.path, "stats", "--watch", "1")
         #expect(run.status == 3)
         #expect(run.output.contains("nothing happened\nnow: 3 in flight"))
     }

@@ -4,7 +4,9 @@ import Foundation
 import Glibc
 
 /// A real Unix socket that answers calls as a test says, one connection after the other.
-final class ScriptedDaemon: Sendable {
+///
+/// To be stopped by the test: a daemon that ended with its last use would end before it is asked.
+struct ScriptedDaemon: Sendable {
     /// What to do with a call.
     enum Answer: Sendable {
         /// Reply with results.
@@ -17,13 +19,13 @@ final class ScriptedDaemon: Sendable {
         case close
     }
 
-    /// The folder of the socket, removed at the end.
+    /// The folder of the socket.
     private let folder: String
 
     /// The path of the socket.
     let path: String
 
-    /// The listening socket.
+    /// The listening socket, which the thread closes.
     private let descriptor: Int32
 
     /// Listens, and answers each call on a thread of its own.
@@ -35,16 +37,17 @@ final class ScriptedDaemon: Sendable {
         Thread.detachNewThread {
             while true {
                 let peer = accept(descriptor, nil, nil)
-                guard peer >= 0 else { return }
+                guard peer >= 0 else { break }
                 Self.serve(peer, answer)
                 close(peer)
             }
+            close(descriptor)
         }
     }
 
-    deinit {
+    /// Ends the thread and removes the socket.
+    func stop() {
         shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
         try? FileManager.default.removeItem(atPath: folder)
     }
 
@@ -133,14 +136,30 @@ struct ProgramRun: Sendable {
 }
 
 /// Runs the real `httpdnsctl`, built beside this test.
-func httpdnsctl(_ arguments: String...) throws -> ProgramRun { try httpdnsctl(arguments) }
+func httpdnsctl(_ arguments: String...) async throws -> ProgramRun {
+    try await httpdnsctl(arguments)
+}
 
 /// Runs the real `httpdnsctl` with a list of arguments.
-func httpdnsctl(_ arguments: [String]) throws -> ProgramRun {
+func httpdnsctl(_ arguments: [String]) async throws -> ProgramRun {
     let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent()
+    return try await run(folder.appendingPathComponent("httpdnsctl").path, arguments)
+}
+
+/// Runs a program to its end, on a thread that may wait: Swift's own may not.
+func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread {
+            continuation.resume(with: Result { try runAndWait(program, arguments) })
+        }
+    }
+}
+
+/// Runs a program to its end, blocking the thread.
+private func runAndWait(_ program: String, _ arguments: [String]) throws -> ProgramRun {
     let process = Process()
-    process.executableURL = folder.appendingPathComponent("httpdnsctl")
+    process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     let (output, errors) = (Pipe(), Pipe())
     process.standardInput = FileHandle.nullDevice

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Logging
+import Testing
+
+@testable import Control
+@testable import Net
+@testable import Server
+
+@Suite("Who may do what on the control socket")
+struct ControlAccessTests {
+    /// The loop must run before tests can be on it.
+    init() { ServiceLoop.start() }
+
+    /// A peer with a user and a primary group.
+    func peer(uid: UInt32, gid: UInt32) -> StreamConnection.Credentials {
+        StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)
+    }
+
+    @Test("a mode that keeps others out trusts whoever got in, one that does not trusts few")
+    func rule() {
+        let closed = ControlAccess(mode: 0o660, group: 50, owner: 100)
+        #expect(closed.mayChange(peer(uid: 1000, gid: 1000)))
+        let open = ControlAccess(mode: 0o666, group: 50, owner: 100)
+        #expect(open.mayChange(peer(uid: 0, gid: 0)))
+        #expect(open.mayChange(peer(uid: 100, gid: 7)))
+        #expect(open.mayChange(peer(uid: 1000, gid: 50)))
+        #expect(!open.mayChange(peer(uid: 1000, gid: 1000)))
+        let unowned = ControlAccess(mode: 0o666, group: nil, owner: 100)
+        #expect(!unowned.mayChange(peer(uid: 1000, gid: 50)))
+    }
+
+    @Test(
+        "a stranger may look and not touch",
+        arguments: [
+            (#"{"method":"io.httpdnsd.Control.Status"}"#, true),
+            (#"{"method":"io.httpdnsd.Control.Stats"}"#, true),
+            (#"{"method":"io.httpdnsd.Control.Stats","parameters":{"reset":false}}"#, true),
+            (#"{"method":"io.httpdnsd.Control.Stats","parameters":{"reset":true}}"#, false),
+            (#"{"method":"io.httpdnsd.Control.Flush","parameters":{"all":true}}"#, false),
+            (
+                #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"www.example.com"}}"#,
+                true
+            ),
+            (#"{"method":"io.httpdnsd.Control.Version"}"#, true),
+            (#"{"method":"org.varlink.service.GetInfo"}"#, true),
+        ]
+    )
+    func stranger(_ text: String, _ allowed: Bool) async throws {
+        let dispatcher = ControlDispatcher(
+            handler: FixedHandler(),
+            access: ControlAccess(mode: 0o666, group: 50, owner: 100),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        for (peer, allowed) in [
+            (peer(uid: 1000, gid: 1000), allowed), (peer(uid: 1000, gid: 50), true),
+        ] {
+            let octets = try #require(try await dispatcher.reply(to: Array(text.utf8), from: peer))
+            let reply = try Reply(message: octets.dropLast())
+            #expect(reply.error == (allowed ? nil : "io.httpdnsd.Control.Denied"))
+        }
+    }
+
+    @Test(
+        "groups are read from the file alone",
+        arguments: [
+            ("httpdns", 990), ("root", 0), ("", nil), ("nobody", nil), ("broken", nil),
+            ("short", nil), ("http", nil), ("# note", nil),
+        ] as [(String, UInt32?)]
+    )
+    func groups(_ name: String, _ number: UInt32?) {
+        let text = """
+            # note
+            root:x:0:
+            short:x:5
+
+            broken:x:many:
+            httpdns:x:990:alice,bob
+            httpdns:x:991:
+            """
+        #expect(GroupFile.number(of: name, in: text) == number)
+    }
+
+    @Test("a group may be given as a number, and no file is no group")
+    func numbers() {
+        #expect(GroupFile.number(of: "123", path: "/nowhere") == 123)
+        #expect(GroupFile.number(of: "12a", path: "/nowhere") == nil)
+        #expect(GroupFile.number(of: "99999999999", path: "/nowhere") == nil)
+        #expect(GroupFile.number(of: "", path: "/nowhere") == nil)
+    }
+
+    @Test("the socket has the mode and the group of the settings")
+    @ServiceLoop
+    func file() async throws {
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/control.sock"
+        try Data("ours:x:\(getegid()):\n".utf8).write(to: URL(fileURLWithPath: folder + "/group"))
+
+        let socket = try ControlSocket.open(
+            path: path,
+            mode: 0o660,
+            group: "ours",
+            groupFile: folder + "/group"
+        )
+        var status = stat()
+        #expect(lstat(path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o660)
+        #expect(status.st_gid == getegid())
+        #expect(socket.warning == nil)
+        #expect(socket.access == ControlAccess(mode: 0o660, group: getegid(), owner: geteuid()))
+    }
+
+    @Test("a group that is missing is a warning, and the socket stays ours")
+    @ServiceLoop
+    func missingGroup() async throws {
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/control.sock"
+        let socket = try ControlSocket.open(
+            path: path,
+            mode: 0o660,
+            group: "absent",
+            groupFile: folder + "/group"
+        )
+        #expect(socket.warning?.hasPrefix("there is no group absent") == true)
+        var status = stat()
+        #expect(lstat(path, &status) == 0)
+        #expect(status.st_gid == getegid())
+        #expect(socket.access.group == getegid())
+    }
+}

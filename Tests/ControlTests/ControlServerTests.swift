@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Control
+@testable import Net
+@testable import Server
+
+@Suite("The control server", .timeLimit(.minutes(1)))
+struct ControlServerTests {
+    /// The loop must run before tests can be on it.
+    init() { ServiceLoop.start() }
+
+    /// A call of a method of the interface without arguments.
+    func call(_ method: String) -> String { #"{"method":"io.httpdnsd.Control.\#(method)"}"# }
+
+    @Test("every method answers with its results")
+    @ServiceLoop
+    func methods() async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        let status = try await client.ask(call("Status"))
+        #expect(try status?.results(as: StatusReply.self) == Samples.status)
+        let stats = try await client.ask(call("Stats"))
+        #expect(try stats?.results(as: StatsReply.self) == Samples.stats)
+        let flush = try await client.ask(
+            #"{"method":"io.httpdnsd.Control.Flush","parameters":{"negative":true}}"#
+        )
+        #expect(try flush?.results(as: FlushReply.self) == FlushReply(removed: 3))
+        let lookup = try await client.ask(
+            #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"www.example.com"}}"#
+        )
+        #expect(try lookup?.results(as: LookupReply.self) == Samples.lookup)
+        let version = try await client.ask(call("Version"))
+        #expect(try version?.results(as: VersionReply.self) == Samples.version)
+        await live.stop()
+    }
+
+    @Test(
+        "what is not right is an error with a name, and the connection lives on",
+        arguments: [
+            (#"{"method":"io.httpdnsd.Control.Dance"}"#, "org.varlink.service.MethodNotFound"),
+            (#"{"method":"org.example.Status"}"#, "org.varlink.service.InterfaceNotFound"),
+            (#"{"method":"Status"}"#, "org.varlink.service.InterfaceNotFound"),
+            (
+                #"{"method":"io.httpdnsd.Control.Status","upgrade":true}"#,
+                "org.varlink.service.MethodNotImplemented"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Status","parameters":{"x":1}}"#,
+                "org.varlink.service.InvalidParameter"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Stats","parameters":{"reset":1}}"#,
+                "org.varlink.service.InvalidParameter"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Flush"}"#,
+                "io.httpdnsd.Control.InvalidArgument"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Flush","parameters":{"name":"bad..example.com"}}"#,
+                "io.httpdnsd.Control.InvalidArgument"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"b.example.com"}}"#,
+                "io.httpdnsd.Control.NotFound"
+            ),
+            (
+                #"{"method":"org.varlink.service.GetInterfaceDescription","#
+                    + #""parameters":{"interface":"org.example"}}"#,
+                "org.varlink.service.InterfaceNotFound"
+            ),
+            (
+                #"{"method":"org.varlink.service.GetNothing"}"#,
+                "org.varlink.service.MethodNotFound"
+            ),
+        ]
+    )
+    @ServiceLoop
+    func errors(_ text: String, _ name: String) async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        #expect(try await client.ask(text)?.error == name)
+        #expect(try await client.ask(call("Version"))?.error == nil)
+        await live.stop()
+    }
+
+    @Test("results without a JSON form are a failure, not an end")
+    @ServiceLoop
+    func notANumber() async throws {
+        var handler = FixedHandler()
+        handler.counters.process.cpuSeconds = .nan
+        let live = try await LiveServer.start(handler: handler)
+        let client = try await live.client()
+        #expect(try await client.ask(call("Stats"))?.error == "io.httpdnsd.Control.Failed")
+        #expect(try await client.ask(call("Version"))?.error == nil)
+        await live.stop()
+    }
+
+    @Test("a reply of megabytes arrives whole, one beyond the limit is a failure")
+    @ServiceLoop
+    func large() async throws {
+        let lookup =
+            #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"large.example.com"}}"#
+        var live = try await LiveServer.start()
+        let reply = try await live.client().ask(lookup)
+        let octets = try reply?.results(as: LookupReply.self).entries[0].records[0].utf8.count
+        #expect(octets == 8 << 20)
+        await live.stop()
+
+        live = try await LiveServer.start(handler: FixedHandler(largeOctets: 17 << 20))
+        #expect(try await live.client().ask(lookup)?.error == "io.httpdnsd.Control.Failed")
+        await live.stop()
+    }
+
+    @Test("calls sent at once are answered in their order, those without a reply done silently")
+    @ServiceLoop
+    func pipelined() async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        var text = ""
+        for number in 0..<200 {
+            text += #"{"method":"io.httpdnsd.Control.M\#(number)"}"# + "\0"
+            text += #"{"method":"io.httpdnsd.Control.Version","oneway":true}"# + "\0"
+        }
+        try await client.send(text)
+        for number in 0..<200 {
+            let reply = try await client.receive()
+            #expect(reply?.parameters["method"]?.text == "io.httpdnsd.Control.M\(number)")
+        }
+        #expect(try await client.ask(call("Version"))?.error == nil)
+        await live.stop()
+    }
+
+    @Test("a call may come octet by octet")
+    @ServiceLoop
+    func octets() async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        for octet in Array((call("Version") + "\0").utf8) {
+            try await client.connection.write([octet], deadline: nil)
+            await Task.yield()
+        }
+        #expect(try await client.receive()?.error == nil)
+        await live.stop()
+    }
+
+    @Test(
+        "what is no call ends the connection, after the calls before it were answered",
+        arguments: ["nonsense\0", "[]\0", "\0", "{}\0", "too long"]
+    )
+    @ServiceLoop
+    func garbage(_ text: String) async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        try await client.send(call("Version") + "\0" + call("Status") + "\0")
+        #expect(try await client.receive()?.error == nil)
+        // The server may hang up before it has read all of a text that is too long.
+        try? await client.send(text == "too long" ? String(repeating: "x", count: 70_000) : text)
+        #expect(try await client.receive()?.error == nil)
+        #expect(try await client.receive() == nil)
+        await live.stop()
+    }
+
+    @Test("a client that is silent for too long is cut off")
+    @ServiceLoop
+    func idle() async throws {
+        var limits = ControlServer.Limits()
+        limits.idle = .milliseconds(20)
+        let live = try await LiveServer.start(limits: limits)
+        #expect(try await live.client().receive() == nil)
+        await live.stop()
+    }
+
+    @Test("a call that has begun must end, however much of it comes")
+    @ServiceLoop
+    func slow() async throws {
+        var limits = ControlServer.Limits()
+        limits.arrival = .milliseconds(20)
+        let live = try await LiveServer.start(limits: limits)
+        let silent = try await live.client()
+        try await silent.send(call("Version") + "\0{")
+        #expect(try await silent.receive()?.error == nil)
+        #expect(try await silent.receive() == nil)
+
+        let dripping = try await live.client()
+        while true {
+            do { try await dripping.send(" ") } catch { break }
+            await Task.yield()
+        }
+        await live.stop()
+    }
+
+    @Test("a client that does not take its reply is cut off, and others are served meanwhile")
+    @ServiceLoop
+    func stuck() async throws {
+        var limits = ControlServer.Limits()
+        limits.departure = .milliseconds(50)
+        let live = try await LiveServer.start(limits: limits)
+        let stuck = try await live.client()
+        try await stuck.send(
+            #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"large.example.com"}}"#
+                + "\0"
+        )
+        let other = try await live.client()
+        repeat {
+            #expect(try await other.ask(call("Version"))?.error == nil)
+        } while live.server.clients == 2
+        #expect(live.server.clients == 1)
+        await live.stop()
+    }
+
+    @Test("clients beyond the limit are refused, until one leaves")
+    @ServiceLoop
+    func tooMany() async throws {
+        var limits = ControlServer.Limits()
+        limits.connections = 2
+        let live = try await LiveServer.start(limits: limits)
+        let first = try await live.client()
+        let second = try await live.client()
+        #expect(try await first.ask(call("Version"))?.error == nil)
+        #expect(try await second.ask(call("Version"))?.error == nil)
+        #expect(try await live.client().receive() == nil)
+        first.connection.close()
+        while live.server.clients == 2 { await Task.yield() }
+        #expect(try await live.client().ask(call("Version"))?.error == nil)
+        await live.stop()
+    }
+
+    @Test("the end of the server is the end of its clients and of the file")
+    @ServiceLoop
+    func end() async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        #expect(try await client.ask(call("Version"))?.error == nil)
+        #expect(await live.stop() == .cancelled)
+        #expect(try await client.receive() == nil)
+        #expect(live.server.clients == 0)
+        await #expect(throws: SocketError.self) { try await live.client() }
+    }
+
+    @Test("httpdnsctl and the server understand each other")
+    func program() async throws {
+        let live = try await LiveServer.start()
+        #expect(try await httpdnsctl("--socket", live.path, "status").status == 4)
+        #expect(
+            try await httpdnsctl("--socket", live.path, "stats", "--reset").output.hasPrefix(
+                "since 0 s"
+            )
+        )
+        #expect(
+            try await httpdnsctl("--socket", live.path, "flush", "--tree", "example.com").output
+                == "removed 4 entries\n"
+        )
+        #expect(
+            try await httpdnsctl("--socket", live.path, "lookup", "www.example.com").status == 0
+        )
+        let missing = try await httpdnsctl("--socket", live.path, "lookup", "b.example.com", "AAAA")
+        #expect(missing.status == 1)
+        #expect(missing.errors == "httpdnsctl: nothing found for b.example.com AAAA\n")
+        let wrong = try await httpdnsctl("--socket", live.path, "flush", "bad..example.com")
+        #expect(wrong.status == 1)
+        #expect(wrong.errors == "httpdnsctl: name: empty label\n")
+        #expect(try await httpdnsctl("--socket", live.path, "version", "--json").status == 0)
+        await live.stop()
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Glibc
+import Logging
+
+@testable import Control
+@testable import Net
+@testable import Server
+
+/// A handler whose answers are fixed.
+struct FixedHandler: ControlHandling {
+    /// What `stats` returns.
+    var counters = Samples.stats
+
+    /// How many octets the record of the name `large.example.com` has.
+    var largeOctets = 8 << 20
+
+    func status() async throws(MethodError) -> StatusReply { Samples.status }
+
+    func stats(reset: Bool) async throws(MethodError) -> StatsReply {
+        var reply = counters
+        if reset { reply.sinceSeconds = 0 }
+        return reply
+    }
+
+    func flush(_ scope: FlushRequest.Scope) async throws(MethodError) -> FlushReply {
+        switch scope {
+        case .all: return FlushReply(removed: 5)
+        case .name("bad..example.com", _):
+            throw .invalidArgument(argument: "name", reason: "empty label")
+        case .name(_, nil): return FlushReply(removed: 2)
+        case .name: return FlushReply(removed: 1)
+        case .tree: return FlushReply(removed: 4)
+        case .negative: return FlushReply(removed: 3)
+        }
+    }
+
+    func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply {
+        switch request.name {
+        case "www.example.com": return Samples.lookup
+        case "large.example.com":
+            var reply = Samples.lookup
+            reply.entries[0].records = [String(repeating: "x", count: largeOctets)]
+            return reply
+        default: return LookupReply(entries: [])
+        }
+    }
+
+    func version() async throws(MethodError) -> VersionReply { Samples.version }
+}
+
+/// A control server on a real socket, on the service loop.
+@ServiceLoop
+final class LiveServer {
+    /// The folder of the socket.
+    private let folder: String
+
+    /// The path of the socket.
+    nonisolated let path: String
+
+    /// The server.
+    let server: ControlServer
+
+    /// Its task; ends with the error that ended it.
+    let task: Task<SocketError?, Never>
+
+    /// Starts a server.
+    init(
+        handler: FixedHandler = FixedHandler(),
+        limits: ControlServer.Limits = ControlServer.Limits()
+    ) throws {
+        folder = try temporaryFolder()
+        path = folder + "/control.sock"
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let socket = try ControlSocket.open(path: path, mode: 0o600, group: nil)
+        let server = ControlServer(
+            listener: socket.listener,
+            dispatcher: ControlDispatcher(handler: handler, access: socket.access, logger: logger),
+            logger: logger,
+            limits: limits
+        )
+        self.server = server
+        task = Task { @ServiceLoop in
+            do throws(SocketError) {
+                try await server.run()
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
+    /// Starts a server from any thread.
+    nonisolated static func start(
+        handler: FixedHandler = FixedHandler(),
+        limits: ControlServer.Limits = ControlServer.Limits()
+    ) async throws -> LiveServer {
+        try await LiveServer(handler: handler, limits: limits)
+    }
+
+    /// Ends the server and waits for its end.
+    @discardableResult
+    func stop() async -> SocketError? {
+        task.cancel()
+        let end = await task.value
+        try? FileManager.default.removeItem(atPath: folder)
+        return end
+    }
+
+    /// Connects to the server.
+    func client() async throws -> LiveClient {
+        LiveClient(
+            try await StreamConnection.connect(unixPath: path, deadline: Clock.now + .seconds(30))
+        )
+    }
+}
+
+/// A client of a live server.
+@ServiceLoop
+final class LiveClient {
+    /// The connection.
+    let connection: StreamConnection
+
+    /// What came and was not read.
+    private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
+
+    /// Takes over a connection.
+    init(_ connection: StreamConnection) { self.connection = connection }
+
+    /// Sends text as it is.
+    func send(_ text: String) async throws {
+        try await connection.write(Array(text.utf8), deadline: Clock.now + .seconds(30))
+    }
+
+    /// The next reply; nil once the server has hung up.
+    func receive() async throws -> Reply? {
+        while true {
+            if let message = try decoder.next() { return try Reply(message: message) }
+            let octets = try await octetsOrEnd()
+            guard !octets.isEmpty else { return nil }
+            decoder.append(octets)
+        }
+    }
+
+    /// What came next; nothing once the server has hung up, also if it left something unread.
+    private func octetsOrEnd() async throws(SocketError) -> [UInt8] {
+        do throws(SocketError) {
+            return try await connection.read(
+                upTo: decoder.room,
+                deadline: Clock.now + .seconds(30)
+            )
+        } catch {
+            guard error == .system(call: "recv", code: ECONNRESET) else { throw error }
+            return []
+        }
+    }
+
+    /// Sends a call and returns its reply.
+    func ask(_ text: String) async throws -> Reply? {
+        try await send(text + "\0")
+        return try await receive()
+    }
+}
