@@ -67,7 +67,8 @@ package final class VendorStage {
         case .empty: return .empty
         case .answered(let answer, let provenance):
             let families = self.resolutions(question.name, answer, match, provenance)
-            return families[question.type].map(Result.answered) ?? .failed
+            // A family of which the vendor said nothing usable is the fallback's to answer.
+            return families[question.type].map(Result.answered) ?? .empty
         }
     }
 
@@ -116,8 +117,10 @@ package final class VendorStage {
         for family in [\VendorAnswer.v4, \VendorAnswer.v6] {
             guard let set = answer[keyPath: family] else { continue }
             let kept = set.addresses.filter { !$0.isPrivate }
-            dropped += set.addresses.count - kept.count
+            let count = set.addresses.count - kept.count
             answer[keyPath: family]?.addresses = kept
+            answer[keyPath: family]?.dropped += count
+            dropped += count
         }
         numbers.droppedAddresses += UInt64(dropped)
         return answer
@@ -136,6 +139,9 @@ package final class VendorStage {
     }
 
     /// One answer a family; the empty one is NODATA, as the other shows that the name exists.
+    ///
+    /// There is none for a family that the vendor was silent about, or of which every address was
+    /// unusable.
     private func resolutions(
         _ name: Name, _ answer: VendorAnswer, _ match: RouteTable.Match, _ provenance: Provenance
     ) -> [RecordType: Resolution] {
@@ -143,7 +149,9 @@ package final class VendorStage {
         let other = max(answer.v4?.ttl ?? 0, answer.v6?.ttl ?? 0)
         for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
             let question = Question(name: name, type: type, recordClass: .in)
-            guard let set, !set.addresses.isEmpty else {
+            guard let set else { continue }
+            if set.addresses.isEmpty {
+                guard set.dropped == 0 else { continue }
                 resolutions[type] = noData(
                     question, match, seconds: policy.clamp(other, to: policy.negative), provenance)
                 continue

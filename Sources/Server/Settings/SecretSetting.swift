@@ -30,3 +30,11 @@ extension SecretSetting: Equatable {
         left.source == right.source && left.value.copy == right.value.copy
     }
 }
+
+extension SecretSetting: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "\(value)" }
+    package var debugDescription: String { description }
+
+    /// A mirror without children, so that `dump` finds nothing either.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
