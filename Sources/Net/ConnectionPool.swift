@@ -103,9 +103,10 @@ extension ConnectionPool {
     /// Ends a transfer early; does nothing if it has ended.
     ///
     /// Over HTTP/1.1 that closes the connection.  Over HTTP/2 it ends the stream, and others go on:
-    /// unless the deadline passed and nothing at all has come over the connection since the request
-    /// was sent.  Then the path is dead, and libcurl, which would put the next requests on it until
-    /// TCP gives up after many minutes, is made to notice by a `shutdown`.
+    /// unless the deadline passed and nothing at all has come over the connection in the later half
+    /// of the wait.  Then the path is dead, and libcurl, which would put the next requests on it
+    /// until TCP gives up after many minutes, is made to notice by a `shutdown`.  (The later half,
+    /// because what had come while the connection was idle is only read when it is used again.)
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
         guard transfers[transfer.key] === transfer else { return }
         let silent = if case .timedOut = error { silentSocket(of: transfer) } else { Int32?.none }
@@ -118,12 +119,13 @@ extension ConnectionPool {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// The descriptor of the transfer's connection, if nothing came over it since it began.
+    /// The descriptor of the transfer's connection, if it is silent as `abandon` says.
     private func silentSocket(of transfer: Transfer) -> Int32? {
         let port = transfer.localPort
         guard port != 0 else { return nil }
+        let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         return sockets.first { descriptor, socket in
-            guard socket.lastHeard.map({ $0 < transfer.started }) ?? true else { return false }
+            guard socket.lastHeard.map({ $0 < middle }) ?? true else { return false }
             return SocketAddress(localOf: descriptor)?.port == port
         }?.key
     }

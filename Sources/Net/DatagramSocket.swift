@@ -38,7 +38,7 @@ package final class DatagramSocket {
     ) async throws(SocketError) -> [UInt8] {
         while true {
             let datagram = try ReceiveBuffer.receive(
-                from: try endpoint.raw,
+                from: try endpoint.attempt(.reading),
                 upTo: ReceiveBuffer.capacity
             )
             if let datagram { return datagram }

@@ -3,21 +3,30 @@ private import Glibc
 
 /// What all sockets here have in common: a descriptor, its watch, and who waits for it.
 ///
-/// The descriptor is registered once, edge-triggered.  Each call tries first and waits only when
-/// the kernel says EAGAIN; whatever happens afterwards is a new edge, so none can be missed, and
-/// no `epoll_ctl` is needed however often somebody waits.  An edge that nobody waits for is
-/// forgotten: the next try finds its cause.  (One-shot re-arming would cost a system call a wait,
-/// level triggering would spin on what nobody reads.)
+/// The descriptor is registered once, edge-triggered, so no `epoll_ctl` is needed however often
+/// somebody waits.  Each call tries first and waits only when the kernel says EAGAIN.  Trying
+/// forgets the edges before it, whose causes it finds itself; one that comes after it is remembered
+/// and ends the wait, even a wait that has not begun yet: none can be missed, wherever the task is
+/// suspended in between.  (One-shot re-arming would cost a system call a wait, level triggering
+/// would spin on what nobody reads.)
 @ServiceLoop
 final class Endpoint {
-    /// In which direction somebody waits.
-    enum Direction { case reading, writing }
+    /// Ways in which somebody waits.
+    struct Direction: OptionSet {
+        let rawValue: UInt8
+
+        static let reading = Direction(rawValue: 1)
+        static let writing = Direction(rawValue: 2)
+    }
 
     /// The descriptor, nil once closed.
     private var descriptor: OwnedDescriptor?
 
     /// The watch, nil once closed.
     private var watch: DescriptorWatch?
+
+    /// Where there was an edge since the last attempt that nobody waited for.
+    private var edges: Direction = []
 
     /// At most one task a direction.
     private var reader: Waiter?
@@ -40,6 +49,14 @@ final class Endpoint {
     }
 
     isolated deinit { close() }
+
+    /// The descriptor's number, for a system call at once that may say EAGAIN.
+    ///
+    /// - Throws: `SocketError.closed`.
+    func attempt(_ direction: Direction) throws(SocketError) -> Int32 {
+        edges.remove(direction)
+        return try raw
+    }
 
     /// The descriptor's number, for a system call.
     ///
@@ -65,20 +82,18 @@ final class Endpoint {
     /// The address of the other end.
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until the descriptor may be ready, at most until `deadline`.
-    ///
-    /// To be called right after a system call said EAGAIN, with no suspension in between.
+    /// Suspends until there was an edge since the last attempt, at most until `deadline`.
     func wait(
         for direction: Direction,
         until deadline: ContinuousClock.Instant?
     ) async throws(SocketError) {
         _ = try raw
+        guard edges.remove(direction) == nil else { return }
         let waiter = Waiter()
-        switch direction {
-        case .reading:
+        if direction == .reading {
             precondition(reader == nil, "two tasks read from one socket at the same time")
             reader = waiter
-        case .writing:
+        } else {
             precondition(writer == nil, "two tasks write to one socket at the same time")
             writer = waiter
         }
@@ -105,8 +120,13 @@ final class Endpoint {
     /// Wakes who waits for what epoll reports.
     private func report(_ events: DescriptorWatch.Events) {
         let failed = !events.isDisjoint(with: [.hangUp, .error])
-        if failed || !events.isDisjoint(with: [.readable, .endOfInput]) { reader?.resume(.ready) }
-        if failed || events.contains(.writable) { writer?.resume(.ready) }
+        if failed || !events.isDisjoint(with: [.readable, .endOfInput]) { note(.reading, reader) }
+        if failed || events.contains(.writable) { note(.writing, writer) }
+    }
+
+    /// Wakes who waits, else remembers.
+    private func note(_ direction: Direction, _ waiter: Waiter?) {
+        if let waiter { waiter.resume(.ready) } else { edges.insert(direction) }
     }
 }
 

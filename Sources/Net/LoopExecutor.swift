@@ -6,8 +6,7 @@ private import Synchronization
 
 /// One thread that runs an sd-event loop and, between two polls of it, Swift's jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop`` and can be given to tasks as their
-/// preferred one.  Jobs run in the order in which they came, whatever their priority.
+/// It is the executor of the global actor ``ServiceLoop``.  Jobs run in the order in which they came, whatever their priority.
 ///
 /// **Fairness.**  A turn runs at most the jobs that were queued when it began, then polls: jobs
 /// that queue further jobs never keep a socket waiting, and sd-event dispatches one source a poll,
@@ -22,14 +21,24 @@ private import Synchronization
 /// all but the first of a burst, cost no system call.
 // SAFETY: the one unsafe thing stored is the loop, see there.
 @safe
-package final class LoopExecutor: SerialExecutor, TaskExecutor {
+package final class LoopExecutor: SerialExecutor {
     /// The executor of ``ServiceLoop``.
     package static let shared = LoopExecutor()
+
+    /// A job, and as what it has to be run.
+    ///
+    /// The runtime compares what a job runs on with what the next function wants, and queues the
+    /// task again if they differ: a job that was run "on the preferred executor" although its task
+    /// prefers none would pay that, and a turn of the loop, at every call of an async function.
+    fileprivate enum Job {
+        case isolated(UnownedJob)
+        case preferring(UnownedJob)
+    }
 
     /// What the lock guards.
     private struct State {
         /// Jobs that wait for the next turn.
-        var jobs: [UnownedJob] = []
+        var jobs: [Job] = []
         /// Whether the thread waits, or is about to wait, for a descriptor.
         var polling = false
         /// Whether the thread shall end before its next turn.
@@ -78,9 +87,11 @@ package final class LoopExecutor: SerialExecutor, TaskExecutor {
 // MARK: - Executor
 
 extension LoopExecutor {
-    /// Queues a job from any thread.
-    package func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
+    /// Queues a job of code that is isolated to the loop, from any thread.
+    package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
+
+    /// Queues a job, and wakes the thread if it waits.
+    fileprivate func enqueue(_ job: Job) {
         let wake = state.withLock { state in
             state.jobs.append(job)
             // The first of a burst wakes; the others find it done.
@@ -156,7 +167,11 @@ extension LoopExecutor {
         // SAFETY: a literal, which ends with NUL.
         _ = unsafe linux_name_thread("service")
         thread.store(UInt(pthread_self()), ordering: .relaxed)
-        var batch: [UnownedJob] = []
+        ServiceLoop.assumeIsolated { LoopTimer.prepare() }
+        // SAFETY: neither executor is ever freed.
+        let serial = unsafe asUnownedSerialExecutor()
+        let task = unsafe LoopTaskExecutor.shared.asUnownedTaskExecutor()
+        var batch: [Job] = []
         while true {
             let goesOn = state.withLock { state in
                 guard !state.stopping else { return false }
@@ -166,10 +181,12 @@ extension LoopExecutor {
             guard goesOn else { break }
             for job in batch {
                 // SAFETY: each job was handed to `enqueue` once and is run once.
-                unsafe job.runSynchronously(
-                    isolatedTo: asUnownedSerialExecutor(),
-                    taskExecutor: asUnownedTaskExecutor()
-                )
+                switch job {
+                case .isolated(let job):
+                    unsafe job.runSynchronously(on: serial)
+                case .preferring(let job):
+                    unsafe job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+                }
             }
             batch.removeAll(keepingCapacity: true)
             poll()
@@ -194,5 +211,21 @@ extension LoopExecutor {
             status >= 0 || status == -EINTR,
             "the event loop failed: \(errorText(-status))"
         )
+    }
+}
+
+/// The loop as the preferred executor of tasks whose code is isolated to no actor.
+///
+/// For `Task(executorPreference:)` and `addTask(executorPreference:)`: such code then runs on the
+/// loop's thread rather than on a thread of the runtime's pool, and calls into ``ServiceLoop``
+/// without a change of threads.
+package final class LoopTaskExecutor: TaskExecutor {
+    package static let shared = LoopTaskExecutor()
+
+    private init() {}
+
+    /// Queues a job from any thread.
+    package func enqueue(_ job: consuming ExecutorJob) {
+        LoopExecutor.shared.enqueue(.preferring(UnownedJob(job)))
     }
 }

@@ -21,6 +21,9 @@ final class LoopTimer {
         TimerQueue.shared.insert(self)
     }
 
+    /// Makes what all timers share, while there are descriptors left.
+    static func prepare() { _ = TimerQueue.shared }
+
     /// Forgets it; does nothing if it has fired already.
     func cancel() { TimerQueue.shared.remove(self) }
 }

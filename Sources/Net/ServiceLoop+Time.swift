@@ -22,7 +22,7 @@ extension ServiceLoop {
         _ deadline: ContinuousClock.Instant,
         _ body: @escaping @Sendable @ServiceLoop () async throws -> Value
     ) async throws -> Value {
-        let task = Task { @ServiceLoop in try await body() }
+        let task = throwingTask { try await body() }
         var passed = false
         let timer = LoopTimer(at: deadline) {
             passed = true

@@ -103,7 +103,10 @@ package final class StreamConnection {
     ) async throws(SocketError) -> [UInt8] {
         precondition(limit > 0, "a read of nothing cannot be told from the end")
         while true {
-            if let octets = try ReceiveBuffer.receive(from: try endpoint.raw, upTo: limit) {
+            if let octets = try ReceiveBuffer.receive(
+                from: try endpoint.attempt(.reading),
+                upTo: limit
+            ) {
                 return octets
             }
             try await endpoint.wait(for: .reading, until: deadline)
@@ -119,7 +122,7 @@ package final class StreamConnection {
     ) async throws(SocketError) {
         var sent = 0
         while sent < octets.count {
-            let raw = try endpoint.raw
+            let raw = try endpoint.attempt(.writing)
             // SAFETY: what is read begins within the array and ends with it.
             let count = unsafe octets.withUnsafeBytes {
                 unsafe send(

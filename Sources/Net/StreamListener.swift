@@ -91,7 +91,7 @@ package final class StreamListener {
     /// it pauses, tells ``onPause``, and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         while true {
-            let raw = linux_accept(try endpoint.raw)
+            let raw = linux_accept(try endpoint.attempt(.reading))
             if raw >= 0 {
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
                 // Fails on a Unix socket, which has no Nagle's algorithm.

@@ -49,10 +49,13 @@ extension Transfer {
         try set(CURLOPT_TCP_KEEPALIVE, 1)
     }
 
-    /// How long it may take; the loop's own timer at the deadline is the last resort.
+    /// How long it may take.
+    ///
+    /// The client's own timer ends it at the deadline, while the connection can still be looked at
+    /// (`ConnectionPool.abandon`); libcurl's comes a second later and is the last resort.
     private func setBounds(until deadline: ContinuousClock.Instant) throws(HTTPError) {
         let left = started.duration(to: deadline)
-        try set(CURLOPT_TIMEOUT_MS, max(1, left.millisecondsRoundedUp))
+        try set(CURLOPT_TIMEOUT_MS, left.millisecondsRoundedUp + 1000)
         try set(
             CURLOPT_CONNECTTIMEOUT_MS,
             max(1, min(left, limits.connectTime).millisecondsRoundedUp)

@@ -20,7 +20,7 @@ struct ServiceLoopTests {
 
     @Test
     func `a task that prefers the loop runs on it`() async {
-        let here = await Task(executorPreference: LoopExecutor.shared) {
+        let here = await Task(executorPreference: LoopTaskExecutor.shared) {
             LoopExecutor.shared.isCurrent
         }.value
         #expect(here)

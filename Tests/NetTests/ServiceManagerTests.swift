@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+@Suite("Signals and the service manager", .timeLimit(.minutes(1)))
+struct ServiceManagerTests {
+    @Test
+    func `a blocked signal comes out of the stream`() async {
+        await #expect(processExitsWith: .success) {
+            let code = ServiceLoop.run {
+                ServiceLoop.blockSignals([SIGHUP, SIGTERM])
+                guard let stream = try? ServiceLoop.signals([SIGHUP, SIGTERM]) else { return 1 }
+                pthread_kill(pthread_self(), SIGTERM)
+                for await signal in stream { return signal == SIGTERM ? 0 : 2 }
+                return 3
+            }
+            try #require(code == 0)
+        }
+    }
+
+    @Test
+    func `systemd is told in its own words`() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try TemporaryDirectory()
+            let path = directory.path("notify")
+            let socket = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+            try #require(try UnixAddress(path).bind(socket) == 0)
+            setenv("NOTIFY_SOCKET", path, 1)
+            setenv("WATCHDOG_USEC", "20000", 1)
+            setenv("WATCHDOG_PID", "\(getpid())", 1)
+            ServiceLoop.start()
+            func next() -> String {
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                let count = recv(socket, &buffer, buffer.count, 0)
+                return String(decoding: buffer.prefix(count), as: UTF8.self)
+            }
+            await ServiceManager.ready(status: "serving\nREADY=0")
+            try #require(next() == "READY=1\nSTATUS=serving READY=0")
+            await ServiceManager.reloading()
+            try #require(next().hasPrefix("RELOADING=1\nMONOTONIC_USEC="))
+            await ServiceManager.stopping()
+            try #require(next() == "STOPPING=1")
+
+            let watchdog = Task { @ServiceLoop in try await ServiceManager.feedWatchdog() }
+            try #require(next() == "WATCHDOG=1")
+            try #require(next() == "WATCHDOG=1")
+            watchdog.cancel()
+        }
+    }
+
+    @Test
+    func `sockets passed on by systemd come with their names`() async {
+        await #expect(processExitsWith: .success) {
+            let socket = try ListeningSocket()
+            try #require(dup2(socket.descriptor, 3) == 3)
+            setenv("LISTEN_PID", "\(getpid())", 1)
+            setenv("LISTEN_FDS", "1", 1)
+            setenv("LISTEN_FDNAMES", "dns-tcp", 1)
+            ServiceLoop.start()
+            let all = try await ServiceManager.listenDescriptors()
+            try #require(all == [.init(name: "dns-tcp", descriptor: 3)])
+            let again = try await ServiceManager.listenDescriptors()
+            try #require(again.isEmpty)
+        }
+    }
+}

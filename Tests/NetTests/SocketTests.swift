@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+/// A free port of loopback, either family.
+private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
+    try #require(SocketAddress(text))
+}
+
+@Suite("A datagram socket", .timeLimit(.minutes(1)))
+struct DatagramSocketTests {
+    init() { ServiceLoop.start() }
+
+    /// A bound UDP socket, and what it takes to answer from it.
+    private final class Peer {
+        let descriptor: Int32
+        let address: SocketAddress
+
+        init(_ family: String = "127.0.0.1:0") throws {
+            let any = try loopback(family)
+            let descriptor = socket(
+                any.isIPv6 ? AF_INET6 : AF_INET,
+                Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue),
+                0
+            )
+            self.descriptor = descriptor
+            try #require(any.withSockaddr { bind(descriptor, $0, $1) } == 0)
+            address = try #require(SocketAddress(localOf: descriptor))
+        }
+
+        /// Waits for one datagram and sends it back to `target`.
+        func echo(to target: SocketAddress) {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            _ = target.withSockaddr { sendto(descriptor, buffer, count, 0, $0, $1) }
+        }
+
+        deinit { close(descriptor) }
+    }
+
+    @ServiceLoop
+    @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
+    func `a datagram goes to the peer and its answer comes back`(family: String) async throws {
+        let peer = try Peer(family)
+        let socket = try DatagramSocket(connectedTo: peer.address)
+        let datagram = (0..<60_000).map { UInt8(truncatingIfNeeded: $0) }
+        try socket.send(datagram)
+        peer.echo(to: try #require(socket.localAddress))
+        #expect(try await socket.receive(deadline: patience) == datagram)
+    }
+
+    @ServiceLoop
+    @Test
+    func `an answer that comes later wakes who waits`() async throws {
+        let peer = try Peer()
+        let socket = try DatagramSocket(connectedTo: peer.address)
+        let answer = Task { @ServiceLoop in try await socket.receive(deadline: patience) }
+        await Task.yield()
+        try socket.send([])
+        peer.echo(to: try #require(socket.localAddress))
+        #expect(try await answer.value == [])
+    }
+
+    @ServiceLoop
+    @Test
+    func `a closed port is a refusal`() async throws {
+        let closed = try Peer().address
+        let socket = try DatagramSocket(connectedTo: closed)
+        try socket.send([1])
+        let error = await #expect(throws: SocketError.self) {
+            try await socket.receive(deadline: patience)
+        }
+        #expect(error?.isRefusal == true)
+    }
+
+    @ServiceLoop
+    @Test
+    func `the deadline, cancelling and closing each end the wait`() async throws {
+        let peer = try Peer()
+        let socket = try DatagramSocket(connectedTo: peer.address)
+        await #expect(throws: SocketError.timedOut) {
+            try await socket.receive(deadline: Clock.now + .milliseconds(5))
+        }
+        let cancelled = Task { @ServiceLoop in try await socket.receive(deadline: nil) }
+        await Task.yield()
+        cancelled.cancel()
+        await #expect(throws: SocketError.cancelled) { try await cancelled.value }
+
+        let closed = Task { @ServiceLoop in try await socket.receive(deadline: nil) }
+        await Task.yield()
+        socket.close()
+        await #expect(throws: SocketError.closed) { try await closed.value }
+        #expect(throws: SocketError.closed) { try socket.send([1]) }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a thousand sockets leave no descriptor behind`() async throws {
+        let peer = try Peer()
+        func numbers() throws -> Set<Int32> {
+            // Those of other tests come and go; ours would be sockets to the peer.
+            let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+            return Set(
+                all.compactMap { Int32($0) }.filter { descriptor in
+                    var storage = sockaddr_storage()
+                    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+                    let status = withUnsafeMutablePointer(to: &storage) {
+                        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                            getpeername(descriptor, $0, &length)
+                        }
+                    }
+                    return status == 0 && SocketAddress(storage) == peer.address
+                }
+            )
+        }
+        for _ in 0..<20 {
+            let sockets = try (0..<50).map { _ in try DatagramSocket(connectedTo: peer.address) }
+            #expect(try numbers().count == sockets.count)
+        }
+        #expect(try numbers().isEmpty)
+    }
+}
+
+@Suite("A stream", .timeLimit(.minutes(1)))
+struct StreamTests {
+    init() { ServiceLoop.start() }
+
+    /// Both ends of a TCP connection over loopback.
+    @ServiceLoop
+    private func pair() async throws -> (StreamConnection, StreamConnection) {
+        let listener = try StreamListener(binding: try loopback())
+        let address = try #require(listener.localAddress)
+        let client = try await StreamConnection.connect(to: address, deadline: patience)
+        return (client, try await listener.accept())
+    }
+
+    @ServiceLoop
+    @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
+    func `octets go both ways and the end is an empty read`(family: String) async throws {
+        let listener = try StreamListener(binding: try loopback(family))
+        let address = try #require(listener.localAddress)
+        let client = try await StreamConnection.connect(to: address, deadline: patience)
+        let server = try await listener.accept()
+        #expect(server.peerAddress == client.localAddress)
+        #expect(client.peerAddress == address)
+
+        try await client.write([1, 2, 3], deadline: patience)
+        #expect(try await server.read(upTo: 2, deadline: patience) == [1, 2])
+        #expect(try await server.read(upTo: 9, deadline: patience) == [3])
+        try client.shutdownWrite()
+        #expect(try await server.read(upTo: 9, deadline: patience) == [])
+        try await server.write([4], deadline: patience)
+        server.close()
+        #expect(try await client.read(upTo: 9, deadline: patience) == [4])
+        #expect(try await client.read(upTo: 9, deadline: patience) == [])
+    }
+
+    @ServiceLoop
+    @Test
+    func `one task writes more than the kernel holds while another reads`() async throws {
+        let (client, server) = try await pair()
+        let whole = (0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let writer = Task { @ServiceLoop in
+            try await client.write(whole, deadline: patience)
+            try client.shutdownWrite()
+        }
+        let echo = Task { @ServiceLoop in
+            while true {
+                let octets = try await server.read(upTo: 65_535, deadline: patience)
+                if octets.isEmpty { return try server.shutdownWrite() }
+                try await server.write(octets, deadline: patience)
+            }
+        }
+        var read: [UInt8] = []
+        while true {
+            let octets = try await client.read(upTo: 65_535, deadline: patience)
+            if octets.isEmpty { break }
+            read += octets
+        }
+        try await writer.value
+        try await echo.value
+        #expect(read == whole)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a port at which nobody listens refuses`() async throws {
+        let closed = try ListeningSocket().address
+        let error = await #expect(throws: SocketError.self) {
+            _ = try await StreamConnection.connect(to: closed, deadline: patience)
+        }
+        #expect(error?.isRefusal == true)
+    }
+
+    @ServiceLoop
+    @Test
+    func `writing to a peer that is gone is an error, not a signal`() async throws {
+        let (client, server) = try await pair()
+        server.close()
+        await #expect(throws: SocketError.self) {
+            while true { try await client.write([1], deadline: patience) }
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `the deadline, cancelling and closing each end a read`() async throws {
+        let (client, server) = try await pair()
+        defer { server.close() }
+        await #expect(throws: SocketError.timedOut) {
+            try await client.read(upTo: 1, deadline: Clock.now + .milliseconds(5))
+        }
+        let cancelled = Task { @ServiceLoop in try await client.read(upTo: 1, deadline: nil) }
+        await Task.yield()
+        cancelled.cancel()
+        await #expect(throws: SocketError.cancelled) { try await cancelled.value }
+
+        let closed = Task { @ServiceLoop in try await client.read(upTo: 1, deadline: nil) }
+        await Task.yield()
+        client.close()
+        await #expect(throws: SocketError.closed) { try await closed.value }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a listener that is closed ends the wait for a connection`() async throws {
+        let listener = try StreamListener(binding: try loopback())
+        let waiting = Task { @ServiceLoop in _ = try await listener.accept() }
+        await Task.yield()
+        listener.close()
+        await #expect(throws: SocketError.closed) { try await waiting.value }
+    }
+
+    @ServiceLoop
+    @Test
+    func `five hundred clients at once are all accepted`() async throws {
+        let listener = try StreamListener(binding: try loopback())
+        let address = try #require(listener.localAddress)
+        let clients = (0..<500).map { _ in
+            Task { @ServiceLoop in
+                let client = try await StreamConnection.connect(to: address, deadline: patience)
+                try await client.write([7], deadline: patience)
+                return try await client.read(upTo: 1, deadline: patience)
+            }
+        }
+        for _ in clients {
+            let server = try await listener.accept()
+            Task { @ServiceLoop in
+                let octets = try await server.read(upTo: 1, deadline: patience)
+                try await server.write(octets, deadline: patience)
+            }
+        }
+        for client in clients { #expect(try await client.value == [7]) }
+    }
+
+    @ServiceLoop
+    @Test
+    func `an IPv6 listener leaves the port to IPv4`() async throws {
+        let six = try StreamListener(binding: try loopback("[::]:0"))
+        let port = try #require(six.localAddress?.port)
+        let four = try StreamListener(binding: try loopback("0.0.0.0:\(port)"))
+        #expect(four.localAddress?.port == port)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a socket that listens already is taken over`() async throws {
+        let socket = try ListeningSocket()
+        let listener = try StreamListener(adopting: dup(socket.descriptor))
+        #expect(listener.localAddress == socket.address)
+        let client = try await StreamConnection.connect(to: socket.address, deadline: patience)
+        #expect(try await listener.accept().peerAddress == client.localAddress)
+    }
+
+    @Test
+    func `without descriptors accepting pauses, says so, and goes on`() async throws {
+        await #expect(processExitsWith: .success) {
+            ServiceLoop.start()
+            try await acceptWithoutDescriptors()
+        }
+
+    }
+}
+
+/// Takes all descriptors away, connects, gives them back when accepting pauses, and accepts.
+@ServiceLoop
+private func acceptWithoutDescriptors() async throws {
+    let listener = try StreamListener(binding: try loopback())
+    let address = try #require(listener.localAddress)
+    let client = try await StreamConnection.connect(to: address, deadline: patience)
+    var taken: [Int32] = []
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = 64
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    while case let descriptor = dup(0), descriptor >= 0 { taken.append(descriptor) }
+    var said: [SocketError] = []
+    listener.onPause = {
+        said.append($0)
+        for descriptor in taken { close(descriptor) }
+        taken = []
+    }
+    let server = try await listener.accept()
+    try #require(said == [.system(call: "accept", code: EMFILE)])
+    try await client.write([1], deadline: patience)
+    try #require(try await server.read(upTo: 1, deadline: patience) == [1])
+}
+
+@Suite("A Unix listener", .timeLimit(.minutes(1)))
+struct UnixListenerTests {
+    let directory: TemporaryDirectory
+    var path: String { directory.path("control.sock") }
+
+    init() throws {
+        ServiceLoop.start()
+        directory = try TemporaryDirectory()
+    }
+
+    @ServiceLoop
+    @Test
+    func `the peer's credentials are those of its process`() async throws {
+        let listener = try StreamListener(unixPath: path, mode: 0o600)
+        let client = try await StreamConnection.connect(unixPath: path, deadline: patience)
+        let server = try await listener.accept()
+        let who = try server.peerCredentials
+        #expect(who == .init(pid: getpid(), uid: getuid(), gid: getgid()))
+        #expect(server.peerAddress == nil)
+        try await client.write([9], deadline: patience)
+        #expect(try await server.read(upTo: 9, deadline: patience) == [9])
+    }
+
+    @ServiceLoop
+    @Test
+    func `the file has the mode that was asked for and goes with the listener`() throws {
+        let listener = try StreamListener(unixPath: path, mode: 0o620, group: getgid())
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o620)
+        listener.close()
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file that a dead process left is replaced`() throws {
+        let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let address = try UnixAddress(path)
+        #expect(address.bind(socket) == 0)
+        close(socket)
+        _ = try StreamListener(unixPath: path, mode: 0o600)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a path at which somebody listens is left alone`() async throws {
+        let first = try StreamListener(unixPath: path, mode: 0o600)
+        let path = path
+        #expect(throws: SocketError.pathInUse(path)) {
+            try StreamListener(unixPath: path, mode: 0o600)
+        }
+        _ = try await StreamConnection.connect(unixPath: path, deadline: patience)
+        _ = try await first.accept()
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file that is no socket is left alone`() throws {
+        try directory.write("precious", to: "control.sock")
+        let path = path
+        #expect(throws: SocketError.pathInUse(path)) {
+            try StreamListener(unixPath: path, mode: 0o600)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+    }
+
+    @ServiceLoop
+    @Test
+    func `a path that is too long is refused, not cut`() {
+        let long = "/tmp/" + String(repeating: "x", count: 103)
+        #expect(throws: SocketError.pathTooLong(long)) {
+            try StreamListener(unixPath: long, mode: 0o600)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+@Suite("Time on the loop", .timeLimit(.minutes(1)))
+struct TimeTests {
+    init() { ServiceLoop.start() }
+
+    @Test
+    func `an instant is the same moment on the clock of the timers`() {
+        var time = timespec()
+        let before = Clock.bootMicroseconds(Clock.now)
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        let between = UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
+        let after = Clock.bootMicroseconds(Clock.now)
+        // Rounded up, so the first may be one ahead.
+        #expect(before <= between + 1)
+        #expect(between <= after)
+    }
+
+    @Test
+    func `milliseconds are rounded up and never negative`() {
+        #expect(Duration.zero.millisecondsRoundedUp == 0)
+        #expect(Duration.nanoseconds(1).millisecondsRoundedUp == 1)
+        #expect(Duration.milliseconds(1500).millisecondsRoundedUp == 1500)
+        #expect(Duration.seconds(-3).millisecondsRoundedUp == 0)
+    }
+
+    @ServiceLoop
+    @Test
+    func `no sleep ends early, and one to the past ends at once`() async throws {
+        try await ServiceLoop.sleep(until: Clock.now - .seconds(1))
+        let until = Clock.now + .milliseconds(20)
+        try await ServiceLoop.sleep(until: until)
+        #expect(Clock.now >= until)
+    }
+
+    @ServiceLoop
+    @Test
+    func `five thousand timers are called in the order of their deadlines`() async {
+        // All of them due, and none can be called before the last is set: this is one job.
+        let past = Clock.now - .seconds(1)
+        let done = Waiter()
+        var called: [Int] = []
+        for index in 0..<5000 {
+            // Not set in order: 1237 and 5000 share no factor.
+            let rank = index * 1237 % 5000
+            _ = LoopTimer(at: past + .microseconds(rank)) {
+                called.append(rank)
+                if called.count == 5000 { done.resume(.ready) }
+            }
+        }
+        #expect(await done.wait(until: nil) == .ready)
+        let inOrder = called.elementsEqual(0..<5000)
+        #expect(inOrder)
+    }
+
+    @ServiceLoop
+    @Test
+    func `five thousand sleepers at once all wake, and none early`() async throws {
+        let start = Clock.now
+        let sleepers = (0..<5000).map { index in
+            ServiceLoop.throwingTask {
+                let until = start + .microseconds(20 * index)
+                try await ServiceLoop.sleep(until: until)
+                return Clock.now >= until
+            }
+        }
+        var early = 0
+        for sleeper in sleepers where try await !sleeper.value { early += 1 }
+        #expect(early == 0)
+    }
+
+    @ServiceLoop
+    @Test
+    func `thousands of cancelled sleepers leave the others alone`() async throws {
+        let sleepers = (0..<5000).map { index in
+            Task { @ServiceLoop () -> Bool in
+                let far: Duration = index.isMultiple(of: 100) ? .milliseconds(30) : .seconds(3600)
+                do { try await ServiceLoop.sleep(until: Clock.now + far) } catch { return false }
+                return true
+            }
+        }
+        await Task.yield()
+        for (index, sleeper) in sleepers.enumerated() where !index.isMultiple(of: 100) {
+            sleeper.cancel()
+        }
+        var slept = 0
+        for sleeper in sleepers where await sleeper.value { slept += 1 }
+        #expect(slept == 50)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a sleep in a task that was cancelled before does not wait`() async {
+        let task = Task { @ServiceLoop in
+            while !Task.isCancelled { await Task.yield() }
+            try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a timer that an earlier one cancels in the same turn is not called`() async throws {
+        let past = Clock.now - .seconds(1)
+        let done = Waiter()
+        var called = false
+        var second: LoopTimer?
+        _ = LoopTimer(at: past - .seconds(1)) { second?.cancel() }
+        second = LoopTimer(at: past) { called = true }
+        _ = LoopTimer(at: Clock.now) { done.resume(.ready) }
+        #expect(await done.wait(until: nil) == .ready)
+        #expect(!called)
+    }
+
+    @ServiceLoop
+    @Test
+    func `what is done before its deadline gives its value`() async throws {
+        #expect(try await ServiceLoop.withDeadline(patience) { 5 } == 5)
+    }
+
+    @ServiceLoop
+    @Test
+    func `what is not is cancelled and the deadline thrown`() async {
+        await #expect(throws: DeadlinePassed.self) {
+            try await ServiceLoop.withDeadline(Clock.now + .milliseconds(5)) {
+                try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
+            }
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `cancelling the caller of a deadline cancels what it waits for`() async {
+        let task = Task { @ServiceLoop in
+            try await ServiceLoop.withDeadline(Clock.now + .seconds(3600)) {
+                try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
+            }
+        }
+        await Task.yield()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}
