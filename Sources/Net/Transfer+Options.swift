@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
+private import Glibc
 
 extension Transfer {
     /// Gives libcurl everything it has to know of `request`.
@@ -96,8 +97,24 @@ extension Transfer {
         if let file = request.certificateFile {
             try set(CURLOPT_CAINFO, file)
             try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
+        } else {
+            if let file = Self.environment.file { try set(CURLOPT_CAINFO, file) }
+            if let directory = Self.environment.directory { try set(CURLOPT_CAPATH, directory) }
         }
     }
+
+    /// The system's certificates if the environment moves them, which OpenSSL heeds and libcurl
+    /// does not; read once.
+    private static let environment: (file: String?, directory: String?) = {
+        func value(_ name: String) -> String? {
+            // SAFETY: the value ends with NUL and is copied at once.
+            guard let text = unsafe getenv(name).map({ unsafe String(cString: $0) }) else {
+                return nil
+            }
+            return text.isEmpty ? nil : text
+        }
+        return (value("SSL_CERT_FILE"), value("SSL_CERT_DIR"))
+    }()
 
     /// What is sent, and in which version of HTTP.
     private func setContent(_ request: HTTPRequest) throws(HTTPError) {

@@ -307,6 +307,67 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `an IPv6 server is reached, and a broken reply is an error`() async throws {
+        let listener = try StreamListener(binding: try #require(SocketAddress("[::1]:0")))
+        let request = HTTPRequest(
+            url: "http://vendor.example.com/x?secret=1",
+            server: try #require(listener.localAddress)
+        )
+        let task = ServiceLoop.task { await failure(of: request) }
+        let connection = try await listener.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
+        try await connection.write(Array(reply.utf8), deadline: patience)
+        connection.close()
+        let error = await task.value
+        guard case .broken(let words) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(!words.contains("secret"))
+    }
+
+    @ServiceLoop
+    @Test
+    func `a proxy is asked to connect to the server's address`() async throws {
+        let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        var request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(SocketAddress("192.0.2.7:80"))
+        )
+        request.proxy = proxy.localAddress
+        let task = ServiceLoop.throwingTask { [request] in
+            try await client.send(request, deadline: patience)
+        }
+        let connection = try await proxy.accept()
+        let first = try await connection.read(upTo: 1000, deadline: patience)
+        #expect(first.starts(with: "CONNECT 192.0.2.7:80 HTTP/1.1\r\n".utf8))
+        try await connection.write(Array("HTTP/1.1 200 OK\r\n\r\n".utf8), deadline: patience)
+        let second = try await connection.read(upTo: 1000, deadline: patience)
+        #expect(second.starts(with: "GET / HTTP/1.1\r\nHost: vendor.example.com\r\n".utf8))
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+        try await connection.write(Array(reply.utf8), deadline: patience)
+        #expect(try await task.value.text == "hi")
+    }
+
+    @ServiceLoop
+    @Test
+    func `SSL_CERT_FILE stands for the system's certificates`() async throws {
+        let (port, file) = (nginx.secure.port, nginx.authorityFile)
+        await #expect(processExitsWith: .success) {
+            [port = port as UInt16, file = file as String] in
+            setenv("SSL_CERT_FILE", file, 1)
+            ServiceLoop.start()
+            let server = try #require(SocketAddress("127.0.0.1:\(port)"))
+            let request = HTTPRequest(url: "https://\(Certificates.name)/hello", server: server)
+            let reply = try await HTTPClient(limits: patientLimits)
+                .send(request, deadline: patience)
+            try #require(reply.status == 200)
+        }
+    }
+
+    @ServiceLoop
+    @Test
     func `a proxy in the environment is ignored`() async throws {
         await #expect(processExitsWith: .success) { [port = nginx.clear.port as UInt16] in
             setenv("http_proxy", "http://127.0.0.1:9", 1)
