@@ -17,7 +17,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         for key: Key, _ work: @escaping @Sendable @ServiceLoop () async -> Value
     ) async -> (value: Value, wasMerged: Bool) {
         if let task = running[key] { return (await task.value, true) }
-        let task = Task { @ServiceLoop in
+        let task = ServiceLoop.task { [self] in
             let value = await work()
             running[key] = nil
             return value

@@ -98,7 +98,7 @@ package final class ControlServer {
                 }
                 // An unstructured task, as Swift 6.3 fails to check one that is added to a group
                 // from within a global actor; `run` ends it all the same.
-                tasks[ObjectIdentifier(connection)] = Task { @ServiceLoop in
+                tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection)
                     self.dismiss(connection)
                 }

@@ -46,7 +46,7 @@ package final class Daemon {
         }
         for warning in settings.warnings { logger.warning("\(warning)") }
         ServiceManager.ready(status: "answering on \(addresses)")
-        let watchdog = Task { @ServiceLoop in
+        let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
             try? await ServiceManager.feedWatchdog()
         }
@@ -114,7 +114,7 @@ package final class Daemon {
 
     private func start(_ server: TCPServer) {
         servers.append(server)
-        Task { @ServiceLoop in
+        ServiceLoop.task { [self] in
             do throws(SocketError) {
                 try await server.run()
             } catch {
@@ -134,7 +134,7 @@ package final class Daemon {
         case .reply(let reply):
             miss.listener.send(reply, inReplyTo: miss.datagram)
         case .question(let open):
-            Task { @ServiceLoop in
+            ServiceLoop.task {
                 miss.listener.send(await desk.resolve(open), inReplyTo: miss.datagram)
             }
         }
@@ -155,7 +155,7 @@ package final class Daemon {
             dispatcher: ControlDispatcher(
                 handler: Operator(self), access: socket.access, logger: logger),
             logger: logger)
-        return Task { @ServiceLoop in
+        return ServiceLoop.task { [self] in
             do throws(SocketError) {
                 try await server.run()
             } catch .cancelled, .closed {

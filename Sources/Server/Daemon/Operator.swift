@@ -171,7 +171,8 @@ extension CachedEntry {
         let records = (message?.answers ?? []) + (message?.authorities ?? [])
         self.init(
             name: "\(entry.name)", type: "\(entry.type)",
-            rcode: entry.rcode == .noError && entry.isNegative ? "NODATA" : "\(entry.rcode)",
+            rcode: entry.rcode == .noError && entry.isNegative
+                ? "nodata" : "\(entry.rcode)".lowercased(),
             source: "\(entry.source)", server: server, ageSeconds: Int(clamping: entry.age),
             ttlSeconds: Int(clamping: entry.remaining), stale: entry.remaining == 0,
             hits: UInt64(entry.hits), variant: entry.variant.text,

@@ -98,7 +98,7 @@ final class QueryDesk {
     /// Waits until no query waits for an answer, or until `deadline`.
     func drained(by deadline: ContinuousClock.Instant) async {
         guard inFlight > 0 else { return }
-        let patience = Task { @ServiceLoop in
+        let patience = ServiceLoop.task { [self] in
             do {
                 try await ServiceLoop.sleep(until: deadline)
                 resumeDrained()

@@ -70,7 +70,7 @@ final class TCPServer {
         let session = TCPSession(
             stream, desk: desk, isAllowed: access.allows(client.octets.rawSpan))
         sessions[ObjectIdentifier(session)] = (session, client)
-        Task { @ServiceLoop in
+        ServiceLoop.task { [self] in
             await session.run()
             sessions[ObjectIdentifier(session)] = nil
         }

@@ -117,7 +117,7 @@ final class TCPSession {
             queue(reply)
         case .question(let open):
             pending += 1
-            Task { @ServiceLoop in
+            ServiceLoop.task { [self] in
                 queue(await desk.resolve(open))
                 pending -= 1
                 startWriting()
@@ -138,7 +138,7 @@ final class TCPSession {
     private func startWriting() {
         guard !isWriting, !outgoing.isEmpty else { return }
         isWriting = true
-        Task { @ServiceLoop in
+        ServiceLoop.task { [self] in
             await writeOutgoing()
             isWriting = false
             resumeProgress()
