@@ -17,6 +17,9 @@ package protocol Forwarding: AnyObject, Sendable {
     /// How long one exchange may take before the next upstream is asked.
     nonisolated var timeout: Duration { get }
 
+    /// How long the exchanges took that brought a reply.
+    nonisolated var latency: LatencyHistogram { get }
+
     /// What has become of the queries sent to it.
     var numbers: UpstreamNumbers { get }
 
@@ -48,16 +51,10 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Failures since the last success.
     package var consecutiveFailures: UInt64 = 0
 
-    /// How long the last success took.
-    package var lastLatency: Duration?
-
     package init() {}
 
-    /// Notes how a query ended.
-    mutating func note(
-        _ failure: UpstreamError?, from start: ContinuousClock.Instant,
-        to end: ContinuousClock.Instant
-    ) {
+    /// Notes how a query ended, and when.
+    mutating func note(_ failure: UpstreamError?, at end: ContinuousClock.Instant) {
         queries += 1
         if let failure {
             failures[failure.kind, default: 0] += 1
@@ -66,7 +63,6 @@ package struct UpstreamNumbers: Sendable, Equatable {
             consecutiveFailures += 1
         } else {
             successes += 1
-            lastLatency = start.duration(to: end)
             consecutiveFailures = 0
         }
     }

@@ -11,6 +11,7 @@ package final class PlainUpstream: Forwarding {
     package let url: String
     package let isProtected = false
     package let timeout: Duration
+    package let latency = LatencyHistogram()
     package private(set) var numbers = UpstreamNumbers()
 
     private let address: SocketAddress
@@ -33,10 +34,12 @@ package final class PlainUpstream: Forwarding {
             guard message.rcode == .noError || message.rcode == .nxDomain else {
                 throw .declined(message.rcode)
             }
-            numbers.note(nil, from: start, to: Clock.now)
+            let end = Clock.now
+            numbers.note(nil, at: end)
+            latency.note(end - start)
             return message
         } catch {
-            numbers.note(error, from: start, to: Clock.now)
+            numbers.note(error, at: Clock.now)
             throw error
         }
     }

@@ -336,7 +336,7 @@ extension VendorClientTests {
             statistics.servers.map(\.lastError)
                 == [.transport(.timedOut(reused: true)), .serverStatus(503)]
         )
-        #expect(statistics.servers.map(\.lastLatency) == [.milliseconds(20), .milliseconds(20)])
+        #expect(statistics.servers.map(\.medianLatency) == [.milliseconds(20), .milliseconds(20)])
     }
 
     @Test("failures show no token, name or URL")

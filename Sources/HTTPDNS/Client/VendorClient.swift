@@ -57,7 +57,10 @@ package final class VendorClient {
     /// Which server is asked.
     private var pool: EndpointPool
 
-    /// The counters, except which server is current.
+    /// How long the replies of each server took.
+    private let latencies: [LatencyHistogram]
+
+    /// The counters, except which server is current and how quick each is.
     private var counters: VendorStatistics
 
     /// Makes a client; nothing is sent yet.
@@ -84,12 +87,16 @@ package final class VendorClient {
             failuresBeforeSwitch: settings.retriesBeforeSwitch
         )
         counters = VendorStatistics(servers: servers)
+        latencies = servers.map { _ in LatencyHistogram() }
     }
 
     /// The counters up to now.
     package var statistics: VendorStatistics {
         var statistics = counters
         statistics.servers[pool.current].isCurrent = true
+        for (index, latency) in latencies.enumerated() {
+            statistics.servers[index].medianLatency = latency.median
+        }
         return statistics
     }
 }
@@ -184,7 +191,7 @@ extension VendorClient {
         let wait = deadline - clocks.now()
         do throws(VendorError) {
             let reply = try await send(request, deadline: deadline)
-            counters.servers[server].lastLatency = reply.duration
+            latencies[server].note(reply.duration)
             if reply.connectionReused {
                 counters.connectionsReused += 1
             } else {

@@ -64,8 +64,8 @@ package struct ServerStatistics: Sendable, Hashable {
     /// Its latest failure, however long ago.
     package var lastError: VendorError?
 
-    /// How long its latest reply took.
-    package var lastLatency: Duration?
+    /// How long half of its replies took at most; nil before the first.
+    package var medianLatency: Duration?
 
     /// Whether it is the one that is asked first.
     package var isCurrent = false

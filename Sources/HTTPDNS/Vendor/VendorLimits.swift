@@ -9,8 +9,8 @@ package enum VendorLimits {
 
     /// Addresses kept of one family of one name; the rest is dropped and counted.
     ///
-    /// 64 AAAA records fill 1.8 KiB, more than any client tries one after the other.
-    package static let maximumAddresses = 64
+    /// 256 AAAA records fill 7 KiB, more than any client tries one after the other.
+    package static let maximumAddresses = 256
 
     /// Seconds an answer without TTL is kept; the vendors' own kits say 60.
     package static let defaultTTL: UInt32 = 60

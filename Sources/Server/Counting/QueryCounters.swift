@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Resolver
+internal import Net
 internal import Synchronization
 
 /// Who answered a query; every query has exactly one.

@@ -117,7 +117,8 @@ final class Operator: ControlHandling {
 // MARK: - Replies
 
 extension VendorStatus {
-    /// A vendor is down when every server's last call failed, degraded when the current one's did.
+    /// A vendor is down when the last call to every server failed, degraded when that to the current
+    /// one did.
     @ServiceLoop
     fileprivate init(_ settings: VendorSettings, _ client: VendorClient) {
         self.init(
@@ -126,7 +127,9 @@ extension VendorStatus {
         calls = statistics.calls
         billableCalls = statistics.billable
         servers = statistics.servers.map(VendorServer.init)
-        if !servers.isEmpty, servers.allSatisfy({ $0.state == .down }) { state = .down }
+        let isCurrentDown = servers.contains { $0.current && $0.state == .down }
+        state =
+            servers.allSatisfy { $0.state == .down } ? .down : isCurrentDown ? .degraded : .up
     }
 
     /// The latest error of the current server.
@@ -139,7 +142,7 @@ extension VendorServer {
         state = server.failuresInRow > 0 ? .down : .up
         calls = server.tries
         failures = server.failures
-        latencyMedian = server.lastLatency.map(milliseconds)
+        latencyMedian = server.medianLatency.map(milliseconds)
         lastError = server.lastError.map { "\($0)" }
     }
 }
@@ -152,7 +155,7 @@ extension UpstreamStatus {
         state = numbers.consecutiveFailures > 2 ? .down : .up
         calls = numbers.queries
         failures = numbers.failures.values.reduce(0, +)
-        latencyMedian = numbers.lastLatency.map(milliseconds)
+        latencyMedian = upstream.latency.median.map(milliseconds)
         lastError = numbers.lastError.map { "\($0)" }
         lastErrorAgeSeconds = numbers.lastErrorAt.map { Int((now - $0).components.seconds) }
     }

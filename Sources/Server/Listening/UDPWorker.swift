@@ -2,7 +2,7 @@
 internal import DNSCache
 internal import DNSWire
 internal import Net
-internal import Resolver
+internal import Net
 internal import Synchronization
 
 /// A thread that answers datagrams from the cache and hands over the rest.

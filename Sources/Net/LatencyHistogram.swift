@@ -25,6 +25,13 @@ package final class LatencyHistogram: Sendable {
         }
     }
 
+    /// How long half of the things took at most, to an eighth; nil if nothing was noted.
+    package var median: Duration? {
+        var sum = LatencySum()
+        add(to: &sum)
+        return sum.count > 0 ? .microseconds(Int64(sum.quantile(0.5))) : nil
+    }
+
     /// Adds the counts to `sum`.
     package func add(to sum: inout LatencySum) {
         for index in sum.buckets.indices {
