@@ -23,13 +23,16 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 /// A test suite of one room, beside the room in `Tests`.
 func suite(
-    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []
+    _ name: String,
+    _ dependencies: [Target.Dependency] = [],
+    exclude: [String] = []
 ) -> Target {
     .testTarget(
         name: name + "Tests",
         dependencies: dependencies.isEmpty ? [.byName(name: name)] : dependencies,
         exclude: exclude,
-        swiftSettings: house)
+        swiftSettings: house
+    )
 }
 
 let package = Package(

@@ -1,7 +1,6 @@
+package import DNSWire
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
-
-package import DNSWire
 
 /// The answer cache: bounded in octets, shared by the workers and the service loop.
 ///
@@ -41,7 +40,8 @@ package final class AnswerCache: Sendable {
     ///
     /// - Parameter body: gets the table, and `now` as the table counts it.
     package func withTable<Result>(
-        now: ContinuousClock.Instant, _ body: (inout AnswerTable, _ now: UInt64) -> Result
+        now: ContinuousClock.Instant,
+        _ body: (inout AnswerTable, _ now: UInt64) -> Result
     ) -> Result {
         let now = milliseconds(now)
         return locked { body(&$0, now) }
@@ -60,7 +60,9 @@ package final class AnswerCache: Sendable {
 
     /// What the cache holds for a name: of one type, or of all.
     package func entries(
-        named name: Name, type: RecordType?, now: ContinuousClock.Instant
+        named name: Name,
+        type: RecordType?,
+        now: ContinuousClock.Instant
     ) -> [CacheEntry] {
         let now = milliseconds(now)
         var found: [CacheEntry] = []
@@ -72,7 +74,9 @@ package final class AnswerCache: Sendable {
             }
             return .keep
         }
-        return found.sorted { ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue) }
+        return found.sorted {
+            ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue)
+        }
     }
 
     /// Counts and sizes at this moment.

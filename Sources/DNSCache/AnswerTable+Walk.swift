@@ -12,7 +12,9 @@ extension AnswerTable {
     /// - Returns: where to go on, or nil at the end.  Positions stay right while others insert and
     ///   remove, so that a long walk may let go of the lock between two calls.
     mutating func walk(
-        from position: Int, count: Int, _ judge: (borrowing AnswerTable, Int) -> Verdict
+        from position: Int,
+        count: Int,
+        _ judge: (borrowing AnswerTable, Int) -> Verdict
     ) -> Int? {
         var position = max(position, ring.tail)
         var left = count
@@ -51,13 +53,18 @@ extension AnswerTable {
         guard let name = name(reference) else { return nil }
         let age = header.age(now)
         return CacheEntry(
-            name: name, type: RecordType(rawValue: header.type),
+            name: name,
+            type: RecordType(rawValue: header.type),
             variant: AnswerVariant(rawValue: header.variant),
             rcode: RCode(rawValue: UInt16(header.rcode)),
-            source: AnswerSource(rawValue: header.source) ?? .local, server: header.server,
-            age: age, remaining: UInt64(header.lifetime) - min(age, UInt64(header.lifetime)),
-            hits: header.hits, isNegative: header.isNegative,
-            message: message(reference, name, now: now))
+            source: AnswerSource(rawValue: header.source) ?? .local,
+            server: header.server,
+            age: age,
+            remaining: UInt64(header.lifetime) - min(age, UInt64(header.lifetime)),
+            hits: header.hits,
+            isNegative: header.isNegative,
+            message: message(reference, name, now: now)
+        )
     }
 
     /// The whole reply that an entry makes of a bare query for it.

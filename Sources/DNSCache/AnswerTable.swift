@@ -39,34 +39,51 @@ package struct AnswerTable: ~Copyable {
     ///   - now: milliseconds since the cache's origin.
     /// - Returns: nil if there is none; then `buffer` is as it was.
     package mutating func answer(
-        _ facts: QueryFacts, in buffer: inout MutableRawSpan, limit: Int, now: UInt64
+        _ facts: QueryFacts,
+        in buffer: inout MutableRawSpan,
+        limit: Int,
+        now: UInt64
     ) -> CacheHit? {
         let variant = AnswerVariant(
-            dnssecOK: facts.dnssecOK, checkingDisabled: facts.checkingDisabled)
+            dnssecOK: facts.dnssecOK,
+            checkingDisabled: facts.checkingDisabled
+        )
         let found = find(
-            buffer.bytes.extracting(QueryFacts.headerCount..<facts.nameEnd), facts.type.rawValue,
-            suiting: variant)
+            buffer.bytes.extracting(QueryFacts.headerCount..<facts.nameEnd),
+            facts.type.rawValue,
+            suiting: variant
+        )
         guard let reference = found, ring[reference].isFresh(now) else { return nil }
-        ring[reference].hits &+= 1
-        let entry = ring[reference]
+        let entry = ring.noteHit(reference)
         let length = write(reference, facts, in: &buffer, limit: limit, now: now)
         return CacheHit(
-            length: length, rcode: entry.rcode, isEmpty: entry.answerCount == 0,
-            isTruncated: buffer.bytes.uint16(at: 2) & HeaderFlags.truncated != 0)
+            length: length,
+            rcode: entry.rcode,
+            isEmpty: entry.answerCount == 0,
+            isTruncated: buffer.bytes.uint16(at: 2) & HeaderFlags.truncated != 0
+        )
     }
 
     /// Pastes an entry behind the question at the start of `buffer` and returns the reply's length.
     func write(
-        _ reference: Int, _ facts: QueryFacts, in buffer: inout MutableRawSpan, limit: Int,
+        _ reference: Int,
+        _ facts: QueryFacts,
+        in buffer: inout MutableRawSpan,
+        limit: Int,
         now: UInt64
     ) -> Int {
         let entry = ring[reference]
         return ring.withParts(reference) { _, ttlOffsets, sections in
             let answer = ReadyAnswer(
-                rcode: UInt16(entry.rcode), answerCount: entry.answerCount,
-                authorityCount: entry.authorityCount, additionalCount: entry.additionalCount,
-                sections: sections, ttlOffsets: ttlOffsets, options: RawSpan(),
-                age: UInt32(truncatingIfNeeded: entry.age(now)))
+                rcode: UInt16(entry.rcode),
+                answerCount: entry.answerCount,
+                authorityCount: entry.authorityCount,
+                additionalCount: entry.additionalCount,
+                sections: sections,
+                ttlOffsets: ttlOffsets,
+                options: RawSpan(),
+                age: UInt32(truncatingIfNeeded: entry.age(now))
+            )
             return facts.reply(with: answer, in: &buffer, limit: limit)
         }
     }
@@ -85,7 +102,8 @@ package struct AnswerTable: ~Copyable {
         return nil
     }
 
-    private func isEntry(_ reference: Int, _ hash: UInt64, _ name: RawSpan, _ type: UInt16) -> Bool {
+    private func isEntry(_ reference: Int, _ hash: UInt64, _ name: RawSpan, _ type: UInt16) -> Bool
+    {
         guard ring[reference].hash == hash, ring[reference].type == type else { return false }
         return ring.withParts(reference) { stored, _, _ in stored.isSameName(as: name) }
     }
@@ -104,8 +122,11 @@ package struct AnswerTable: ~Copyable {
         remove(name, type, answer.variant, hash: hash)
         makeRoom(for: Int(header.length), now: now)
         let reference = ring.append(
-            header, name: name, ttlOffsets: answer.sections.ttlOffsets,
-            sections: answer.sections.octets)
+            header,
+            name: name,
+            ttlOffsets: answer.sections.ttlOffsets,
+            sections: answer.sections.octets
+        )
         while !index.insert(reference, hash: hash) {
             removeFirstStored(of: index.references(hash), now: now)
         }
@@ -116,7 +137,10 @@ package struct AnswerTable: ~Copyable {
 
     /// Removes the entry for exactly this question and variant.
     private mutating func remove(
-        _ name: [UInt8], _ type: UInt16, _ variant: AnswerVariant, hash: UInt64
+        _ name: [UInt8],
+        _ type: UInt16,
+        _ variant: AnswerVariant,
+        hash: UInt64
     ) {
         var probe = index.probe(hash)
         while let reference = index.next(&probe) {

@@ -30,7 +30,13 @@ struct BucketIndex: ~Copyable {
         // calloc would give zero pages for nothing too, but not on the 64-octet boundary that makes
         // a bucket one cache line.
         let block = unsafe mmap(
-            nil, count * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+            nil,
+            count * 8,
+            PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS,
+            -1,
+            0
+        )
         guard let block = unsafe block, unsafe block != MAP_FAILED else {
             preconditionFailure("no memory for an index of \(count) slots")
         }
@@ -57,7 +63,11 @@ struct BucketIndex: ~Copyable {
     func probe(_ hash: UInt64) -> Probe {
         let (first, second) = buckets(hash)
         return Probe(
-            tag: hash >> 32, slot: first, end: first + Self.slotsPerBucket, secondBucket: second)
+            tag: hash >> 32,
+            slot: first,
+            end: first + Self.slotsPerBucket,
+            secondBucket: second
+        )
     }
 
     /// The next reference that may belong to the hash, or nil when there are no more.

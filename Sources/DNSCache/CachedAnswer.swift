@@ -20,8 +20,13 @@ package struct CachedAnswer: Sendable {
 
     /// Puts the parts together.
     package init(
-        question: Question, variant: AnswerVariant, rcode: RCode, sections: AnswerSections,
-        lifetime: UInt32, source: AnswerSource, server: UInt16
+        question: Question,
+        variant: AnswerVariant,
+        rcode: RCode,
+        sections: AnswerSections,
+        lifetime: UInt32,
+        source: AnswerSource,
+        server: UInt16
     ) {
         self.question = question
         self.variant = variant

@@ -59,6 +59,14 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
+    /// Counts an answer made from the entry at `reference`, and returns its header.
+    func noteHit(_ reference: Int) -> EntryHeader {
+        // SAFETY: as for `header`.
+        let header = unsafe header(reference)
+        unsafe header.pointee.hits &+= 1
+        return unsafe header.pointee
+    }
+
     /// Octets of the entry at `reference`; the only thing that is known of a filler, too.
     func length(_ reference: Int) -> Int {
         // SAFETY: as for `header`; the length is the first field.
@@ -82,11 +90,18 @@ struct EntryRing: ~Copyable {
         let start = unsafe base + (reference - 8)
         return body(
             unsafe RawSpan(
-                _unsafeStart: start + EntryHeader.nameOffset, byteCount: Int(entry.nameCount)),
+                _unsafeStart: start + EntryHeader.nameOffset,
+                byteCount: Int(entry.nameCount)
+            ),
             unsafe RawSpan(
-                _unsafeStart: start + entry.ttlOffset, byteCount: 2 * Int(entry.ttlCount)),
+                _unsafeStart: start + entry.ttlOffset,
+                byteCount: 2 * Int(entry.ttlCount)
+            ),
             unsafe RawSpan(
-                _unsafeStart: start + entry.sectionOffset, byteCount: Int(entry.sectionCount)))
+                _unsafeStart: start + entry.sectionOffset,
+                byteCount: Int(entry.sectionCount)
+            )
+        )
     }
 
     private func header(_ reference: Int) -> UnsafeMutablePointer<EntryHeader> {
@@ -106,7 +121,10 @@ struct EntryRing: ~Copyable {
     ///
     /// The caller has made room for `header.length` octets, which is what the parts need.
     mutating func append(
-        _ header: EntryHeader, name: [UInt8], ttlOffsets: [UInt16], sections: [UInt8]
+        _ header: EntryHeader,
+        name: [UInt8],
+        ttlOffsets: [UInt16],
+        sections: [UInt8]
     ) -> Int {
         let length = Int(header.length)
         precondition(hasRoom(for: length) && header.neededOctets <= length, "room was made")

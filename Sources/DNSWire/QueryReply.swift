@@ -25,8 +25,14 @@ package struct ReadyAnswer: ~Escapable {
     /// Puts the parts together without looking at them.
     @_lifetime(copy sections, copy ttlOffsets, copy options)
     package init(
-        rcode: UInt16, answerCount: UInt16, authorityCount: UInt16, additionalCount: UInt16,
-        sections: RawSpan, ttlOffsets: RawSpan, options: RawSpan, age: UInt32
+        rcode: UInt16,
+        answerCount: UInt16,
+        authorityCount: UInt16,
+        additionalCount: UInt16,
+        sections: RawSpan,
+        ttlOffsets: RawSpan,
+        options: RawSpan,
+        age: UInt32
     ) {
         self.rcode = rcode
         self.answerCount = answerCount
@@ -47,7 +53,9 @@ extension QueryFacts {
     /// answer beyond `limit` octets becomes an empty one with TC set: whole RRsets or none
     /// (RFC 2181 §9).  `buffer` holds at least `limit` octets, and `limit` is at least 512.
     package func reply(
-        with answer: borrowing ReadyAnswer, in buffer: inout MutableRawSpan, limit: Int
+        with answer: borrowing ReadyAnswer,
+        in buffer: inout MutableRawSpan,
+        limit: Int
     ) -> Int {
         let optCount = edns == nil ? 0 : 11 + answer.options.byteCount
         let end = questionEnd + answer.sections.byteCount
@@ -59,7 +67,8 @@ extension QueryFacts {
         while offset < answer.ttlOffsets.byteCount {
             // SAFETY: bounds are checked by the span; every bit pattern is a UInt16.
             let position = Int(
-                unsafe answer.ttlOffsets.unsafeLoad(fromByteOffset: offset, as: UInt16.self))
+                unsafe answer.ttlOffsets.unsafeLoad(fromByteOffset: offset, as: UInt16.self)
+            )
             buffer.age(at: position, by: answer.age)
             offset += 2
         }
@@ -74,7 +83,9 @@ extension QueryFacts {
     ///
     /// - Parameter rcode: up to 12 bits; what exceeds 4 is lost without EDNS.
     package func reply(
-        rcode: UInt16, moreFlags: UInt16 = 0, in buffer: inout MutableRawSpan
+        rcode: UInt16,
+        moreFlags: UInt16 = 0,
+        in buffer: inout MutableRawSpan
     ) -> Int {
         writeHeader(rcode: rcode, moreFlags: moreFlags, in: &buffer)
         buffer.store(UInt16(0), at: 6)
@@ -87,12 +98,16 @@ extension QueryFacts {
         let kept = flags & (HeaderFlags.recursionDesired | HeaderFlags.checkingDisabled)
         buffer.store(
             HeaderFlags.response | HeaderFlags.recursionAvailable | kept | moreFlags | rcode & 0xF,
-            at: 2)
+            at: 2
+        )
     }
 
     /// Appends our OPT if the client sent one (RFC 6891 §6.1.1), and returns the message's length.
     private func writeOPT(
-        rcode: UInt16, options: RawSpan, at end: Int, in buffer: inout MutableRawSpan
+        rcode: UInt16,
+        options: RawSpan,
+        at end: Int,
+        in buffer: inout MutableRawSpan
     ) -> Int {
         guard let edns else { return end }
         buffer.store(UInt8(0), at: end)
@@ -133,7 +148,8 @@ extension QueryFault {
 extension MutableRawSpan {
     /// Writes a number in network order.
     fileprivate mutating func store<Number: FixedWidthInteger & BitwiseCopyable>(
-        _ number: Number, at offset: Int
+        _ number: Number,
+        at offset: Int
     ) {
         storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
     }

@@ -30,12 +30,18 @@ package struct DatagramBatch: ~Copyable {
         let count = Self.capacity
         unsafe buffers = .allocate(byteCount: count * Self.bufferOctets, alignment: 64)
         unsafe buffers.initializeMemory(
-            as: UInt8.self, repeating: 0, count: count * Self.bufferOctets)
+            as: UInt8.self,
+            repeating: 0,
+            count: count * Self.bufferOctets
+        )
         unsafe names = .allocate(capacity: count)
         unsafe names.initialize(repeating: sockaddr_storage(), count: count)
         unsafe controls = .allocate(byteCount: count * Self.controlCapacity, alignment: 16)
         unsafe controls.initializeMemory(
-            as: UInt8.self, repeating: 0, count: count * Self.controlCapacity)
+            as: UInt8.self,
+            repeating: 0,
+            count: count * Self.controlCapacity
+        )
         unsafe vectors = .allocate(capacity: count)
         unsafe vectors.initialize(repeating: iovec(), count: count)
         unsafe received = .allocate(capacity: count)
@@ -82,7 +88,8 @@ package struct DatagramBatch: ~Copyable {
         outgoingCount = 0
         // SAFETY: the headers lead to blocks that live as long as the batch.
         return unsafe Int(
-            datagrams_receive(listener.descriptor, received, UInt32(Self.capacity), 0))
+            datagrams_receive(listener.descriptor, received, UInt32(Self.capacity), 0)
+        )
     }
 
     /// Octets of the datagram in `slot`, as far as the buffer held them.
@@ -91,11 +98,14 @@ package struct DatagramBatch: ~Copyable {
     /// Lets `body` read and change the buffer of `slot`, whose first `count(slot)` octets were
     /// received.
     package mutating func withBuffer<Result>(
-        _ slot: Int, _ body: (inout MutableRawSpan) -> Result
+        _ slot: Int,
+        _ body: (inout MutableRawSpan) -> Result
     ) -> Result {
         // SAFETY: the buffer lives as long as the batch, which is borrowed for the call.
         var span = unsafe MutableRawSpan(
-            _unsafeStart: buffers + slot * Self.bufferOctets, byteCount: Self.bufferOctets)
+            _unsafeStart: buffers + slot * Self.bufferOctets,
+            byteCount: Self.bufferOctets
+        )
         return body(&span)
     }
 
@@ -109,7 +119,8 @@ package struct DatagramBatch: ~Copyable {
             ? MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr)
             : MemoryLayout<sockaddr_in>.offset(of: \.sin_addr)
         return body(
-            unsafe RawSpan(_unsafeStart: name + (offset ?? 0), byteCount: isIPv6 ? 16 : 4))
+            unsafe RawSpan(_unsafeStart: name + (offset ?? 0), byteCount: isIPv6 ? 16 : 4)
+        )
     }
 
     /// A copy of the datagram in `slot` with all that a later reply needs.
@@ -117,12 +128,19 @@ package struct DatagramBatch: ~Copyable {
         // SAFETY: the kernel wrote so many octets of each.
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
-            start: buffers + slot * Self.bufferOctets, count: count(slot))
+            start: buffers + slot * Self.bufferOctets,
+            count: count(slot)
+        )
         let control = unsafe UnsafeRawBufferPointer(
-            start: header.control, count: header.control_octets)
+            start: header.control,
+            count: header.control_octets
+        )
         return unsafe ReceivedDatagram(
-            octets: [UInt8](octets), client: names[slot], clientCount: header.name_octets,
-            control: [UInt8](control))
+            octets: [UInt8](octets),
+            client: names[slot],
+            clientCount: header.name_octets,
+            control: [UInt8](control)
+        )
     }
 
     // MARK: - Sending
@@ -147,7 +165,10 @@ package struct DatagramBatch: ~Copyable {
         while next < outgoingCount {
             // SAFETY: the headers lead to blocks that live as long as the batch.
             let sent = unsafe datagrams_send(
-                listener.descriptor, outgoing + next, UInt32(outgoingCount - next))
+                listener.descriptor,
+                outgoing + next,
+                UInt32(outgoingCount - next)
+            )
             if sent > 0 {
                 next += Int(sent)
             } else if sent != -EINTR {

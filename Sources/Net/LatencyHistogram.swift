@@ -19,7 +19,9 @@ package final class LatencyHistogram: Sendable {
             + UInt64(clamping: parts.attoseconds / 1_000_000_000_000)
         let bucket = Self.bucket(microseconds)
         buckets[bucket].store(
-            buckets[bucket].load(ordering: .relaxed) &+ times, ordering: .relaxed)
+            buckets[bucket].load(ordering: .relaxed) &+ times,
+            ordering: .relaxed
+        )
         if microseconds > longest.load(ordering: .relaxed) {
             longest.store(microseconds, ordering: .relaxed)
         }

@@ -17,14 +17,17 @@ package final class WorkerThread: Sendable {
         var thread = pthread_t()
         // SAFETY: the thread takes over the reference that is passed to it.
         let status = unsafe pthread_create(
-            &thread, nil,
+            &thread,
+            nil,
             { argument in
                 guard let argument = unsafe argument else { return nil }
                 let work = unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
                 _ = unsafe linux_name_thread(work.name)
                 work.body()
                 return nil
-            }, work.toOpaque())
+            },
+            work.toOpaque()
+        )
         guard status == 0 else {
             unsafe work.release()
             throw .system(call: "pthread_create", code: status)

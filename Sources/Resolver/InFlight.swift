@@ -14,7 +14,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     /// The value of `work` for `key`, and whether it was already under way.
     func value(
-        for key: Key, _ work: @escaping @Sendable @ServiceLoop () async -> Value
+        for key: Key,
+        _ work: @escaping @Sendable @ServiceLoop () async -> Value
     ) async -> (value: Value, wasMerged: Bool) {
         if let task = running[key] { return (await task.value, true) }
         let task = ServiceLoop.task { [self] in

@@ -12,7 +12,10 @@ extension Resolution {
     ///
     /// - Throws: `BuildError` if it does not fit a message.
     package init(
-        _ message: Message, to query: Query, _ policy: TTLPolicy, _ provenance: Provenance
+        _ message: Message,
+        to query: Query,
+        _ policy: TTLPolicy,
+        _ provenance: Provenance
     ) throws(BuildError) {
         let question = query.question
         let (chain, end) = message.chain(from: question)
@@ -25,14 +28,19 @@ extension Resolution {
                 case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 default: return false
                 }
-            })
+            }
+        )
         let isAnswered = answers.contains { record in
             record.name == end && record.type == question.type
         }
         guard message.rcode == .nxDomain || !isAnswered else {
             try self.init(
-                question, answers: answers, lifetime: policy.lifetime(answers),
-                variant: query.variant, provenance: provenance)
+                question,
+                answers: answers,
+                lifetime: policy.lifetime(answers),
+                variant: query.variant,
+                provenance: provenance
+            )
             return
         }
 
@@ -53,8 +61,14 @@ extension Resolution {
         }
         if !answers.isEmpty { lifetime = min(lifetime, policy.lifetime(answers)) }
         try self.init(
-            question, rcode: message.rcode, answers: answers, authorities: proof,
-            lifetime: lifetime, variant: query.variant, provenance: provenance)
+            question,
+            rcode: message.rcode,
+            answers: answers,
+            authorities: proof,
+            lifetime: lifetime,
+            variant: query.variant,
+            provenance: provenance
+        )
     }
 }
 

@@ -23,13 +23,22 @@ package struct Resolution: Sendable {
 
     /// An answer with these records, TTLs as they are to be sent.
     init(
-        _ question: Question, rcode: RCode = .noError, answers: [Record] = [],
-        authorities: [Record] = [], lifetime: UInt32, variant: AnswerVariant = .any,
-        explanation: Explanation? = nil, provenance: Provenance
+        _ question: Question,
+        rcode: RCode = .noError,
+        answers: [Record] = [],
+        authorities: [Record] = [],
+        lifetime: UInt32,
+        variant: AnswerVariant = .any,
+        explanation: Explanation? = nil,
+        provenance: Provenance
     ) throws(BuildError) {
         self.rcode = rcode
         sections = try AnswerSections(
-            question: question, answers: answers, authorities: authorities, additionals: [])
+            question: question,
+            answers: answers,
+            authorities: authorities,
+            additionals: []
+        )
         self.lifetime = lifetime
         self.variant = variant
         self.explanation = explanation
@@ -38,8 +47,11 @@ package struct Resolution: Sendable {
 
     /// An answer that says no more than its RCODE.
     init(
-        rcode: RCode, lifetime: UInt32 = 0, variant: AnswerVariant = .any,
-        explanation: Explanation? = nil, provenance: Provenance
+        rcode: RCode,
+        lifetime: UInt32 = 0,
+        variant: AnswerVariant = .any,
+        explanation: Explanation? = nil,
+        provenance: Provenance
     ) {
         self.rcode = rcode
         sections = .empty
@@ -51,8 +63,10 @@ package struct Resolution: Sendable {
 
     /// What is said when too many are waiting already; not remembered.
     package static let overloaded = Resolution(
-        rcode: .servFail, explanation: Explanation(code: .other, text: "too many queries wait"),
-        provenance: .local)
+        rcode: .servFail,
+        explanation: Explanation(code: .other, text: "too many queries wait"),
+        provenance: .local
+    )
 
     /// Whether nothing could be found out: no vendor and no upstream had an answer.
     package var isFailure: Bool { rcode == .servFail }

@@ -28,13 +28,20 @@ package final class Resolver {
     ///
     /// - Parameter standard: the upstreams asked for all that no route sends elsewhere.
     package init(
-        routes: RouteTable, standard: UpstreamGroup?, policy: TTLPolicy, cache: AnswerCache
+        routes: RouteTable,
+        standard: UpstreamGroup?,
+        policy: TTLPolicy,
+        cache: AnswerCache
     ) {
         let store = AnswerStore(cache)
         vendors = VendorStage(policy: policy, origins: origins, store: store)
         upstreams = UpstreamStage(policy: policy, origins: origins)
         let router = Router(
-            routes: routes, vendors: vendors, upstreams: upstreams, standard: standard)
+            routes: routes,
+            vendors: vendors,
+            upstreams: upstreams,
+            standard: standard
+        )
         merging = Merging(next: Storing(store: store, next: router))
         first = SpecialNames(routes: routes, next: merging)
     }

@@ -22,7 +22,10 @@ package struct Route: Sendable {
 
     /// Puts the parts together.
     package init(
-        place: String, vendors: [VendorClient], upstreams: UpstreamGroup?, fallsBack: Bool,
+        place: String,
+        vendors: [VendorClient],
+        upstreams: UpstreamGroup?,
+        fallsBack: Bool,
         allowsPrivateAnswers: Bool
     ) {
         self.place = place
@@ -78,7 +81,9 @@ package struct RouteTable: Sendable {
 
     /// Adds a route; a pattern that an earlier route has stays the earlier one's.
     package mutating func add(
-        _ route: Route, for patterns: [RoutePattern], except: [RoutePattern]
+        _ route: Route,
+        for patterns: [RoutePattern],
+        except: [RoutePattern]
     ) {
         let index = routes.count
         routes.append((route, except))
@@ -92,7 +97,9 @@ package struct RouteTable: Sendable {
     }
 
     private mutating func claim(
-        _ name: Name, _ pattern: WritableKeyPath<Claims, Int?>, _ index: Int
+        _ name: Name,
+        _ pattern: WritableKeyPath<Claims, Int?>,
+        _ index: Int
     ) {
         guard claims[name]?[keyPath: pattern] == nil else { return }
         claims[name, default: Claims()][keyPath: pattern] = index

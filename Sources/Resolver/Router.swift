@@ -17,7 +17,9 @@ package final class Router: Resolving {
     ///
     /// - Parameter standard: asked for all that no route sends elsewhere; nil if there is none.
     package init(
-        routes: RouteTable, vendors: VendorStage, upstreams: UpstreamStage,
+        routes: RouteTable,
+        vendors: VendorStage,
+        upstreams: UpstreamStage,
         standard: UpstreamGroup?
     ) {
         self.routes = routes
@@ -52,7 +54,11 @@ extension Resolution {
     /// "Nothing could be found out", remembered for a moment (RFC 9520 §3.2).
     static func failure(_ query: Query, _ code: ExtendedError, _ text: String) -> Resolution {
         Resolution(
-            rcode: .servFail, lifetime: ResolverLimits.failureLifetime, variant: query.variant,
-            explanation: Explanation(code: code, text: text), provenance: .local)
+            rcode: .servFail,
+            lifetime: ResolverLimits.failureLifetime,
+            variant: query.variant,
+            explanation: Explanation(code: code, text: text),
+            provenance: .local
+        )
     }
 }

@@ -32,9 +32,12 @@ package final class SpecialNames: Resolving {
         case .any:
             // RFC 8482 §4.2: a short answer in place of all that there is.
             let hinfo = Record(
-                name: question.name, type: .hinfo, recordClass: .in,
+                name: question.name,
+                type: .hinfo,
+                recordClass: .in,
                 ttl: ResolverLimits.localLifetime,
-                data: .opaque([7] + Array("RFC8482".utf8) + [0]))
+                data: .opaque([7] + Array("RFC8482".utf8) + [0])
+            )
             return local(question, answers: [hinfo])
         case .axfr, .ixfr:
             return Resolution(rcode: .refused, provenance: .local)
@@ -63,9 +66,14 @@ package final class SpecialNames: Resolving {
                     question,
                     answers: [
                         Record(
-                            name: name, type: .ptr, recordClass: .in,
-                            ttl: ResolverLimits.localLifetime, data: .ptr(.localhost))
-                    ])
+                            name: name,
+                            type: .ptr,
+                            recordClass: .in,
+                            ttl: ResolverLimits.localLifetime,
+                            data: .ptr(.localhost)
+                        )
+                    ]
+                )
             }
             return denial(question, zone: zone)
         }
@@ -92,28 +100,44 @@ package final class SpecialNames: Resolving {
             question,
             answers: [
                 Record(
-                    name: question.name, type: question.type, recordClass: .in,
-                    ttl: ResolverLimits.localLifetime, data: data)
-            ])
+                    name: question.name,
+                    type: question.type,
+                    recordClass: .in,
+                    ttl: ResolverLimits.localLifetime,
+                    data: data
+                )
+            ]
+        )
     }
 
     /// "There is no such name", or no such type of it, on our own authority.
     private static func denial(
-        _ question: Question, zone: Name, rcode: RCode = .nxDomain
+        _ question: Question,
+        zone: Name,
+        rcode: RCode = .nxDomain
     ) -> Resolution {
         local(
-            question, rcode: rcode,
-            authorities: [.syntheticSOA(zone, seconds: ResolverLimits.localLifetime)])
+            question,
+            rcode: rcode,
+            authorities: [.syntheticSOA(zone, seconds: ResolverLimits.localLifetime)]
+        )
     }
 
     private static func local(
-        _ question: Question, rcode: RCode = .noError, answers: [Record] = [],
+        _ question: Question,
+        rcode: RCode = .noError,
+        answers: [Record] = [],
         authorities: [Record] = []
     ) -> Resolution {
         // Two small records always fit a message, so encoding cannot fail.
         (try? Resolution(
-            question, rcode: rcode, answers: answers, authorities: authorities,
-            lifetime: ResolverLimits.localLifetime, provenance: .local))
+            question,
+            rcode: rcode,
+            answers: answers,
+            authorities: authorities,
+            lifetime: ResolverLimits.localLifetime,
+            provenance: .local
+        ))
             ?? Resolution(rcode: .servFail, provenance: .local)
     }
 

@@ -36,9 +36,15 @@ package final class AnswerStore {
         guard resolution.lifetime > 0 else { return }
         cache.insert(
             CachedAnswer(
-                question: question, variant: resolution.variant, rcode: resolution.rcode,
-                sections: resolution.sections, lifetime: resolution.lifetime,
-                source: resolution.provenance.source, server: resolution.provenance.origin),
-            now: Clock.now)
+                question: question,
+                variant: resolution.variant,
+                rcode: resolution.rcode,
+                sections: resolution.sections,
+                lifetime: resolution.lifetime,
+                source: resolution.provenance.source,
+                server: resolution.provenance.origin
+            ),
+            now: Clock.now
+        )
     }
 }

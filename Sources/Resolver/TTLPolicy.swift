@@ -65,11 +65,22 @@ extension Record {
     /// It names no server: there is none for what a vendor does not have.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
-            name: zone, type: .soa, recordClass: .in, ttl: seconds,
+            name: zone,
+            type: .soa,
+            recordClass: .in,
+            ttl: seconds,
             data: .soa(
                 SOA(
-                    primary: .localhost, mailbox: .nobody, serial: 1, refresh: 3_600,
-                    retry: 1_200, expire: 604_800, minimum: seconds)))
+                    primary: .localhost,
+                    mailbox: .nobody,
+                    serial: 1,
+                    refresh: 3_600,
+                    retry: 1_200,
+                    expire: 604_800,
+                    minimum: seconds
+                )
+            )
+        )
     }
 }
 

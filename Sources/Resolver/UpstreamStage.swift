@@ -21,7 +21,9 @@ package final class UpstreamStage {
 
     /// The group's answer, or SERVFAIL with the reason for clients that understand it.
     func resolve(
-        _ query: Query, through group: UpstreamGroup?, deadline: ContinuousClock.Instant
+        _ query: Query,
+        through group: UpstreamGroup?,
+        deadline: ContinuousClock.Instant
     ) async -> Resolution {
         guard let group else {
             return .failure(query, .noReachableAuthority, "no upstream is configured for this name")
@@ -30,12 +32,17 @@ package final class UpstreamStage {
         do throws(UpstreamError) {
             let reply = try await group.exchange(
                 ForwardedQuery(
-                    question: query.question, dnssecOK: query.dnssecOK,
-                    checkingDisabled: query.checkingDisabled),
-                deadline: deadline)
+                    question: query.question,
+                    dnssecOK: query.dnssecOK,
+                    checkingDisabled: query.checkingDisabled
+                ),
+                deadline: deadline
+            )
             latency.note(Clock.now - start)
             let provenance = Provenance(
-                source: .upstream, origin: origins.number(reply.upstream.name))
+                source: .upstream,
+                origin: origins.number(reply.upstream.name)
+            )
             return (try? Resolution(reply.message, to: query, policy, provenance))
                 ?? .failure(query, .other, "the answer does not fit a message")
         } catch {

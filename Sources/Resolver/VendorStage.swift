@@ -51,7 +51,9 @@ package final class VendorStage {
 
     /// Asks for the addresses of the question's name.
     func resolve(
-        _ query: Query, _ match: RouteTable.Match, deadline: ContinuousClock.Instant
+        _ query: Query,
+        _ match: RouteTable.Match,
+        deadline: ContinuousClock.Instant
     ) async -> Result {
         let question = query.question
         if knownEmpty.contains(question.name, now: Clock.now) {
@@ -75,15 +77,20 @@ package final class VendorStage {
     /// "This name has no such addresses", on our own authority.
     func noData(_ question: Question, _ match: RouteTable.Match) -> Resolution {
         noData(
-            question, match, seconds: policy.negative.lowerBound,
-            Provenance(source: .vendor, origin: Origins.itself))
+            question,
+            match,
+            seconds: policy.negative.lowerBound,
+            Provenance(source: .vendor, origin: Origins.itself)
+        )
     }
 
     // MARK: - Asking
 
     /// Asks one vendor after the other, each with its share of the time that is left.
     private func ask(
-        _ name: Name, _ match: RouteTable.Match, deadline: ContinuousClock.Instant
+        _ name: Name,
+        _ match: RouteTable.Match,
+        deadline: ContinuousClock.Instant
     ) async -> Outcome {
         let end = min(deadline, Clock.now + ResolverLimits.vendors)
         for (index, vendor) in match.route.vendors.enumerated() {
@@ -99,7 +106,9 @@ package final class VendorStage {
                     return .empty
                 }
                 let provenance = Provenance(
-                    source: .vendor, origin: origins.number("\(vendor.name)/\(reply.server.host)"))
+                    source: .vendor,
+                    origin: origins.number("\(vendor.name)/\(reply.server.host)")
+                )
                 keep(name, answer, match, provenance)
                 return .answered(answer, provenance)
             } catch {
@@ -130,11 +139,16 @@ package final class VendorStage {
 
     /// Keeps the answers for both families.
     private func keep(
-        _ name: Name, _ answer: VendorAnswer, _ match: RouteTable.Match, _ provenance: Provenance
+        _ name: Name,
+        _ answer: VendorAnswer,
+        _ match: RouteTable.Match,
+        _ provenance: Provenance
     ) {
         for (type, resolution) in resolutions(name, answer, match, provenance) {
             store.keep(
-                resolution, for: Question(name: name, type: type, recordClass: .in))
+                resolution,
+                for: Question(name: name, type: type, recordClass: .in)
+            )
         }
     }
 
@@ -143,7 +157,10 @@ package final class VendorStage {
     /// There is none for a family that the vendor was silent about, or of which every address was
     /// unusable.
     private func resolutions(
-        _ name: Name, _ answer: VendorAnswer, _ match: RouteTable.Match, _ provenance: Provenance
+        _ name: Name,
+        _ answer: VendorAnswer,
+        _ match: RouteTable.Match,
+        _ provenance: Provenance
     ) -> [RecordType: Resolution] {
         var resolutions: [RecordType: Resolution] = [:]
         let other = max(answer.v4?.ttl ?? 0, answer.v6?.ttl ?? 0)
@@ -153,27 +170,45 @@ package final class VendorStage {
             if set.addresses.isEmpty {
                 guard set.dropped == 0 else { continue }
                 resolutions[type] = noData(
-                    question, match, seconds: policy.clamp(other, to: policy.negative), provenance)
+                    question,
+                    match,
+                    seconds: policy.clamp(other, to: policy.negative),
+                    provenance
+                )
                 continue
             }
             let ttl = policy.clamp(set.ttl, to: policy.positive)
             let records = set.addresses.map { address in
                 Record(
-                    name: name, type: type, recordClass: .in, ttl: ttl,
-                    data: RecordData(address))
+                    name: name,
+                    type: type,
+                    recordClass: .in,
+                    ttl: ttl,
+                    data: RecordData(address)
+                )
             }
             resolutions[type] = try? Resolution(
-                question, answers: records, lifetime: ttl, provenance: provenance)
+                question,
+                answers: records,
+                lifetime: ttl,
+                provenance: provenance
+            )
         }
         return resolutions
     }
 
     private func noData(
-        _ question: Question, _ match: RouteTable.Match, seconds: UInt32, _ provenance: Provenance
+        _ question: Question,
+        _ match: RouteTable.Match,
+        seconds: UInt32,
+        _ provenance: Provenance
     ) -> Resolution {
         (try? Resolution(
-            question, authorities: [.syntheticSOA(match.domain, seconds: seconds)],
-            lifetime: seconds, provenance: provenance))
+            question,
+            authorities: [.syntheticSOA(match.domain, seconds: seconds)],
+            lifetime: seconds,
+            provenance: provenance
+        ))
             ?? Resolution(rcode: .noError, provenance: provenance)
     }
 }

@@ -27,7 +27,8 @@ package protocol Forwarding: AnyObject, Sendable {
     ///
     /// - Returns: a reply to exactly this query, with RCODE NOERROR or NXDOMAIN, whole.
     func exchange(
-        _ query: ForwardedQuery, deadline: ContinuousClock.Instant
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message
 }
 

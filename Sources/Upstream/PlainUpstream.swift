@@ -26,7 +26,8 @@ package final class PlainUpstream: Forwarding {
     }
 
     package func exchange(
-        _ query: ForwardedQuery, deadline: ContinuousClock.Instant
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         let start = Clock.now
         do throws(UpstreamError) {
@@ -46,7 +47,8 @@ package final class PlainUpstream: Forwarding {
 
     /// One exchange over UDP, then over TCP if need be.
     private func ask(
-        _ query: ForwardedQuery, deadline: ContinuousClock.Instant
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         let exchange = UpstreamExchange(query, random: &random)
         do throws(SocketError) {
@@ -69,7 +71,8 @@ package final class PlainUpstream: Forwarding {
 
     /// The same query over a TCP connection of its own (RFC 7766 §5).
     private func askStream(
-        _ exchange: UpstreamExchange, deadline: ContinuousClock.Instant
+        _ exchange: UpstreamExchange,
+        deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         let octets: [UInt8]
         do throws(SocketError) {
@@ -77,10 +80,15 @@ package final class PlainUpstream: Forwarding {
             defer { stream.close() }
             let count = exchange.message.count
             try await stream.write(
-                [UInt8(count >> 8), UInt8(count & 0xFF)] + exchange.message, deadline: deadline)
+                [UInt8(count >> 8), UInt8(count & 0xFF)] + exchange.message,
+                deadline: deadline
+            )
             let length = try await Self.read(2, from: stream, deadline: deadline)
             octets = try await Self.read(
-                Int(length[0]) << 8 | Int(length[1]), from: stream, deadline: deadline)
+                Int(length[0]) << 8 | Int(length[1]),
+                from: stream,
+                deadline: deadline
+            )
         } catch {
             throw UpstreamError(error)
         }
@@ -92,7 +100,9 @@ package final class PlainUpstream: Forwarding {
 
     /// Reads exactly `count` octets.
     private static func read(
-        _ count: Int, from stream: StreamConnection, deadline: ContinuousClock.Instant
+        _ count: Int,
+        from stream: StreamConnection,
+        deadline: ContinuousClock.Instant
     ) async throws(SocketError) -> [UInt8] {
         var octets: [UInt8] = []
         while octets.count < count {

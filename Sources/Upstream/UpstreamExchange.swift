@@ -92,9 +92,7 @@ extension Name {
         var octets = octets
         var bits: UInt64 = 0
         var left = 0
-        for index in octets.indices {
-            // Length octets are at most 63 and so no letters.
-            guard (0x41...0x5A).contains(octets[index] & 0xDF) else { continue }
+        for index in octets.indices where (0x41...0x5A).contains(octets[index] & 0xDF) {
             if left == 0 {
                 bits = random.next()
                 left = 64

@@ -31,7 +31,8 @@ package final class UpstreamGroup {
     ///
     /// - Throws: the last failure.
     package func exchange(
-        _ query: ForwardedQuery, deadline: ContinuousClock.Instant
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Reply {
         var failure = UpstreamError.timedOut
         for _ in 0..<Self.rounds {
@@ -41,7 +42,9 @@ package final class UpstreamGroup {
                 let share = (deadline - now) / (members.count - index)
                 do throws(UpstreamError) {
                     let message = try await upstream.exchange(
-                        query, deadline: now + min(upstream.timeout, share))
+                        query,
+                        deadline: now + min(upstream.timeout, share)
+                    )
                     return Reply(message: message, upstream: upstream)
                 } catch {
                     failure = error

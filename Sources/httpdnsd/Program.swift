@@ -17,7 +17,8 @@ struct Program: ParsableCommand {
             vendors, and forwards everything else to upstream resolvers. Runs in the foreground \
             and logs to standard error. SIGTERM stops it.
             """,
-        version: Product.version)
+        version: Product.version
+    )
 
     @Option(name: .long, help: "The settings file.")
     var config: String?
@@ -27,12 +28,14 @@ struct Program: ParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Print the settings in effect, or without --config the manual of all settings.")
+        help: "Print the settings in effect, or without --config the manual of all settings."
+    )
     var printConfig = false
 
     @Option(
         name: .long,
-        help: "The least important level that is logged, instead of the settings' `log.level`.")
+        help: "The least important level that is logged, instead of the settings' `log.level`."
+    )
     var logLevel: Logger.Level?
 
     /// Where the settings are if nobody says otherwise.

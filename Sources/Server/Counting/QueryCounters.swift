@@ -92,7 +92,9 @@ final class QueryCounters: Sendable {
     }
 
     fileprivate static func index(
-        _ source: QuerySource, _ outcome: QueryOutcome, _ transport: QueryTransport
+        _ source: QuerySource,
+        _ outcome: QueryOutcome,
+        _ transport: QueryTransport
     ) -> Int {
         (source.rawValue * QueryOutcome.allCases.count + outcome.rawValue)
             * QueryTransport.allCases.count + transport.rawValue
@@ -134,7 +136,8 @@ struct QuerySums {
     }
 
     private func sums<Side: CaseIterable & Hashable>(
-        _: Side.Type, _ name: (Side) -> String,
+        _: Side.Type,
+        _ name: (Side) -> String,
         by side: (QuerySource, QueryOutcome, QueryTransport) -> Side
     ) -> [String: UInt64] {
         var sums: [String: UInt64] = [:]

@@ -24,7 +24,10 @@ struct Assembly {
     ///   installed OpenSSL does not have.
     init(_ settings: Settings) throws(StartError) {
         cache = AnswerCache(
-            limit: settings.cache.size, origin: Clock.now, seed: .random(in: .min ... .max))
+            limit: settings.cache.size,
+            origin: Clock.now,
+            seed: .random(in: .min ... .max)
+        )
         access = AccessList(settings.allow)
 
         var vendors: [(settings: VendorSettings, client: VendorClient)] = []
@@ -33,7 +36,10 @@ struct Assembly {
         }
         let upstreams = settings.upstreams.map { upstream in
             PlainUpstream(
-                name: upstream.name, address: upstream.url.address, timeout: upstream.timeout)
+                name: upstream.name,
+                address: upstream.url.address,
+                timeout: upstream.timeout
+            )
         }
         self.vendors = vendors
         self.upstreams = upstreams
@@ -50,16 +56,23 @@ struct Assembly {
                     },
                     upstreams: named.isEmpty ? nil : UpstreamGroup(named),
                     fallsBack: route.fallback == .upstream,
-                    allowsPrivateAnswers: route.privateAnswers == .allow),
-                for: route.domains.map(RoutePattern.init), except: route.except.map(RoutePattern.init))
+                    allowsPrivateAnswers: route.privateAnswers == .allow
+                ),
+                for: route.domains.map(RoutePattern.init),
+                except: route.except.map(RoutePattern.init)
+            )
         }
         resolver = Resolver(
-            routes: routes, standard: standard.isEmpty ? nil : UpstreamGroup(standard),
-            policy: TTLPolicy(settings.cache), cache: cache)
+            routes: routes,
+            standard: standard.isEmpty ? nil : UpstreamGroup(standard),
+            policy: TTLPolicy(settings.cache),
+            cache: cache
+        )
     }
 
     private static func client(
-        _ settings: VendorSettings, _ http: HTTPClient
+        _ settings: VendorSettings,
+        _ http: HTTPClient
     ) throws(StartError) -> VendorClient {
         let vendor: Tencent
         do throws(TencentSetupError) {
@@ -74,10 +87,16 @@ struct Assembly {
         options.certificateFile = settings.caFile
         options.version = settings.http
         return VendorClient(
-            name: settings.name, vendor: vendor, servers: settings.servers, settings: options,
+            name: settings.name,
+            vendor: vendor,
+            servers: settings.servers,
+            settings: options,
             transport: http,
             clocks: VendorClient.Clocks(
-                now: { Clock.now }, wallSeconds: { Clock.wallSeconds }))
+                now: { Clock.now },
+                wallSeconds: { Clock.wallSeconds }
+            )
+        )
     }
 }
 
@@ -124,13 +143,18 @@ extension Tencent {
         case .https:
             guard let token = settings.token else { throw .token }
             try self.init(
-                token: token.value, id: settings.id,
-                tlsName: settings.tlsName.flatMap { try? Name($0) })
+                token: token.value,
+                id: settings.id,
+                tlsName: settings.tlsName.flatMap { try? Name($0) }
+            )
         case .aes, .des:
             guard let key = settings.key, let id = settings.id else { throw .id }
             try self.init(
-                key: key.value, id: id, algorithm: settings.channel == .aes ? .aes : .des,
-                clientSubnetForm: settings.clientSubnetForm == .plain ? .plain : .encrypted)
+                key: key.value,
+                id: id,
+                algorithm: settings.channel == .aes ? .aes : .des,
+                clientSubnetForm: settings.clientSubnetForm == .plain ? .plain : .encrypted
+            )
         }
     }
 }

@@ -27,8 +27,10 @@ package final class Daemon {
         self.logger = logger
         assembly = try Assembly(settings)
         desk = QueryDesk(
-            cache: assembly.cache, resolver: assembly.resolver,
-            queryLog: settings.log.queries ? logger : nil)
+            cache: assembly.cache,
+            resolver: assembly.resolver,
+            queryLog: settings.log.queries ? logger : nil
+        )
     }
 
     /// Runs until SIGTERM or SIGINT, and returns the exit code.
@@ -96,15 +98,26 @@ package final class Daemon {
             let misses = try MissDesk { [desk] miss in Self.answer(miss, at: desk) }
             self.misses = misses
             for listener in listeners {
-                start(TCPServer(
-                    listener.stream, address: listener.address, desk: desk,
-                    access: assembly.access))
+                start(
+                    TCPServer(
+                        listener.stream,
+                        address: listener.address,
+                        desk: desk,
+                        access: assembly.access
+                    )
+                )
                 for socket in listener.datagrams {
                     let worker = UDPWorker(
-                        socket, cache: assembly.cache, access: assembly.access, desk: misses)
+                        socket,
+                        cache: assembly.cache,
+                        access: assembly.access,
+                        desk: misses,
+                        asksCache: !settings.log.queries
+                    )
                     workers.append(worker)
                     threads.append(
-                        try WorkerThread(named: "worker-\(threads.count)") { worker.run() })
+                        try WorkerThread(named: "worker-\(threads.count)") { worker.run() }
+                    )
                 }
             }
         } catch {
@@ -127,7 +140,11 @@ package final class Daemon {
     private static func answer(_ miss: Miss, at desk: QueryDesk) {
         // The worker found that the client may ask.
         let look = desk.look(
-            at: miss.datagram.octets, over: .udp, isAllowed: true, arrival: miss.arrival)
+            at: miss.datagram.octets,
+            over: .udp,
+            isAllowed: true,
+            arrival: miss.arrival
+        )
         switch look {
         case .nothing:
             break
@@ -144,8 +161,10 @@ package final class Daemon {
         let socket: ControlSocket
         do throws(SocketError) {
             socket = try ControlSocket.open(
-                path: settings.control.socket, mode: UInt32(settings.control.mode),
-                group: settings.control.group)
+                path: settings.control.socket,
+                mode: UInt32(settings.control.mode),
+                group: settings.control.group
+            )
         } catch {
             throw .control(settings.control.socket, error)
         }
@@ -153,8 +172,12 @@ package final class Daemon {
         let server = ControlServer(
             listener: socket.listener,
             dispatcher: ControlDispatcher(
-                handler: Operator(self), access: socket.access, logger: logger),
-            logger: logger)
+                handler: Operator(self),
+                access: socket.access,
+                logger: logger
+            ),
+            logger: logger
+        )
         return ServiceLoop.task { [self] in
             do throws(SocketError) {
                 try await server.run()
@@ -185,8 +208,13 @@ package final class Daemon {
     /// The parts whose state the control verbs show.
     var parts: Parts {
         Parts(
-            assembly: assembly, desk: desk, listeners: listeners, workers: workers,
-            servers: servers, misses: misses)
+            assembly: assembly,
+            desk: desk,
+            listeners: listeners,
+            workers: workers,
+            servers: servers,
+            misses: misses
+        )
     }
 
     /// What the control verbs look at.

@@ -9,10 +9,13 @@ enum LibraryVersions {
     /// What this daemon is and what it runs with.
     static var reply: VersionReply {
         VersionReply(
-            version: Product.version, swift: swift, libcurl: LibraryVersion.curl,
+            version: Product.version,
+            swift: swift,
+            libcurl: LibraryVersion.curl,
             openssl: CryptoVersion.openSSL,
             // SAFETY: libyaml's text is static and ends with NUL.
-            libyaml: unsafe String(cString: yaml_get_version_string()))
+            libyaml: unsafe String(cString: yaml_get_version_string())
+        )
     }
 
     /// The compiler this was built with, as far as the language can tell.

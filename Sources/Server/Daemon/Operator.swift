@@ -37,18 +37,28 @@ final class Operator: ControlHandling {
             problems.append("upstream \(upstream.name): \(upstream.lastError ?? "")")
         }
         var reply = StatusReply(
-            state: problems.isEmpty ? .ready : .degraded, version: Product.version,
-            pid: Int(getpid()), uptimeSeconds: Self.seconds(since: start))
+            state: problems.isEmpty ? .ready : .degraded,
+            version: Product.version,
+            pid: Int(getpid()),
+            uptimeSeconds: Self.seconds(since: start)
+        )
         reply.listeners = parts.listeners.flatMap { listener in
             ["udp", "tcp"].map { transport in
-                ListenerStatus(address: "\(listener.address)", transport: transport, origin: "settings")
+                ListenerStatus(
+                    address: "\(listener.address)",
+                    transport: transport,
+                    origin: "settings"
+                )
             }
         }
         reply.vendors = vendors
         reply.upstreams = upstreams
         let cache = parts.assembly.cache.numbers
         reply.cache = CacheUsage(
-            entries: cache.entries, octets: cache.octets, limitOctets: cache.limitOctets)
+            entries: cache.entries,
+            octets: cache.octets,
+            limitOctets: cache.limitOctets
+        )
         reply.resolvConf = ResolvConf(pointingAt: parts.listeners.map(\.address))
         reply.problems = problems
         return reply
@@ -79,12 +89,15 @@ final class Operator: ControlHandling {
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply {
         let assembly = daemon.parts.assembly
         let entries = assembly.cache.entries(
-            named: try Self.name(request.name, "name"), type: try request.type.map(Self.type),
-            now: Clock.now)
+            named: try Self.name(request.name, "name"),
+            type: try request.type.map(Self.type),
+            now: Clock.now
+        )
         return LookupReply(
             entries: entries.map { entry in
                 CachedEntry(entry, server: assembly.resolver.origins.name(entry.server))
-            })
+            }
+        )
     }
 
     func version() async throws(MethodError) -> VersionReply {
@@ -104,7 +117,9 @@ final class Operator: ControlHandling {
     private static func type(_ text: String) throws(MethodError) -> RecordType {
         guard let type = RecordType(text) else {
             throw .invalidArgument(
-                argument: "type", reason: "no record type has this name; try A or TYPE65")
+                argument: "type",
+                reason: "no record type has this name; try A or TYPE65"
+            )
         }
         return type
     }
@@ -122,7 +137,10 @@ extension VendorStatus {
     @ServiceLoop
     fileprivate init(_ settings: VendorSettings, _ client: VendorClient) {
         self.init(
-            name: settings.name, kind: settings.kind.rawValue, channel: settings.channel.rawValue)
+            name: settings.name,
+            kind: settings.kind.rawValue,
+            channel: settings.channel.rawValue
+        )
         let statistics = client.statistics
         calls = statistics.calls
         billableCalls = statistics.billable
@@ -173,13 +191,19 @@ extension CachedEntry {
         let message = try? Message(parsing: entry.message)
         let records = (message?.answers ?? []) + (message?.authorities ?? [])
         self.init(
-            name: "\(entry.name)", type: "\(entry.type)",
+            name: "\(entry.name)",
+            type: "\(entry.type)",
             rcode: entry.rcode == .noError && entry.isNegative
                 ? "nodata" : "\(entry.rcode)".lowercased(),
-            source: "\(entry.source)", server: server, ageSeconds: Int(clamping: entry.age),
-            ttlSeconds: Int(clamping: entry.remaining), stale: entry.remaining == 0,
-            hits: UInt64(entry.hits), variant: entry.variant.text,
-            records: records.map { "\($0)" })
+            source: "\(entry.source)",
+            server: server,
+            ageSeconds: Int(clamping: entry.age),
+            ttlSeconds: Int(clamping: entry.remaining),
+            stale: entry.remaining == 0,
+            hits: UInt64(entry.hits),
+            variant: entry.variant.text,
+            records: records.map { "\($0)" }
+        )
     }
 }
 

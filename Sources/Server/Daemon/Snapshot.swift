@@ -61,7 +61,8 @@ struct Snapshot {
             "unsent-replies": queries.unsent,
         ]
         reply.misses.inFlight = UInt64(parts.desk.inFlight)
-        reply.misses.merged = assembly.resolver.merging.merged + assembly.resolver.vendors.numbers.paired
+        reply.misses.merged =
+            assembly.resolver.merging.merged + assembly.resolver.vendors.numbers.paired
         reply.misses.dropped =
             parts.desk.overflowed + (parts.misses?.dropped.load(ordering: .relaxed) ?? 0)
         reply.process = ProcessNumbers.now
@@ -72,8 +73,13 @@ struct Snapshot {
 extension LatencyQuantiles {
     fileprivate init(_ sum: LatencySum) {
         self.init(
-            count: sum.count, p50: sum.quantile(0.5), p90: sum.quantile(0.9),
-            p99: sum.quantile(0.99), p999: sum.quantile(0.999), max: sum.longest)
+            count: sum.count,
+            p50: sum.quantile(0.5),
+            p90: sum.quantile(0.9),
+            p99: sum.quantile(0.99),
+            p999: sum.quantile(0.999),
+            max: sum.longest
+        )
     }
 }
 

@@ -18,7 +18,9 @@ struct AccessList: Sendable {
             return false
         }
         let address = IPv6Address(
-            high: octets.octets8(at: 0).byteSwapped, low: octets.octets8(at: 8).byteSwapped)
+            high: octets.octets8(at: 0).byteSwapped,
+            low: octets.octets8(at: 8).byteSwapped
+        )
         for prefix in prefixes where prefix.contains(address) { return true }
         return false
     }

@@ -22,12 +22,16 @@ enum FirstLook {
             if !isAllowed || facts.recordClass != .in {
                 self = .answered(
                     length: facts.reply(rcode: RCode.refused.rawValue, in: &buffer),
-                    .refused, .refused)
+                    .refused,
+                    .refused
+                )
             } else if let edns = facts.edns, edns.version != 0 {
                 // RFC 6891 §6.1.3: the one version there is, and no answer.
                 self = .answered(
                     length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
-                    .invalid, .badVers)
+                    .invalid,
+                    .badVers
+                )
             } else {
                 self = .query(facts)
             }
@@ -42,7 +46,9 @@ enum FirstLook {
 
     private static func fault(_ fault: QueryFault, in buffer: inout MutableRawSpan) -> FirstLook {
         .answered(
-            length: fault.reply(in: &buffer), .invalid,
-            fault == .otherOpcode ? .notImp : .formErr)
+            length: fault.reply(in: &buffer),
+            .invalid,
+            fault == .otherOpcode ? .notImp : .formErr
+        )
     }
 }

@@ -61,7 +61,9 @@ final class QueryDesk {
 
     /// Answers one message if that can be done at once.
     func look(
-        at octets: [UInt8], over transport: QueryTransport, isAllowed: Bool,
+        at octets: [UInt8],
+        over transport: QueryTransport,
+        isAllowed: Bool,
         arrival: ContinuousClock.Instant
     ) -> Immediate {
         var octets = octets
@@ -88,8 +90,13 @@ final class QueryDesk {
             }
             return .question(
                 Open(
-                    octets: octets, facts: facts, limit: limit, transport: transport,
-                    arrival: arrival))
+                    octets: octets,
+                    facts: facts,
+                    limit: limit,
+                    transport: transport,
+                    arrival: arrival
+                )
+            )
         }
     }
 
@@ -130,7 +137,9 @@ final class QueryDesk {
     /// A miss is looked up again here: meanwhile another client's wait may have brought the answer,
     /// and asking a second time would cost a second call.
     private func cachedReply(
-        _ facts: QueryFacts, limit: Int, over transport: QueryTransport,
+        _ facts: QueryFacts,
+        limit: Int,
+        over transport: QueryTransport,
         arrival: ContinuousClock.Instant
     ) -> [UInt8]? {
         let hit = cache.withTable(now: Clock.now) { table, now in
@@ -140,9 +149,13 @@ final class QueryDesk {
         }
         guard let hit else { return nil }
         counters.count(
-            .cache, QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty), transport)
+            .cache,
+            QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty),
+            transport
+        )
         if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
         counters.hitLatency.note(Clock.now - arrival)
+        if queryLog != nil { logHit(facts, hit, over: transport, arrival: arrival) }
         return Array(scratch[..<hit.length])
     }
 
@@ -184,12 +197,16 @@ final class QueryDesk {
         guard let name = try? Name(wire: name) else { return malformed(open.octets) }
         let query = Query(
             question: Question(name: name, type: facts.type, recordClass: facts.recordClass),
-            dnssecOK: facts.dnssecOK, checkingDisabled: facts.checkingDisabled)
+            dnssecOK: facts.dnssecOK,
+            checkingDisabled: facts.checkingDisabled
+        )
         let resolution: Resolution
         if inFlight < ResolverLimits.inFlight {
             inFlight += 1
             resolution = await resolver.resolve(
-                query, deadline: open.arrival + ResolverLimits.total)
+                query,
+                deadline: open.arrival + ResolverLimits.total
+            )
             inFlight -= 1
             if inFlight == 0 { resumeDrained() }
         } else {
@@ -199,7 +216,13 @@ final class QueryDesk {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
         let length = write(resolution, facts, limit: open.limit)
         count(resolution, over: open.transport, arrival: open.arrival)
-        log(query, resolution, over: open.transport, arrival: open.arrival)
+        log(
+            query.question,
+            resolution.rcode,
+            from: resolver.origins.name(resolution.provenance.origin),
+            over: open.transport,
+            arrival: open.arrival
+        )
         return Array(scratch[..<length])
     }
 
@@ -209,10 +232,15 @@ final class QueryDesk {
         let sections = resolution.sections
         let length = scratch.withMutableRawSpan { buffer in
             let answer = ReadyAnswer(
-                rcode: resolution.rcode.rawValue, answerCount: sections.answerCount,
+                rcode: resolution.rcode.rawValue,
+                answerCount: sections.answerCount,
                 authorityCount: sections.authorityCount,
-                additionalCount: sections.additionalCount, sections: sections.octets.rawSpan,
-                ttlOffsets: sections.ttlOffsets.rawSpan, options: options.rawSpan, age: 0)
+                additionalCount: sections.additionalCount,
+                sections: sections.octets.rawSpan,
+                ttlOffsets: sections.ttlOffsets.rawSpan,
+                options: options.rawSpan,
+                age: 0
+            )
             return facts.reply(with: answer, in: &buffer, limit: limit)
         }
         if scratch[2] & 0x02 != 0 { QueryCounters.add(1, to: counters.truncated) }
@@ -220,7 +248,8 @@ final class QueryDesk {
     }
 
     private func count(
-        _ resolution: Resolution, over transport: QueryTransport,
+        _ resolution: Resolution,
+        over transport: QueryTransport,
         arrival: ContinuousClock.Instant
     ) {
         let source: QuerySource =
@@ -234,22 +263,47 @@ final class QueryDesk {
                 }
             }
         let outcome = QueryOutcome(
-            rcode: resolution.rcode.rawValue, isEmpty: resolution.sections.answerCount == 0)
+            rcode: resolution.rcode.rawValue,
+            isEmpty: resolution.sections.answerCount == 0
+        )
         counters.count(source, outcome, transport)
         missLatency.note(Clock.now - arrival)
     }
 
+    // MARK: - Logging
+
+    private func logHit(
+        _ facts: QueryFacts,
+        _ hit: CacheHit,
+        over transport: QueryTransport,
+        arrival: ContinuousClock.Instant
+    ) {
+        guard let name = try? Name(wire: scratch[QueryFacts.headerCount..<facts.nameEnd]) else {
+            return
+        }
+        log(
+            Question(name: name, type: facts.type),
+            RCode(rawValue: UInt16(hit.rcode)),
+            from: "cache",
+            over: transport,
+            arrival: arrival
+        )
+    }
+
     private func log(
-        _ query: Query, _ resolution: Resolution, over transport: QueryTransport,
+        _ question: Question,
+        _ rcode: RCode,
+        from server: String,
+        over transport: QueryTransport,
         arrival: ContinuousClock.Instant
     ) {
         queryLog?.info(
             "query",
             metadata: [
-                "name": "\(query.question.name)", "type": "\(query.question.type)",
-                "rcode": "\(resolution.rcode)", "transport": "\(transport)",
-                "server": "\(resolver.origins.name(resolution.provenance.origin))",
+                "name": "\(question.name)", "type": "\(question.type)", "rcode": "\(rcode)",
+                "from": "\(server)", "transport": "\(transport)",
                 "took": "\(Clock.now - arrival)",
-            ])
+            ]
+        )
     }
 }

@@ -68,7 +68,10 @@ final class TCPServer {
             return
         }
         let session = TCPSession(
-            stream, desk: desk, isAllowed: access.allows(client.octets.rawSpan))
+            stream,
+            desk: desk,
+            isAllowed: access.allows(client.octets.rawSpan)
+        )
         sessions[ObjectIdentifier(session)] = (session, client)
         ServiceLoop.task { [self] in
             await session.run()

@@ -48,7 +48,9 @@ final class TCPSession {
                 }
                 startWriting()
                 let more = try await stream.read(
-                    upTo: TCPLimits.readOctets, deadline: input.deadline)
+                    upTo: TCPLimits.readOctets,
+                    deadline: input.deadline
+                )
                 guard !more.isEmpty else { break }
                 input.append(more)
             }

@@ -2,7 +2,6 @@
 internal import DNSCache
 internal import DNSWire
 internal import Net
-internal import Net
 internal import Synchronization
 
 /// A thread that answers datagrams from the cache and hands over the rest.
@@ -18,10 +17,21 @@ final class UDPWorker: Sendable {
     private let cache: AnswerCache
     private let access: AccessList
     private let desk: MissDesk
+    private let asksCache: Bool
     private let isStopping = Atomic(false)
 
     /// Makes a worker for `listener`; `run` makes it work.
-    init(_ listener: DatagramListener, cache: AnswerCache, access: AccessList, desk: MissDesk) {
+    ///
+    /// - Parameter asksCache: whether the worker answers what it can.  Otherwise it hands over every
+    ///   query, for the service loop to see them all; a worker itself never logs.
+    init(
+        _ listener: DatagramListener,
+        cache: AnswerCache,
+        access: AccessList,
+        desk: MissDesk,
+        asksCache: Bool
+    ) {
+        self.asksCache = asksCache
         self.listener = listener
         self.cache = cache
         self.access = access
@@ -69,7 +79,10 @@ final class UDPWorker: Sendable {
 
     /// Answers the datagram in `slot` in place, if that can be done without waiting.
     private func answer(
-        _ slot: Int, _ batch: inout DatagramBatch, _ table: inout AnswerTable, _ now: UInt64,
+        _ slot: Int,
+        _ batch: inout DatagramBatch,
+        _ table: inout AnswerTable,
+        _ now: UInt64,
         _ outcome: inout BatchOutcome
     ) {
         let count = batch.count(slot)
@@ -77,9 +90,14 @@ final class UDPWorker: Sendable {
         let length = batch.withBuffer(slot) { buffer -> Int in
             switch FirstLook(at: &buffer, count: count, isAllowed: isAllowed) {
             case .query(let facts):
-                if let hit = table.answer(facts, in: &buffer, limit: facts.replyLimit, now: now) {
+                if asksCache,
+                    let hit = table.answer(facts, in: &buffer, limit: facts.replyLimit, now: now)
+                {
                     counters.count(
-                        .cache, QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty), .udp)
+                        .cache,
+                        QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty),
+                        .udp
+                    )
                     if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
                     outcome.hits += 1
                     return hit.length
@@ -100,7 +118,9 @@ final class UDPWorker: Sendable {
 
     /// Gives the datagrams in the slots of `misses` to the service loop.
     private func handOver(
-        _ misses: UInt32, _ batch: borrowing DatagramBatch, _ start: ContinuousClock.Instant
+        _ misses: UInt32,
+        _ batch: borrowing DatagramBatch,
+        _ start: ContinuousClock.Instant
     ) {
         var handed: [Miss] = []
         handed.reserveCapacity(misses.nonzeroBitCount)

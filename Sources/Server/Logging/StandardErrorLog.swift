@@ -50,7 +50,11 @@ package struct StandardErrorLog: LogHandler {
         var text = [CChar](repeating: 0, count: 32)
         // SAFETY: all three live during the calls; strftime writes at most `text.count` octets.
         let count = unsafe strftime(
-            &text, text.count, "%Y-%m-%dT%H:%M:%S%z", localtime_r(&now, &parts))
+            &text,
+            text.count,
+            "%Y-%m-%dT%H:%M:%S%z",
+            localtime_r(&now, &parts)
+        )
         return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

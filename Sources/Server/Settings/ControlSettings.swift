@@ -72,7 +72,8 @@ extension LogSettings {
             \.queries,
             .boolean,
             """
-            Whether every query is logged, with its client: keep in mind whose names these are.
+            Whether every query is logged: keep in mind whose names these are. Answers from the \
+            cache then take the way of all others, which is several times slower.
             """
         )
     )
