@@ -4,16 +4,6 @@ import Testing
 
 @testable import Net
 
-/// Far enough away for a machine that is busy with something else.
-var patience: ContinuousClock.Instant { Clock.now + .seconds(30) }
-
-/// Limits for tests: nothing depends on how fast a handshake is.
-var patientLimits: HTTPClient.Limits {
-    var limits = HTTPClient.Limits()
-    limits.connectTime = .seconds(30)
-    return limits
-}
-
 @Suite("An HTTP client", .timeLimit(.minutes(1)))
 struct HTTPClientTests {
     let nginx: Nginx
@@ -394,9 +384,4 @@ struct HTTPClientTests {
             return error
         }
     }
-}
-
-extension HTTPReply {
-    /// The body as text.
-    fileprivate var text: String { String(decoding: body, as: UTF8.self) }
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+@Suite("A Unix listener", .timeLimit(.minutes(1)))
+struct UnixListenerTests {
+    let directory: TemporaryDirectory
+    var path: String { directory.path("control.sock") }
+
+    init() throws {
+        ServiceLoop.start()
+        directory = try TemporaryDirectory()
+    }
+
+    @ServiceLoop
+    @Test
+    func `the peer's credentials are those of its process`() async throws {
+        let listener = try StreamListener(unixPath: path, mode: 0o600)
+        let client = try await StreamConnection.connect(unixPath: path, deadline: patience)
+        let server = try await listener.accept()
+        let who = try server.peerCredentials
+        #expect(who == .init(pid: getpid(), uid: getuid(), gid: getgid()))
+        #expect(server.peerAddress == nil)
+        try await client.write([9], deadline: patience)
+        #expect(try await server.read(upTo: 9, deadline: patience) == [9])
+    }
+
+    @ServiceLoop
+    @Test
+    func `the file has the mode that was asked for and goes with the listener`() throws {
+        let listener = try StreamListener(unixPath: path, mode: 0o620, group: getgid())
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o620)
+        listener.close()
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file that a dead process left is replaced`() throws {
+        let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let address = try UnixAddress(path)
+        #expect(address.bind(socket) == 0)
+        close(socket)
+        _ = try StreamListener(unixPath: path, mode: 0o600)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a path at which somebody listens is left alone`() async throws {
+        let first = try StreamListener(unixPath: path, mode: 0o600)
+        let path = path
+        #expect(throws: SocketError.pathInUse(path)) {
+            try StreamListener(unixPath: path, mode: 0o600)
+        }
+        _ = try await StreamConnection.connect(unixPath: path, deadline: patience)
+        _ = try await first.accept()
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file that is no socket is left alone`() throws {
+        try directory.write("precious", to: "control.sock")
+        let path = path
+        #expect(throws: SocketError.pathInUse(path)) {
+            try StreamListener(unixPath: path, mode: 0o600)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+    }
+
+    @ServiceLoop
+    @Test
+    func `a path that is too long is refused, not cut`() {
+        let long = "/tmp/" + String(repeating: "x", count: 103)
+        #expect(throws: SocketError.pathTooLong(long)) {
+            try StreamListener(unixPath: long, mode: 0o600)
+        }
+    }
+}
