@@ -47,7 +47,7 @@ package final class LoopExecutor: SerialExecutor {
         var thread: pthread_t?
     }
 
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// Written to wake the thread.
     private let alarm: Int32

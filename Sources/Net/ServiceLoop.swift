@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
-private import Synchronization
 
 /// The one thread on which everything that waits is written as ordinary `async` code.
 ///
@@ -37,17 +36,15 @@ extension ServiceLoop {
     /// To be called once, from the main thread, which then only waits.  Tasks that `body` leaves
     /// behind are not run any further.
     package static func run(_ body: @escaping @Sendable @ServiceLoop () async -> Int32) -> Int32 {
-        /// Carries the code from one thread to the other.
-        final class Box: Sendable { let code = Mutex<Int32>(0) }
-        let box = Box()
+        let code = Lock<Int32>(0)
         start()
         task {
             let result = await body()
-            box.code.withLock { $0 = result }
+            code.withLock { $0 = result }
             LoopExecutor.shared.stop()
         }
         LoopExecutor.shared.join()
-        return box.code.withLock { $0 }
+        return code.withLock { $0 }
     }
 }
 
