@@ -11,7 +11,9 @@ package final class LatencyHistogram: Sendable {
 
     package init() {}
 
-    /// Notes that `times` things took `duration` each.  For the one thread that owns this.
+    /// Notes that `times` things took `duration` each.
+    ///
+    /// For the one thread that owns this.
     package func note(_ duration: Duration, times: UInt64 = 1) {
         let parts = duration.components
         let microseconds =

@@ -38,7 +38,9 @@ final class UDPWorker: Sendable {
         self.desk = desk
     }
 
-    /// Answers until `stop` is called.  To be called on a thread of its own.
+    /// Answers until `stop` is called.
+    ///
+    /// To be called on a thread of its own.
     func run() {
         var batch = DatagramBatch(for: listener)
         while !isStopping.load(ordering: .relaxed) {
