@@ -44,15 +44,7 @@ package struct AnswerTable: ~Copyable {
         limit: Int,
         now: UInt64
     ) -> CacheHit? {
-        let variant = AnswerVariant(
-            dnssecOK: facts.dnssecOK,
-            checkingDisabled: facts.checkingDisabled
-        )
-        let found = find(
-            buffer.bytes.extracting(QueryFacts.headerCount..<facts.nameEnd),
-            facts.type.rawValue,
-            suiting: variant
-        )
+        let found = find(QueryView(facts, in: buffer.bytes))
         guard let reference = found, ring[reference].isFresh(now) else { return nil }
         let entry = ring.noteHit(reference)
         let length = write(reference, facts, in: &buffer, limit: limit, now: now)
@@ -88,12 +80,18 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// The entry with this name and type that suits `variant`, fresh or not.
-    private func find(_ name: RawSpan, _ type: UInt16, suiting variant: AnswerVariant) -> Int? {
-        let hash = hash(name, type: type)
+    /// The entry that answers `query`, fresh or not.
+    private func find(_ query: borrowing QueryView) -> Int? {
+        let facts = query.facts
+        let type = facts.type.rawValue
+        let variant = AnswerVariant(
+            dnssecOK: facts.dnssecOK,
+            checkingDisabled: facts.checkingDisabled
+        )
+        let hash = hash(query.name, type: type)
         var probe = index.probe(hash)
         while let reference = index.next(&probe) {
-            if isEntry(reference, hash, name, type),
+            if isEntry(reference, hash, query.name, type),
                 AnswerVariant(rawValue: ring[reference].variant).suits(variant)
             {
                 return reference

@@ -21,6 +21,13 @@ package struct QueryView: ~Escapable {
         self.octets = octets
     }
 
+    /// A view of octets that `facts` were read from.
+    @_lifetime(copy octets)
+    package init(_ facts: QueryFacts, in octets: RawSpan) {
+        self.facts = facts
+        self.octets = octets
+    }
+
     /// The question's name in wire form, as the client spelt it.
     package var name: RawSpan {
         @_lifetime(copy self)

@@ -40,6 +40,11 @@ package final class WorkerThread: Sendable {
         pthread_join(thread, nil)
     }
 
+    /// Stops the calling thread for a while; never for one that has anything else to do.
+    package static func pause(milliseconds: Int32) {
+        _ = poll(nil, 0, milliseconds)
+    }
+
     /// The processors that this process may run on, at least 1.
     package static var processors: Int { Int(processors_allowed()) }
 

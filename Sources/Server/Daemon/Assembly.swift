@@ -11,7 +11,6 @@ internal import Upstream
 /// This page and `Resolver.init` are where to look for who knows whom.
 @ServiceLoop
 struct Assembly {
-    let http = HTTPClient()
     let cache: AnswerCache
     let vendors: [(settings: VendorSettings, client: VendorClient)]
     let upstreams: [any Forwarding]
@@ -30,6 +29,8 @@ struct Assembly {
         )
         access = AccessList(settings.allow)
 
+        // Without a vendor libcurl is not even initialised, which takes milliseconds of the start.
+        lazy var http = HTTPClient()
         var vendors: [(settings: VendorSettings, client: VendorClient)] = []
         for vendor in settings.vendors {
             vendors.append((vendor, try Self.client(vendor, http)))

@@ -18,7 +18,7 @@ enum FirstLook {
     /// Looks at the message of `count` octets in `buffer`, which has room for a short reply.
     init(at buffer: inout MutableRawSpan, count: Int, isAllowed: Bool) {
         do throws(QueryFault) {
-            let facts = try QueryFacts(checking: buffer.bytes.extracting(0..<count))
+            let facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts
             if !isAllowed || facts.recordClass != .in {
                 self = .answered(
                     length: facts.reply(rcode: RCode.refused.rawValue, in: &buffer),

@@ -20,6 +20,9 @@ final class UDPWorker: Sendable {
     private let asksCache: Bool
     private let isStopping = Atomic(false)
 
+    /// Errors in a row after which receiving is tried a hundred times a second only.
+    private static let mostFailures = 64
+
     /// Makes a worker for `listener`; `run` makes it work.
     ///
     /// - Parameter asksCache: whether the worker answers what it can.  Otherwise it hands over every
@@ -43,11 +46,17 @@ final class UDPWorker: Sendable {
     /// To be called on a thread of its own.
     func run() {
         var batch = DatagramBatch(for: listener)
+        var failures = 0
         while !isStopping.load(ordering: .relaxed) {
             let count = batch.receive(from: listener)
-            // A negative count is an error of one datagram (an ICMP message that came back) or an
-            // interrupted call; the next call goes on.
-            guard count > 0 else { continue }
+            guard count > 0 else {
+                failures += 1
+                // An ICMP message that came back, an interrupted call: the next call goes on.  Only
+                // an error that stays, such as a network that is down, must not eat a processor.
+                if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
+                continue
+            }
+            failures = 0
             let start = Clock.now
             let outcome = cache.withTable(now: start) { table, now in
                 var outcome = BatchOutcome()
