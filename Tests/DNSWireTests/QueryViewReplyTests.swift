@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+/// A reply made in place, beside the query it was made of.
+private struct Made {
+    let query: [UInt8]
+    let octets: [UInt8]
+
+    /// Replies to `query` with records, as the cache does.
+    init(
+        _ query: [UInt8],
+        _ sections: AnswerSections,
+        rcode: RCode = .noError,
+        options: [UInt8] = [],
+        age: UInt32 = 0,
+        limit: Int = 65_535
+    ) throws {
+        let facts = try QueryFacts(checking: query.rawSpan)
+        var buffer = query + [UInt8](repeating: 0xEE, count: max(0, limit - query.count))
+        let count = buffer.withMutableRawSpan { buffer in
+            let answer = ReadyAnswer(
+                rcode: rcode.rawValue,
+                answerCount: sections.answerCount,
+                authorityCount: sections.authorityCount,
+                additionalCount: sections.additionalCount,
+                sections: sections.octets.rawSpan,
+                ttlOffsets: sections.ttlOffsets.rawSpan,
+                options: options.rawSpan,
+                age: age
+            )
+            return facts.reply(with: answer, in: &buffer, limit: limit)
+        }
+        self.query = query
+        octets = Array(buffer[..<count])
+    }
+
+    /// Replies to `query` with an RCODE only.
+    init(_ query: [UInt8], rcode: UInt16, moreFlags: UInt16 = 0) throws {
+        let facts = try QueryFacts(checking: query.rawSpan)
+        var buffer = query + [UInt8](repeating: 0xEE, count: 512)
+        let count = buffer.withMutableRawSpan { buffer in
+            facts.reply(rcode: rcode, moreFlags: moreFlags, in: &buffer)
+        }
+        self.query = query
+        octets = Array(buffer[..<count])
+    }
+
+    var message: Message { get throws { try Message(parsing: octets) } }
+}
+
+@Suite("A reply made in the buffer of its query (RFC 6891 §6.1.1, RFC 2181 §9)")
+struct QueryViewReplyTests {
+    private static let question = Question(name: "www.example.com", type: .a)
+
+    private static func addresses(_ count: Int) throws -> AnswerSections {
+        try AnswerSections(
+            question: question,
+            answers: (0..<count).map { index in
+                Record(
+                    name: "www.example.com",
+                    ttl: 300,
+                    data: .a(IPv4Address(value: 0xC000_0200 + UInt32(index)))
+                )
+            }
+        )
+    }
+
+    @Test(arguments: [
+        ("nothing", "0000", "8080"), ("RD", "0100", "8180"), ("CD", "0010", "8090"),
+        ("RD and CD", "0110", "8190"), ("AA TC RA Z AD and an RCODE", "06EF", "8080"),
+        ("everything but QR and the opcode", "07FF", "8190"),
+    ])
+    func `RD and CD are kept, QR and RA set, everything else clear`(
+        _ label: String,
+        _ flags: String,
+        _ expected: String
+    ) throws {
+        let query = RawQuery(label) { $0.flags = flags }.octets
+        #expect(
+            try Made(query, Self.addresses(1)).octets[..<4] == (hex("1234") + hex(expected))[...]
+        )
+        #expect(try Made(query, rcode: 0).octets[..<4] == (hex("1234") + hex(expected))[...])
+    }
+
+    @Test
+    func `the question is echoed with the case of its letters`() throws {
+        let query = RawQuery("0x20") { $0.name = "03 775777 07 6558414D506C45 03 436F4D 00" }.octets
+        let made = try Made(query, Self.addresses(2))
+        #expect(made.octets[12..<33] == query[12..<33])
+        // The answers' names point there, and so have the same case.
+        let spelt = try made.message.answers.map { $0.name.octets }
+        #expect(spelt == [Array(query[12..<29]), Array(query[12..<29])])
+    }
+
+    @Test
+    func `OPT is there exactly when the client sent one`() throws {
+        let plain = try Made(RawQuery("plain").octets, Self.addresses(1))
+        #expect(try plain.message.edns == nil)
+        let edns = try Made(
+            RawQuery("EDNS") {
+                $0.addOPT(payload: "1000", flags: "8000", options: "000C 0002 0000")
+            }
+            .octets,
+            Self.addresses(1)
+        )
+        let opt = try #require(try edns.message.edns)
+        #expect(opt.udpPayloadSize == 1232)
+        #expect(opt.version == 0)
+        #expect(opt.flags == 0x8000)
+        #expect(opt.options == [])
+    }
+
+    @Test
+    func `flags of the client's OPT other than DO are not echoed`() throws {
+        let query = RawQuery("flags") { $0.addOPT(flags: "7FFF") }.octets
+        #expect(try Made(query, rcode: 0).message.edns?.flags == 0)
+    }
+
+    @Test
+    func `an explanation is told to clients with EDNS and to no others`() throws {
+        let options = hex("000F 0004 0016 6E6F")
+        let query = RawQuery("EDNS") { $0.addOPT() }.octets
+        let made = try Made(query, .empty, rcode: .servFail, options: options)
+        let told = try #require(try made.message.edns?.extendedErrors.first)
+        #expect(told.code.rawValue == 22)
+        #expect(told.text == "no")
+        let plain = try Made(RawQuery("plain").octets, .empty, rcode: .servFail, options: options)
+        #expect(try plain.message == Made(RawQuery("plain").octets, rcode: 2).message)
+    }
+
+    @Test
+    func `an answer beyond the limit becomes an empty one with TC`() throws {
+        let sections = try Self.addresses(40)
+        let query = RawQuery("EDNS") { $0.addOPT(options: "000C 0000") }.octets
+        let whole = try Made(query, sections)
+        let fits = try Made(query, sections, limit: whole.octets.count)
+        #expect(fits.octets == whole.octets)
+        #expect(try !whole.message.header.isTruncated)
+
+        let cut = try Made(query, sections, limit: whole.octets.count - 1)
+        let message = try cut.message
+        #expect(message.header.isTruncated)
+        #expect(message.answers.isEmpty)
+        #expect(message.edns?.udpPayloadSize == 1232)
+        #expect(cut.octets.count == 33 + 11)
+        #expect(cut.octets[12..<33] == query[12..<33])
+    }
+
+    @Test
+    func `the options of a reply count against its limit`() throws {
+        let sections = try Self.addresses(30)
+        let query = RawQuery("EDNS") { $0.addOPT() }.octets
+        let limit = try Made(query, sections).octets.count
+        let cut = try Made(query, sections, options: hex("000F 0002 0000"), limit: limit)
+        #expect(try cut.message.header.isTruncated)
+    }
+
+    @Test(
+        arguments: [
+            ("no age", 0, 300), ("a second", 1, 299), ("the last second", 299, 1), ("over", 300, 0),
+            ("long over", 4_000_000_000, 0),
+        ] as [(String, UInt32, UInt32)]
+    )
+    func `TTLs count down and end at zero`(_ label: String, _ age: UInt32, _ ttl: UInt32) throws {
+        let made = try Made(RawQuery(label).octets, Self.addresses(3), age: age)
+        #expect(try made.message.answers.map(\.ttl) == [ttl, ttl, ttl])
+    }
+
+    @Test
+    func `an RCODE beyond four bits is split between header and OPT`() throws {
+        let query = RawQuery("EDNS") { $0.addOPT(version: "01") }.octets
+        #expect(try Made(query, rcode: RCode.badVers.rawValue).message.rcode == .badVers)
+        #expect(try Made(query, .empty, rcode: .badCookie).message.rcode == .badCookie)
+        // Nowhere to put the rest of it.
+        #expect(try Made(RawQuery("plain").octets, rcode: 16).message.rcode == .noError)
+    }
+
+    @Test(arguments: [
+        (QueryFault.malformed, "0100", "8181"), (.malformed, "0010", "8081"),
+        (.otherOpcode, "2400", "A084"), (.otherOpcode, "2900", "A984"),
+    ])
+    func `a fault is answered with a bare header`(
+        _ fault: QueryFault,
+        _ flags: String,
+        _ expected: String
+    ) {
+        var buffer = RawQuery("\(fault)") { $0.flags = flags }.octets
+        let count = buffer.withMutableRawSpan { buffer in fault.reply(in: &buffer) }
+        #expect(Array(buffer[..<count]) == hex("1234" + expected + "0000 0000 0000 0000"))
+    }
+
+    @Test(arguments: [QueryFault.ignored, .unusual])
+    func `what is ignored is not answered and not touched`(_ fault: QueryFault) {
+        let query = RawQuery("\(fault)").octets
+        var buffer = query
+        let count = buffer.withMutableRawSpan { buffer in fault.reply(in: &buffer) }
+        #expect(count == 0)
+        #expect(buffer == query)
+    }
+
+    @Test
+    func `a reply made in place equals the one built record by record`() throws {
+        var random = RandomMessages(seed: 11)
+        for round in 0..<1_500 {
+            // A query, and its answer encoded for another spelling of the same question.
+            let question = random.question()
+            var answer = random.message()
+            var header = Header(id: UInt16(round), flags: random.random.next16())
+            header.isResponse = false
+            header.opcode = .query
+            var query = Message(header: header)
+            query.questions = [question.respelt(&random.random)]
+            if Bool.random(using: &random.random) { query.edns = random.edns() }
+            let sections = try AnswerSections(
+                question: question,
+                answers: answer.answers,
+                authorities: answer.authorities,
+                additionals: answer.additionals
+            )
+            let age = UInt32.random(in: 0...0x7FFF_FFFF, using: &random.random)
+            let rcode = RCode(rawValue: random.random.next16() & 0xF)
+            let made = try Made(query.encoded(), sections, rcode: rcode, age: age)
+
+            var expected = Header(id: UInt16(round))
+            expected.isResponse = true
+            expected.recursionDesired = header.recursionDesired
+            expected.recursionAvailable = true
+            expected.checkingDisabled = header.checkingDisabled
+            answer.header = expected
+            answer.questions = query.questions
+            answer.edns = query.edns.map { edns in
+                var ours = EDNS(udpPayloadSize: 1232)
+                ours.dnssecOK = edns.dnssecOK
+                return ours
+            }
+            answer.rcode = rcode
+            answer.age(by: age)
+            let message = try made.message
+            #expect(message == answer, "round \(round)")
+            #expect(message.questions[0].name.octets == query.questions[0].name.octets)
+        }
+    }
+}
+
+extension Question {
+    /// The same question with the case of each letter drawn by lot.
+    fileprivate func respelt(_ random: inout Seeded) -> Question {
+        var question = self
+        question.name = name.respelt(&random)
+        return question
+    }
+}
+
+extension Name {
+    /// The same name with the case of each letter drawn by lot.
+    func respelt(_ random: inout Seeded) -> Name {
+        let octets = octets.map { octet -> UInt8 in
+            guard (0x41...0x5A).contains(octet & 0xDF), Bool.random(using: &random) else {
+                return octet
+            }
+            return octet ^ 0x20
+        }
+        return (try? Name(wire: octets)) ?? self
+    }
+}
+
+extension Message {
+    /// Takes `age` from each TTL.
+    fileprivate mutating func age(by age: UInt32) {
+        func aged(_ records: [Record]) -> [Record] {
+            records.map { record in
+                var record = record
+                record.ttl -= min(record.ttl, age)
+                return record
+            }
+        }
+        answers = aged(answers)
+        authorities = aged(authorities)
+        additionals = aged(additionals)
+    }
+}
