@@ -1,5 +1,5 @@
-package import DNSWire
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 internal import Synchronization
 
 /// The answer cache: bounded in octets, shared by the workers and the service loop.

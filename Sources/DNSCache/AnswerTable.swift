@@ -44,8 +44,8 @@ package struct AnswerTable: ~Copyable {
         limit: Int,
         now: UInt64
     ) -> CacheHit? {
-        let found = find(QueryView(facts, in: buffer.bytes))
-        guard let reference = found, ring[reference].isFresh(now) else { return nil }
+        let found = find(QueryView(facts, in: buffer.bytes), now: now)
+        guard let reference = found else { return nil }
         let entry = ring.noteHit(reference)
         let length = write(reference, facts, in: &buffer, limit: limit, now: now)
         return CacheHit(
@@ -80,19 +80,22 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// The entry that answers `query`, fresh or not.
-    private func find(_ query: borrowing QueryView) -> Int? {
-        let facts = query.facts
-        let type = facts.type.rawValue
+    /// The fresh entry that answers `query`.
+    ///
+    /// One whose time has passed does not end the search: there may be a fresh one of another
+    /// variant that is right for this client, too.
+    private func find(_ query: borrowing QueryView, now: UInt64) -> Int? {
+        let type = query.facts.type.rawValue
         let variant = AnswerVariant(
-            dnssecOK: facts.dnssecOK,
-            checkingDisabled: facts.checkingDisabled
+            dnssecOK: query.facts.dnssecOK,
+            checkingDisabled: query.facts.checkingDisabled
         )
         let hash = hash(query.name, type: type)
         var probe = index.probe(hash)
         while let reference = index.next(&probe) {
             if isEntry(reference, hash, query.name, type),
-                AnswerVariant(rawValue: ring[reference].variant).suits(variant)
+                AnswerVariant(rawValue: ring[reference].variant).suits(variant),
+                ring[reference].isFresh(now)
             {
                 return reference
             }
@@ -117,7 +120,7 @@ package struct AnswerTable: ~Copyable {
         let hash = hash(name.rawSpan, type: type)
         let header = EntryHeader(answer, hash: hash, now: now)
         guard Int(header.length) <= ring.capacity / 2 else { return false }
-        remove(name, type, answer.variant, hash: hash)
+        removeReplaced(name, type, answer.variant, hash: hash, now: now)
         makeRoom(for: Int(header.length), now: now)
         let reference = ring.append(
             header,
@@ -126,27 +129,29 @@ package struct AnswerTable: ~Copyable {
             sections: answer.sections.octets
         )
         while !index.insert(reference, hash: hash) {
-            removeFirstStored(of: index.references(hash), now: now)
+            removeOne(of: index.references(hash), now: now)
         }
         count(header, by: 1)
         numbers.insertions &+= 1
         return true
     }
 
-    /// Removes the entry for exactly this question and variant.
-    private mutating func remove(
+    /// Removes what an answer of `variant` takes the place of: the entry of the same variant, or all
+    /// of them if it is right for everybody.
+    private mutating func removeReplaced(
         _ name: [UInt8],
         _ type: UInt16,
         _ variant: AnswerVariant,
-        hash: UInt64
+        hash: UInt64,
+        now: UInt64
     ) {
         var probe = index.probe(hash)
         while let reference = index.next(&probe) {
-            guard ring[reference].variant == variant.rawValue,
+            guard variant == .any || ring[reference].variant == variant.rawValue,
                 isEntry(reference, hash, name.rawSpan, type)
             else { continue }
+            if !ring[reference].isFresh(now) { numbers.expired &+= 1 }
             remove(reference)
-            return
         }
     }
 
@@ -168,9 +173,8 @@ package struct AnswerTable: ~Copyable {
                 continue
             }
             let entry = ring[reference]
-            if entry.isFresh(now), entry.hits > 0, spared < Self.mostSpared,
+            if entry.isInUse(now), spared < Self.mostSpared {
                 let renewed = ring.renewOldest()
-            {
                 ring[renewed].hits = 0
                 index.move(reference, to: renewed, hash: entry.hash)
                 spared += 1
@@ -182,13 +186,15 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Removes the entry that was stored first of those given, which are at least one.
-    private mutating func removeFirstStored(of references: [Int], now: UInt64) {
-        guard let oldest = references.min(by: { ring[$0].storedAt < ring[$1].storedAt }) else {
-            return
+    /// Removes the one of these entries, which are at least one, that would go first in the ring;
+    /// those in use go last.
+    private mutating func removeOne(of references: [Int], now: UInt64) {
+        let order = references.map { reference in
+            (ring[reference].isInUse(now) ? 1 : 0, ring.distanceFromTail(reference), reference)
         }
-        countLoss(of: ring[oldest], now: now)
-        remove(oldest)
+        guard let (_, _, victim) = order.min(by: <) else { return }
+        countLoss(of: ring[victim], now: now)
+        remove(victim)
     }
 
     // MARK: - Counting

@@ -59,6 +59,11 @@ struct EntryRing: ~Copyable {
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
+    /// Octets from the oldest entry to the one at `reference`: the smaller, the sooner it goes.
+    func distanceFromTail(_ reference: Int) -> Int {
+        (reference - 8 - tail % capacity + capacity) % capacity
+    }
+
     /// Counts an answer made from the entry at `reference`, and returns its header.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: as for `header`.
@@ -128,15 +133,7 @@ struct EntryRing: ~Copyable {
     ) -> Int {
         let length = Int(header.length)
         precondition(hasRoom(for: length) && header.neededOctets <= length, "room was made")
-        let bridge = bridge(for: length)
-        if bridge > 0 {
-            // SAFETY: a filler is at least 8 octets long, and has only the two fields that its
-            // first 5 octets hold.
-            let filler = unsafe UnsafeMutableRawPointer(self.header(reference(at: head)))
-            unsafe filler.storeBytes(of: UInt32(bridge), as: UInt32.self)
-            unsafe filler.storeBytes(of: false, toByteOffset: 4, as: Bool.self)
-            head += bridge
-        }
+        passOver(bridge(for: length))
         let reference = reference(at: head)
         head += length
         self[reference] = header
@@ -167,11 +164,12 @@ struct EntryRing: ~Copyable {
 
     /// Moves the oldest entry to the newest place and returns its new reference.
     ///
-    /// - Returns: nil if it would cross the block's end; then nothing has changed.
-    mutating func renewOldest() -> Int? {
+    /// There always is room: an entry that would cross the block's end has nothing of the ring
+    /// between `head` and that end, or it would lie there itself and not cross it.
+    mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)
-        guard bridge(for: length) == 0 else { return nil }
+        passOver(bridge(for: length))
         tail += length
         let new = reference(at: head)
         // SAFETY: what `tail` has just freed makes the target's octets free; they may overlap the
@@ -179,6 +177,18 @@ struct EntryRing: ~Copyable {
         unsafe memmove(base + (new - 8), base + (old - 8), length)
         head += length
         return new
+    }
+
+    /// Fills the `count` octets up to the block's end, which are free, so that they count as one
+    /// dead entry.
+    private mutating func passOver(_ count: Int) {
+        guard count > 0 else { return }
+        // SAFETY: a filler is at least 8 octets long, and has only the two fields that its first 5
+        // octets hold.
+        let filler = unsafe UnsafeMutableRawPointer(header(reference(at: head)))
+        unsafe filler.storeBytes(of: UInt32(count), as: UInt32.self)
+        unsafe filler.storeBytes(of: false, toByteOffset: 4, as: Bool.self)
+        head += count
     }
 
     /// Octets to pass over so that an entry of `length` does not cross the block's end.
@@ -233,6 +243,9 @@ struct EntryHeader {
 
     /// Whether it may still be answered at `now`.
     func isFresh(_ now: UInt64) -> Bool { age(now) < UInt64(lifetime) }
+
+    /// Whether it is to be spared when room is made: fresh, and answered since that was last asked.
+    func isInUse(_ now: UInt64) -> Bool { hits > 0 && isFresh(now) }
 
     /// Whether it says that the name, or the type of it, does not exist (RFC 2308).
     var isNegative: Bool { answerCount == 0 || rcode == 3 }

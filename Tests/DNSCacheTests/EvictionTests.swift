@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import DNSCache
+
+@Suite("What goes when the cache is full")
+struct EvictionTests {
+    @Test
+    func `the octets stay within the bound, whatever is stored`() throws {
+        var random = Seeded(seed: 1)
+        var table = AnswerTable(limit: 256 << 10, seed: 5)
+        #expect(table.numbers.limitOctets == 256 << 10)
+        #expect(UInt64(table.ring.capacity + table.index.octets) <= table.numbers.limitOctets)
+        for index in 0..<20_000 {
+            let name = try Name("n\(index).example.com")
+            let count = Int.random(in: 0..<100, using: &random) == 0 ? 3_000 : 3
+            _ = table.insert(try .addresses(name, Array(0..<UInt32(count))), now: UInt64(index))
+            guard table.ring.usedOctets <= table.ring.capacity,
+                table.numbers.octets <= UInt64(table.ring.usedOctets)
+            else {
+                Issue.record("beyond the bound after \(index)")
+                return
+            }
+        }
+        #expect(table.faults() == [])
+        #expect(table.numbers.evictions > 0)
+        #expect(
+            table.numbers.insertions
+                == table.numbers.entries + table.numbers.evictions + table.numbers.expired
+        )
+    }
+
+    @Test
+    func `names in use survive a flood of names that nobody asks twice`() throws {
+        var table = AnswerTable(limit: 256 << 10, seed: 6)
+        let used = try (0..<200).map { try Name("used\($0).example.com") }
+        for (index, name) in used.enumerated() {
+            _ = table.insert(try .addresses(name, [UInt32(index)], ttl: 86_400), now: 0)
+        }
+        var lost = 0
+        for index in 0..<100_000 {
+            let now = UInt64(index)
+            _ = table.insert(try .addresses(try Name("x\(index).example.org")), now: now)
+            guard index.isMultiple(of: 500) else { continue }
+            for (number, name) in used.enumerated() {
+                if let answered = try table.ask(Asked(name: name), now: now, limit: 512) {
+                    #expect(answered.addresses == [UInt32(number)])
+                } else {
+                    lost += 1
+                    _ = table.insert(
+                        try .addresses(name, [UInt32(number)], ttl: 86_400),
+                        now: now
+                    )
+                }
+            }
+        }
+        // Of 40,000 questions.  One insertion spares so many entries and no more: of a long run of
+        // entries in use one in 33 goes.
+        #expect(lost < 400)
+        #expect(table.faults() == [])
+        #expect(table.numbers.evictions > 90_000)
+    }
+
+    @Test
+    func `names once in use go when nobody asks for them any more`() throws {
+        var table = AnswerTable(limit: 256 << 10, seed: 7)
+        _ = table.insert(try .addresses("www.example.com", ttl: 86_400), now: 0)
+        _ = try table.ask(Asked(name: "www.example.com"), now: 0)
+        for index in 0..<10_000 {
+            _ = table.insert(try .addresses(try Name("x\(index).example.org")), now: 1)
+        }
+        let answered = try table.ask(Asked(name: "www.example.com"), now: 1)
+        #expect(answered == nil)
+    }
+
+    @Test
+    func `what has expired goes even if it was much asked for, and is counted so`() throws {
+        var table = AnswerTable(limit: 256 << 10, seed: 8)
+        for index in 0..<500 {
+            let name = try Name("old\(index).example.com")
+            _ = table.insert(try .addresses(name, ttl: 10), now: 0)
+            _ = try table.ask(Asked(name: name), now: 0, limit: 512)
+        }
+        for index in 0..<5_000 {
+            _ = table.insert(try .addresses(try Name("x\(index).example.org")), now: 10_000)
+        }
+        #expect(table.numbers.expired == 500)
+        #expect(table.faults() == [])
+    }
+
+    @Test
+    func `a cache full of names in use still takes new ones`() throws {
+        var table = AnswerTable(limit: 256 << 10, seed: 9)
+        for index in 0..<20_000 {
+            let name = try Name("x\(index).example.org")
+            let isStored = table.insert(try .addresses(name), now: 0)
+            let answered = try table.ask(Asked(name: name), now: 0, limit: 512)
+            guard isStored, answered != nil else {
+                Issue.record("\(name) was not taken")
+                return
+            }
+        }
+        #expect(table.faults() == [])
+    }
+
+    @Test
+    func `entries of every length meet the block's end and go round`() throws {
+        var random = Seeded(seed: 10)
+        var table = AnswerTable(limit: 32 << 10, seed: 10)
+        var stored: [(name: Name, count: Int)] = []
+        for index in 0..<4_000 {
+            let name = try Name("x\(index).example.org")
+            let count = Int.random(in: 0..<40, using: &random)
+            _ = table.insert(try .addresses(name, Array(0..<UInt32(count))), now: 0)
+            stored.append((name, count))
+            // Some of the latest are kept in use, so that renewed entries meet the end, too.
+            for (name, count) in stored.suffix(30) where Bool.random(using: &random) {
+                let answered = try table.ask(Asked(name: name), now: 0)
+                if let answered, answered.addresses.count != count {
+                    Issue.record("\(name) has other records")
+                    return
+                }
+            }
+            if index.isMultiple(of: 20) {
+                let faults = table.faults()
+                guard faults.isEmpty else {
+                    Issue.record("\(faults) after \(index)")
+                    return
+                }
+            }
+        }
+        #expect(table.numbers.evictions > 3_000)
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import DNSCache
+
+/// The cache as anybody would write it first: a dictionary that never runs out of room.
+private struct Model {
+    struct Key: Hashable {
+        let question: Question
+        let variant: AnswerVariant
+    }
+
+    struct Entry {
+        let addresses: [UInt32]
+        let rcode: RCode
+        let storedAt: UInt64
+        let lifetime: UInt32
+
+        func isFresh(_ now: UInt64) -> Bool { now < storedAt + UInt64(lifetime) * 1000 }
+
+        var isNegative: Bool { addresses.isEmpty || rcode == .nxDomain }
+    }
+
+    var entries: [Key: Entry] = [:]
+
+    mutating func insert(_ answer: CachedAnswer, _ addresses: [UInt32], now: UInt64) {
+        if answer.variant == .any {
+            entries = entries.filter { $0.key.question != answer.question }
+        }
+        entries[Key(question: answer.question, variant: answer.variant)] = Entry(
+            addresses: addresses,
+            rcode: answer.rcode,
+            storedAt: now,
+            lifetime: answer.lifetime
+        )
+    }
+
+    /// The answers that would be right, usually one.
+    func answers(_ asked: Asked, now: UInt64) -> [Entry] {
+        let question = Question(name: asked.name, type: asked.type)
+        let own = AnswerVariant(
+            dnssecOK: asked.dnssecOK ?? false,
+            checkingDisabled: asked.checkingDisabled
+        )
+        return [own, .any].compactMap { entries[Key(question: question, variant: $0)] }
+            .filter { $0.isFresh(now) }
+    }
+
+    mutating func remove(_ selection: AnswerCache.Selection) -> Int {
+        let before = entries.count
+        entries = entries.filter { key, entry in
+            switch selection {
+            case .all: false
+            case .name(let name, let type):
+                key.question.name != name || (type != nil && key.question.type != type)
+            case .tree(let name): !key.question.name.isEqualOrBelow(name)
+            case .negative: !entry.isNegative
+            }
+        }
+        return before - entries.count
+    }
+}
+
+@Suite("The cache against a dictionary")
+struct ModelTests {
+    @Test(
+        arguments: [
+            ("room for all", 1 << 20, false), ("room for few", 24 << 10, true),
+        ],
+        [UInt64(1), 2, 3]
+    )
+    func `random operations give what a dictionary would give`(
+        _ size: (label: String, limit: Int, mayDrop: Bool),
+        _ seed: UInt64
+    ) throws {
+        var random = Seeded(seed: seed)
+        var table = AnswerTable(limit: size.limit, seed: seed)
+        var model = Model()
+        var now: UInt64 = 0
+        var hits = 0
+        var removed = 0
+        let rounds = size.mayDrop ? 12_000 : 6_000
+        for round in 0..<rounds {
+            now += UInt64.random(in: 0...300, using: &random)
+            switch Int.random(in: 0..<100, using: &random) {
+            case ..<45:
+                let (answer, addresses) = try Self.answer(&random)
+                let isStored = table.insert(answer, now: now)
+                #expect(isStored)
+                model.insert(answer, addresses, now: now)
+            case ..<98:
+                let asked = Self.asked(&random)
+                let right = model.answers(asked, now: now)
+                guard let answered = try table.ask(asked, now: now, limit: 2048) else {
+                    if !size.mayDrop, !right.isEmpty {
+                        Issue.record("lost \(asked) in round \(round)")
+                        return
+                    }
+                    continue
+                }
+                hits += 1
+                let isRight = right.contains { entry in
+                    answered.addresses == entry.addresses && answered.message.rcode == entry.rcode
+                        && answered.ttls.allSatisfy { ttl in
+                            ttl == entry.lifetime - UInt32((now - entry.storedAt) / 1000)
+                        }
+                }
+                if !isRight {
+                    Issue.record("wrong answer to \(asked) in round \(round)")
+                    return
+                }
+            default:
+                let selection = Self.selection(&random)
+                let count = table.removeAll(selection)
+                let expected = model.remove(selection)
+                removed += count
+                if size.mayDrop ? count > expected : count != expected {
+                    Issue.record("removed \(count) and not \(expected) in round \(round)")
+                    return
+                }
+            }
+            if round.isMultiple(of: 300) {
+                let faults = table.faults()
+                guard faults.isEmpty else {
+                    Issue.record("\(faults) in round \(round)")
+                    return
+                }
+            }
+        }
+        #expect(hits > rounds / 25)
+        #expect(removed > 100)
+        #expect((table.numbers.evictions > 0) == size.mayDrop)
+        if !size.mayDrop { #expect(table.numbers.entries == model.entries.count) }
+    }
+
+    /// A name out of a few hundred, in any spelling.
+    private static func name(_ random: inout Seeded) -> Name {
+        let host = Int.random(in: 0..<25, using: &random)
+        let domain = Int.random(in: 0..<4, using: &random)
+        let text = "h\(host).d\(domain).example.com"
+        return (try? Name(Bool.random(using: &random) ? text : text.uppercased())) ?? .root
+    }
+
+    private static func type(_ random: inout Seeded) -> RecordType {
+        Bool.random(using: &random) ? .a : .aaaa
+    }
+
+    private static func answer(_ random: inout Seeded) throws -> (CachedAnswer, [UInt32]) {
+        let variant =
+            Bool.random(using: &random)
+            ? AnswerVariant.any : AnswerVariant(rawValue: UInt8.random(in: 0...3, using: &random))
+        let ttl = UInt32.random(in: 1...120, using: &random)
+        if Int.random(in: 0..<5, using: &random) == 0 {
+            let rcode = [RCode.noError, .nxDomain, .servFail][Int.random(in: 0..<3, using: &random)]
+            let answer = try CachedAnswer.denial(
+                name(&random),
+                rcode,
+                type: type(&random),
+                ttl: ttl,
+                variant: variant
+            )
+            return (answer, [])
+        }
+        let addresses = (0..<Int.random(in: 1...9, using: &random)).map { _ in
+            UInt32.random(in: 0...UInt32.max, using: &random)
+        }
+        // AAAA data of four octets would not parse; TXT-like types carry them as they are.
+        let answer = try CachedAnswer.addresses(
+            name(&random),
+            addresses,
+            type: Bool.random(using: &random) ? .a : Self.odd,
+            ttl: ttl,
+            variant: variant
+        )
+        return (answer, addresses)
+    }
+
+    /// A type whose data nobody looks into.
+    private static let odd = RecordType(rawValue: 65_280)
+
+    private static func asked(_ random: inout Seeded) -> Asked {
+        Asked(
+            name: name(&random),
+            type: [.a, .aaaa, odd][Int.random(in: 0..<3, using: &random)],
+            dnssecOK: [nil, false, true][Int.random(in: 0..<3, using: &random)],
+            checkingDisabled: Bool.random(using: &random)
+        )
+    }
+
+    private static func selection(_ random: inout Seeded) -> AnswerCache.Selection {
+        switch Int.random(in: 0..<40, using: &random) {
+        case 0: .all
+        case 1...4: .negative
+        case 5...8: .tree(name(&random).parent ?? .root)
+        case 9...12: .tree(name(&random))
+        case 13...25: .name(name(&random), nil)
+        default: .name(name(&random), .a)
+        }
+    }
+}
+
+extension AnswerTable {
+    /// Removes what is selected, as the cache does but in one go.
+    fileprivate mutating func removeAll(_ selection: AnswerCache.Selection) -> Int {
+        var removed = 0
+        let end = walk(from: 0, count: .max) { table, reference in
+            guard table.matches(reference, selection) else { return .keep }
+            removed += 1
+            return .remove
+        }
+        #expect(end == nil)
+        return removed
+    }
+}

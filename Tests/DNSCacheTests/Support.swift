@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import DNSCache
+
+/// A generator whose numbers follow from its seed alone (SplitMix64), so that a failure repeats.
+struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+/// Names as literals, which only tests write in source.
+extension Name: ExpressibleByStringLiteral {
+    package init(stringLiteral text: String) {
+        do {
+            try self.init(text)
+        } catch {
+            fatalError("\(text): \(error)")
+        }
+    }
+}
+
+extension CachedAnswer {
+    /// The answer that `name` has these IPv4 addresses.
+    static func addresses(
+        _ name: Name,
+        _ values: [UInt32] = [0xC000_0201],
+        type: RecordType = .a,
+        ttl: UInt32 = 60,
+        variant: AnswerVariant = .any,
+        source: AnswerSource = .vendor,
+        server: UInt16 = 1
+    ) throws -> CachedAnswer {
+        let question = Question(name: name, type: type)
+        let records = values.map { value in
+            // Types other than A get the address's octets too: the cache does not look at data.
+            let octets = withUnsafeBytes(of: value.bigEndian) { Array($0) }
+            return Record(
+                name: name,
+                type: type,
+                recordClass: .in,
+                ttl: ttl,
+                data: type == .a ? .a(IPv4Address(value: value)) : .opaque(octets)
+            )
+        }
+        return CachedAnswer(
+            question: question,
+            variant: variant,
+            rcode: .noError,
+            sections: try AnswerSections(question: question, answers: records),
+            lifetime: ttl,
+            source: source,
+            server: server
+        )
+    }
+
+    /// The answer that `name`, or this type of it, does not exist.
+    static func denial(
+        _ name: Name,
+        _ rcode: RCode = .nxDomain,
+        type: RecordType = .a,
+        ttl: UInt32 = 60,
+        variant: AnswerVariant = .any
+    ) throws -> CachedAnswer {
+        let question = Question(name: name, type: type)
+        let soa = SOA(
+            primary: "ns.example.com",
+            mailbox: "hostmaster.example.com",
+            serial: 1,
+            refresh: 2,
+            retry: 3,
+            expire: 4,
+            minimum: ttl
+        )
+        return CachedAnswer(
+            question: question,
+            variant: variant,
+            rcode: rcode,
+            sections: try AnswerSections(
+                question: question,
+                authorities: [Record(name: "example.com", ttl: ttl, data: .soa(soa))]
+            ),
+            lifetime: ttl,
+            source: .upstream,
+            server: 2
+        )
+    }
+}
+
+/// What a client asks the cache.
+struct Asked {
+    var name: Name
+    var type = RecordType.a
+
+    /// Whether DO is set, and CD; nil for a client without EDNS.
+    var dnssecOK: Bool?
+    var checkingDisabled = false
+
+    /// The query as it comes in a datagram.
+    var octets: [UInt8] {
+        var header = Header(id: 0xBEEF)
+        header.recursionDesired = true
+        header.checkingDisabled = checkingDisabled
+        var message = Message(header: header)
+        message.questions = [Question(name: name, type: type)]
+        if let dnssecOK {
+            var edns = EDNS(udpPayloadSize: 1232)
+            edns.dnssecOK = dnssecOK
+            message.edns = edns
+        }
+        return message.encoded()
+    }
+}
+
+/// What the cache answered.
+struct Answered {
+    let hit: CacheHit
+    let message: Message
+
+    /// The IPv4 addresses in the answer.
+    var addresses: [UInt32] {
+        message.answers.compactMap { record in
+            switch record.data {
+            case .a(let address): address.value
+            case .opaque(let octets): octets.reduce(0) { $0 << 8 | UInt32($1) }
+            default: nil
+            }
+        }
+    }
+
+    var ttls: [UInt32] { (message.answers + message.authorities).map(\.ttl) }
+}
+
+extension AnswerTable {
+    /// Answers a client's question; the buffer must be untouched by a miss.
+    mutating func ask(_ asked: Asked, now: UInt64, limit: Int = 65_535) throws -> Answered? {
+        let query = asked.octets
+        let facts = try QueryFacts(checking: query.rawSpan)
+        var buffer = query + [UInt8](repeating: 0xEE, count: limit - query.count)
+        let before = buffer
+        let hit = buffer.withMutableRawSpan { span in
+            answer(facts, in: &span, limit: limit, now: now)
+        }
+        guard let hit else {
+            #expect(buffer == before, "a miss leaves the query as it was")
+            return nil
+        }
+        let message = try Message(parsing: Array(buffer[..<hit.length]))
+        #expect(message.header.id == 0xBEEF)
+        #expect(message.questions.first?.name.octets == asked.name.octets)
+        return Answered(hit: hit, message: message)
+    }
+
+    /// The hashes of all live entries.
+    var hashes: Set<UInt64> {
+        var hashes: Set<UInt64> = []
+        var position = ring.tail
+        while position < ring.head {
+            let reference = ring.reference(at: position)
+            if ring.isLive(reference) { hashes.insert(ring[reference].hash) }
+            position += ring.length(reference)
+        }
+        return hashes
+    }
+
+    /// Checks all that is promised of ring and index; returns the names of what is wrong.
+    func faults() -> [String] {
+        var faults: [String] = []
+        var live: Set<Int> = []
+        var liveOctets = 0
+        var negatives = 0
+        var position = ring.tail
+        while position < ring.head {
+            let reference = ring.reference(at: position)
+            let length = ring.length(reference)
+            if length < 8 || length % 8 != 0 || reference - 8 + length > ring.capacity {
+                return faults + ["length \(length) at \(position)"]
+            }
+            position += length
+            guard ring.isLive(reference) else { continue }
+            let header = ring[reference]
+            live.insert(reference)
+            liveOctets += length
+            if header.isNegative { negatives += 1 }
+            if index.references(header.hash).count(where: { $0 == reference }) != 1 {
+                faults.append("a live entry does not have exactly one slot")
+            }
+        }
+        if position != ring.head { faults.append("the last entry does not end at the head") }
+        if ring.usedOctets > ring.capacity { faults.append("more is used than there is") }
+
+        // Every bucket is the first of some hash, so these are all slots.
+        let buckets = index.octets / 64
+        let indexed = Set((0..<buckets).flatMap { index.references(UInt64($0)) })
+        if indexed != live { faults.append("slots refer to what is not live, or to nothing") }
+        if numbers.entries != live.count { faults.append("entries are miscounted") }
+        if numbers.octets != liveOctets { faults.append("octets are miscounted") }
+        if numbers.negativeEntries != negatives { faults.append("denials are miscounted") }
+        if UInt64(ring.capacity + index.octets) > numbers.limitOctets {
+            faults.append("the limit is exceeded")
+        }
+        return faults
+    }
+}
