@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+/// What dig made of an answer.
+struct Dig: Sendable {
+    /// One line of a section.
+    struct Line: Sendable, Equatable {
+        let name: String
+        let ttl: Int
+        let type: String
+        let data: String
+    }
+
+    /// The RCODE as dig writes it, empty if there was no answer.
+    let status: String
+    let flags: [String]
+    let question: String
+    let answers: [Line]
+    let authorities: [Line]
+
+    /// `UDP` or `TCP`, what the answer came over.
+    let transport: String
+
+    /// Everything it printed.
+    let text: String
+
+    /// The data of the answers of a type, sorted as their order is free (RFC 1034 §3.6).
+    func data(_ type: String) -> [String] {
+        answers.filter { $0.type == type }.map(\.data).sorted()
+    }
+
+    /// Asks 127.0.0.1 once, and waits 6 s at most.
+    init(port: UInt16, _ arguments: [String], in namespace: Namespace? = nil) throws {
+        let all = ["-r", "@127.0.0.1", "-p", "\(port)", "+tries=1", "+time=6", "+nocookie"]
+        let end = try Child("dig", all + arguments, in: namespace).end()
+        text = end.output + end.errors
+        var status = ""
+        var flags: [String] = []
+        var question = ""
+        var transport = ""
+        var sections: [String: [Line]] = [:]
+        var section = ""
+        for line in end.output.split(separator: "\n") {
+            if line.hasPrefix(";; ->>HEADER<<-") {
+                let after = line.split(separator: ",").first { $0.contains("status: ") }
+                status = after.map { String($0.dropFirst(" status: ".count)) } ?? ""
+            } else if line.hasPrefix(";; flags: ") {
+                flags = line.dropFirst(10).prefix { $0 != ";" }.split(separator: " ")
+                    .map(String.init)
+            } else if line.hasPrefix(";; SERVER: ") {
+                transport = line.contains("(TCP)") ? "TCP" : "UDP"
+            } else if line.hasSuffix(" SECTION:") {
+                section = String(line.split(separator: " ")[1])
+            } else if section == "QUESTION", line.hasPrefix(";") {
+                question = String(line.dropFirst().prefix { $0 != "\t" && $0 != " " })
+            } else if !line.hasPrefix(";") {
+                let words = line.split(
+                    maxSplits: 4,
+                    whereSeparator: { $0 == "\t" || $0 == " " }
+                )
+                guard words.count == 5, let ttl = Int(words[1]) else { continue }
+                sections[section, default: []].append(
+                    Line(
+                        name: String(words[0]),
+                        ttl: ttl,
+                        type: String(words[3]),
+                        data: String(words[4])
+                    )
+                )
+            }
+        }
+        self.status = status
+        self.flags = flags
+        self.question = question
+        self.transport = transport
+        answers = sections["ANSWER"] ?? []
+        authorities = sections["AUTHORITY"] ?? []
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A DNS message made and read octet by octet, with no code of the daemon's.
+enum RawMessage {
+    /// A query with one question.
+    ///
+    /// - Parameters:
+    ///   - flags: the header's second 16 bits; RD by default.
+    ///   - edns: the version of an OPT with a payload of 1232 octets; nil for none.
+    static func query(
+        _ name: String,
+        type: UInt16 = 1,
+        class: UInt16 = 1,
+        id: UInt16 = 0x1234,
+        flags: UInt16 = 0x0100,
+        edns version: UInt8? = nil
+    ) -> [UInt8] {
+        var octets = words(id, flags, 1, 0, 0, version == nil ? 0 : 1)
+        for label in name.split(separator: ".") {
+            octets += [UInt8(label.utf8.count)] + Array(label.utf8)
+        }
+        octets += [0] + words(type, `class`)
+        if let version { octets += [0] + words(41, 1232) + [0, version, 0, 0, 0, 0] }
+        return octets
+    }
+
+    /// The reply "there is no such name" to a query without other records.
+    static func denial(of query: [UInt8]) -> [UInt8] {
+        var reply = query
+        reply[2] |= 0x80
+        reply[3] = 0x83
+        return reply
+    }
+
+    static func id(_ message: [UInt8]) -> UInt16 { word(message, 0) }
+    static func rcode(_ message: [UInt8]) -> UInt8 { message[3] & 0x0F }
+    static func answers(_ message: [UInt8]) -> UInt16 { word(message, 6) }
+
+    private static func word(_ message: [UInt8], _ offset: Int) -> UInt16 {
+        UInt16(message[offset]) << 8 | UInt16(message[offset + 1])
+    }
+
+    private static func words(_ words: UInt16...) -> [UInt8] {
+        words.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+    }
+}
+
+/// A generator that makes the same numbers each time (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB
+        return word ^ word >> 31
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// A plain socket on 127.0.0.1 that shares no code with the daemon; calls wait 10 s at most.
+final class Socket: Sendable {
+    /// The two kinds.
+    enum Kind: Sendable {
+        case datagram, stream
+    }
+
+    let descriptor: Int32
+
+    /// Makes a socket, bound to `port` (0 is any free one) if it is to be bound.
+    init(_ kind: Kind, bound: Bool = false, port: UInt16 = 0) throws {
+        let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
+        descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var time = timeval(tv_sec: 10, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(
+                descriptor,
+                SOL_SOCKET,
+                option,
+                &time,
+                socklen_t(MemoryLayout<timeval>.size)
+            )
+        }
+        if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
+    }
+
+    /// Makes a socket connected to `port`.
+    convenience init(_ kind: Kind, to port: UInt16) throws {
+        try self.init(kind)
+        try check("connect", Self.with(port) { connect(descriptor, $0, $1) })
+    }
+
+    deinit { close(descriptor) }
+
+    /// The port it is bound to.
+    var port: UInt16 {
+        var address = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getsockname(descriptor, $0, &size)
+            }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    // MARK: - Sending and receiving
+
+    /// Sends octets, all of them.
+    func send(_ octets: [UInt8]) throws {
+        var sent = 0
+        repeat {
+            let count = octets.withUnsafeBytes { buffer in
+                Glibc.send(
+                    descriptor,
+                    buffer.baseAddress.map { $0 + sent },
+                    octets.count - sent,
+                    Int32(MSG_NOSIGNAL)
+                )
+            }
+            try check("send", Int32(clamping: count))
+            sent += count
+        } while sent < octets.count
+    }
+
+    /// Receives a datagram, or what a stream has; empty at its end.
+    func receive(upTo limit: Int = 65_535) throws -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = recv(descriptor, &buffer, limit, 0)
+        try check("recv", Int32(clamping: count))
+        return Array(buffer[..<count])
+    }
+
+    /// Whether nothing has come that was not received yet.
+    var isSilent: Bool {
+        var octet: UInt8 = 0
+        return recv(descriptor, &octet, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0
+    }
+
+    /// Receives a datagram and replies to whoever sent it with what `reply` makes of it.
+    func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 65_535)
+        var from = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let count = withUnsafeMutablePointer(to: &from) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                recvfrom(descriptor, &buffer, buffer.count, 0, $0, &size)
+            }
+        }
+        try check("recvfrom", Int32(clamping: count))
+        let query = Array(buffer[..<count])
+        let octets = reply(query)
+        let sent = withUnsafePointer(to: &from) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(descriptor, octets, octets.count, 0, $0, size)
+            }
+        }
+        try check("sendto", Int32(clamping: sent))
+        return query
+    }
+
+    /// Says that nothing more will be sent.
+    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    // MARK: - DNS over TCP
+
+    /// Sends messages in one segment, each with its length before it (RFC 7766 §8).
+    func sendFramed(_ messages: [[UInt8]]) throws {
+        try send(
+            messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }
+        )
+    }
+
+    /// Receives one message with its length before it.
+    func receiveFramed() throws -> [UInt8] {
+        let length = try receiveExactly(2)
+        return try receiveExactly(Int(length[0]) << 8 | Int(length[1]))
+    }
+
+    private func receiveExactly(_ count: Int) throws -> [UInt8] {
+        var octets: [UInt8] = []
+        while octets.count < count {
+            let more = try receive(upTo: count - octets.count)
+            guard !more.isEmpty else {
+                throw Child.Failure(description: "the stream ended after \(octets.count) octets")
+            }
+            octets += more
+        }
+        return octets
+    }
+
+    // MARK: - Details
+
+    private func check(_ call: String, _ result: Int32) throws {
+        guard result < 0 else { return }
+        throw Child.Failure(description: "\(call): \(String(cString: strerror(errno)))")
+    }
+
+    private static func with<Result>(
+        _ port: UInt16,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+    ) -> Result {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// The real `httpdnsd` on a free port, with a control socket of its own.
+final class TestDaemon: Sendable {
+    let port: UInt16
+    let socket: String
+    let program: Child
+    private let scratch: Scratch
+    private let namespace: Namespace?
+
+    /// Starts a daemon and waits until it answers.
+    ///
+    /// - Parameter settings: YAML without `listen` and `control`.
+    init(
+        _ settings: String,
+        listen: String = "127.0.0.1:0",
+        in namespace: Namespace? = nil
+    ) throws {
+        scratch = try Scratch()
+        self.namespace = namespace
+        socket = scratch.file("control.sock")
+        let file = try scratch.write(
+            """
+            listen: ["\(listen)"]
+            control: {socket: \(socket), mode: "0600"}
+            \(settings)
+            """,
+            to: "httpdnsd.yaml"
+        )
+        program = try Child(Product.daemon, ["--config", file], in: namespace)
+        let line = try program.line(with: "answering on ")
+        let words = line.components(separatedBy: "answering on ")[1]
+        let address = words.prefix { $0 != "," }
+        port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) }, "\(line)")
+    }
+
+    /// Ends it as a service manager does; it must say that all went well.
+    func stop(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let end = try program.stop()
+        #expect(end.status == 0, "\(end.errors)", sourceLocation: sourceLocation)
+    }
+
+    /// Runs `httpdnsctl` against it.
+    func control(_ arguments: String...) throws -> Child.End {
+        try run(Product.control, ["--socket", socket] + arguments)
+    }
+
+    /// Everything it counts.
+    func stats() throws -> JSON {
+        let end = try control("stats", "--json")
+        try #require(end.status == 0, "\(end.errors)")
+        return try JSON(end.output)
+    }
+
+    /// What its cache holds of a name, one entry a type; empty if nothing.
+    func cached(_ name: String, _ type: String...) throws -> [JSON] {
+        let end = try run(
+            Product.control,
+            ["--socket", socket, "--json", "lookup", name] + type
+        )
+        return end.status == 0 ? try JSON(end.output)["entries"].array : []
+    }
+
+    /// Asks it with dig.
+    func dig(_ arguments: String...) throws -> Dig {
+        try Dig(port: port, arguments, in: namespace)
+    }
+}
+
+/// One vendor `tencent` in YAML, spoken to on one of its channels.
+struct VendorText {
+    /// The channels, as the settings call them.
+    enum Channel: String, CaseIterable, Sendable {
+        case https, aes, des
+    }
+
+    let text: String
+
+    /// Describes the vendor, whose secret is put into `scratch`.
+    init(
+        _ channel: Channel,
+        servers: [String],
+        in scratch: Scratch,
+        authority: String? = nil,
+        extra: String = ""
+    ) throws {
+        let secret: String
+        switch channel {
+        case .https:
+            let file = try scratch.write("987654321\n", to: "token", mode: 0o600)
+            secret = "token: {file: \(file)}"
+        case .aes:
+            let file = try scratch.write("1234567890123456\n", to: "aes", mode: 0o600)
+            secret = "key: {file: \(file)}"
+        case .des:
+            let file = try scratch.write("testkey1\n", to: "des", mode: 0o600)
+            secret = "key: {file: \(file)}"
+        }
+        let list = servers.map { "\"\($0)\"" }.joined(separator: ", ")
+        text = """
+            vendors:
+              tencent:
+                kind: tencent
+                channel: \(channel.rawValue)
+                id: 12345
+                \(secret)
+                servers: [\(list)]
+                \(authority.map { "ca-file: \($0)" } ?? "")
+                \(extra)
+            """
+    }
+}

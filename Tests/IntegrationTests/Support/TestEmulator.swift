@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// The real `httpdns-emulator` on a free port.
+final class TestEmulator: Sendable {
+    let program: Child
+    let address: String
+    private let scratch: Scratch
+    private let namespace: Namespace?
+
+    /// Starts a stand-in for the vendor that has the names of `zone` registered.
+    init(zone: String, faults: [String] = [], in namespace: Namespace? = nil) throws {
+        self.namespace = namespace
+        scratch = try Scratch()
+        let file = try scratch.write(zone, to: "names.zone")
+        program = try Child(
+            Product.emulator,
+            ["--listen", "127.0.0.1:0", "--zone", file] + faults.flatMap { ["--fault", $0] },
+            in: namespace
+        )
+        let line = try program.line(with: "listening on ")
+        address = String(line.dropFirst("listening on ".count))
+    }
+
+    /// Replaces the faults; none clears them.
+    func misbehave(_ faults: String...) throws {
+        _ = try admin(
+            "faults",
+            "--header",
+            "Content-Type: text/plain",
+            "--data-binary",
+            faults.joined(separator: "\n")
+        )
+    }
+
+    /// How many lookups it was asked for.
+    func lookups() throws -> Int {
+        try #require(try calls()["lookups"].int)
+    }
+
+    /// Everything it counts.
+    func calls() throws -> JSON { try JSON(try admin("calls")) }
+
+    private func admin(_ path: String, _ options: String...) throws -> String {
+        let (program, arguments) = (
+            "curl",
+            [
+                "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "10",
+            ] + options + ["http://\(address)/_emulator/\(path)"]
+        )
+        let end = try Child(program, arguments, in: namespace).end()
+        try #require(end.status == 0, "\(end.errors)")
+        return end.output
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A real HTTP server with TLS and HTTP/2 and certificates of an authority of its own.
+final class TestNginx: Sendable {
+    /// Where it listens with TLS.
+    let port: UInt16
+
+    /// Who signed its certificates.
+    let authority: Authority
+    private let program: Child
+    private let scratch: Scratch
+
+    /// One site: the names and addresses of its certificate, and what it says.
+    struct Site {
+        let names: [String]
+
+        /// The content of an nginx `location /` block.
+        let content: String
+
+        /// A vendor's front for an emulator at `backend`.
+        static func front(for backend: String) -> Site {
+            Site(
+                names: ["IP:127.0.0.1", "DNS:vendor.example.net"],
+                content: """
+                    proxy_pass http://backend;
+                    proxy_http_version 1.1;
+                    proxy_set_header Connection "";
+                    proxy_next_upstream off;
+                    proxy_read_timeout 20s;
+                    """
+            )
+        }
+    }
+
+    /// Starts a server for `sites`.
+    ///
+    /// Without a namespace it inherits a socket that listens already (the way of its binary
+    /// upgrade), so no port can be lost to somebody else.
+    ///
+    /// - Parameter address: where to listen in the namespace; without one on a free port.
+    init(
+        _ sites: [Site],
+        backend: String? = nil,
+        authority: Authority,
+        listen address: String = "",
+        in namespace: Namespace? = nil
+    ) throws {
+        scratch = try Scratch()
+        self.authority = authority
+        let socket = try Socket(.stream, bound: true)
+        port = namespace == nil ? socket.port : 443
+        var servers = ""
+        for (number, site) in sites.enumerated() {
+            try authority.issue("site\(number)", for: site.names, in: scratch)
+            let names = site.names.filter { $0.hasPrefix("DNS:") }.map { $0.dropFirst(4) }
+            servers += """
+                server {
+                    listen \(namespace == nil ? "127.0.0.1:\(port)" : address) ssl http2;
+                    server_name \(names.joined(separator: " "));
+                    ssl_certificate site\(number).pem;
+                    ssl_certificate_key site\(number).key;
+                    location / { \(site.content) }
+                }
+
+                """
+        }
+        let upstream = backend.map { "upstream backend { server \($0) max_fails=0; keepalive 8; }" }
+        try scratch.write(Self.settings(upstream ?? "", servers), to: "nginx.conf")
+        let arguments = ["-p", scratch.path, "-c", "nginx.conf", "-e", "stderr"]
+        if namespace == nil {
+            try #require(listen(socket.descriptor, 128) == 0)
+            program = try Child(
+                "nginx",
+                arguments,
+                environment: ["NGINX": "100;"],
+                descriptors: [100: socket.descriptor]
+            )
+        } else {
+            program = try Child("nginx", arguments, in: namespace)
+        }
+        _ = try program.line(with: "start worker process ")
+    }
+
+    /// Its worker ends with it only if it is told to end.
+    deinit { _ = try? program.stop() }
+
+    /// Ends it and returns its access log: protocol and connection of each request.
+    func stop() throws -> [(httpVersion: String, connection: String)] {
+        try program.stop()
+        return try scratch.read("access.log").split(separator: "\n").map { line in
+            let words = line.split(separator: " ")
+            return (String(words[0]), String(words[1]))
+        }
+    }
+
+    private static func settings(_ upstream: String, _ servers: String) -> String {
+        """
+        user root;
+        daemon off;
+        worker_processes 1;
+        pid nginx.pid;
+        error_log stderr notice;
+        events { worker_connections 512; }
+        http {
+            log_format short "$server_protocol $connection $status";
+            access_log access.log short;
+            client_body_temp_path body;
+            proxy_temp_path proxy;
+            fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi;
+            scgi_temp_path scgi;
+            keepalive_requests 100000;
+            \(upstream)
+            \(servers)
+        }
+        """
+    }
+}
+
+/// A certificate authority of an hour's use.
+final class Authority: Sendable {
+    /// Its own certificate, a PEM file.
+    let file: String
+    private let scratch: Scratch
+
+    private static let newKey = [
+        "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+    ]
+
+    init() throws {
+        scratch = try Scratch()
+        file = scratch.file("ca.pem")
+        try Self.openssl(
+            ["req", "-x509", "-days", "2", "-subj", "/CN=Test authority"] + Self.newKey
+                + ["-keyout", scratch.file("ca.key"), "-out", file]
+        )
+    }
+
+    /// Makes a key and a certificate for `names` (`DNS:…`, `IP:…`) in another directory.
+    func issue(_ title: String, for names: [String], in other: Scratch) throws {
+        let request = other.file(title + ".csr")
+        try Self.openssl(
+            ["req", "-subj", "/CN=not-looked-at.example.com"] + Self.newKey
+                + ["-keyout", other.file(title + ".key"), "-out", request]
+        )
+        let extensions = try other.write(
+            "subjectAltName=\(names.joined(separator: ","))\n",
+            to: title + ".ext"
+        )
+        try Self.openssl([
+            "x509", "-req", "-days", "2", "-in", request, "-CA", file, "-CAkey",
+            scratch.file("ca.key"), "-CAcreateserial", "-extfile", extensions, "-out",
+            other.file(title + ".pem"),
+        ])
+    }
+
+    private static func openssl(_ arguments: [String]) throws {
+        let end = try run("openssl", arguments)
+        try #require(end.status == 0, "\(end.errors)")
+    }
+}

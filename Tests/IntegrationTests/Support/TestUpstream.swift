@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A real name server (NSD) with a small zone of what vendors do not know.
+final class TestUpstream: Sendable {
+    let port: UInt16
+    private let program: Child
+    private let scratch: Scratch
+
+    /// The upstream as an entry of the settings' `upstreams`.
+    var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
+
+    /// Starts it on a port that is free for UDP and TCP.
+    init(in namespace: Namespace? = nil) throws {
+        scratch = try Scratch()
+        try scratch.write(Self.zone, to: "example.com.zone")
+        try scratch.write(Self.otherZone, to: "example.org.zone")
+        var failure: (any Error)?
+        // NSD cannot be told to take any free port: somebody may take the one found before it does.
+        for _ in 0..<5 {
+            let port = namespace == nil ? try freePort() : 5353
+            try scratch.write(Self.settings(port, scratch.path), to: "nsd.conf")
+            let program = try Child("nsd", ["-d", "-c", scratch.file("nsd.conf")], in: namespace)
+            do {
+                _ = try program.line(with: "nsd started")
+                (self.port, self.program) = (port, program)
+                return
+            } catch {
+                failure = error
+            }
+        }
+        throw try #require(failure)
+    }
+
+    /// It has children, which only it can end.
+    deinit { _ = try? program.stop() }
+
+    private static func settings(_ port: UInt16, _ directory: String) -> String {
+        """
+        server:
+            ip-address: 127.0.0.1
+            port: \(port)
+            server-count: 1
+            username: ""
+            zonesdir: "\(directory)"
+            database: ""
+            pidfile: ""
+            xfrdfile: "\(directory)/xfrd.state"
+            xfrdir: "\(directory)"
+            zonelistfile: "\(directory)/zone.list"
+            verbosity: 1
+            ipv4-edns-size: 4096
+        remote-control:
+            control-enable: no
+        zone:
+            name: example.com
+            zonefile: example.com.zone
+        zone:
+            name: example.org
+            zonefile: example.org.zone
+        """
+    }
+
+    // MARK: - The zones
+
+    /// Addresses of `forty`.
+    static let forty = (1...40).map { "198.51.100.\($0)" }
+
+    /// Strings of `big`, more than 4096 octets together.
+    static let big = (0..<20).map { number in
+        "\(number)-" + String(repeating: "x", count: 240)
+    }
+
+    /// What the daemon routes to the vendor; here it has what the vendor has not.
+    private static let zone =
+        """
+        $ORIGIN example.com.
+        $TTL 300
+        @        SOA ns hostmaster 1 3600 600 86400 60
+        @        NS ns
+        ns       A 198.51.100.53
+        @        MX 10 mail
+        @        MX 20 mail.example.org.
+        mail     A 198.51.100.25
+        www      A 198.51.100.99
+        www      AAAA 2001:db8:99::1
+        www      TXT "from the upstream"
+        upstream A 198.51.100.98
+        onlyhere AAAA 2001:db8:99::2
+        """ + "\n"
+
+    /// What the daemon routes to nobody else.
+    private static let otherZone =
+        """
+        $ORIGIN example.org.
+        $TTL 300
+        @        SOA ns hostmaster 1 3600 600 86400 60
+        @        NS ns
+        ns       A 198.51.100.53
+        @        MX 10 mail
+        mail     A 198.51.100.26
+        one      CNAME two
+        two      CNAME three.example.org.
+        three    A 198.51.100.3
+        text     TXT "first" "second; \\"quoted\\""
+        unknown  TYPE65280 \\# 4 DEADBEEF
+        _sip._tcp SRV 1 2 5060 mail
+
+        """
+        + forty.map { "forty A \($0)\n" }.joined()
+        + big.map { "big TXT \"\($0)\"\n" }.joined()
+}
+
+/// A port of loopback that nobody uses with UDP or TCP at this moment.
+func freePort() throws -> UInt16 {
+    for _ in 0..<20 {
+        let stream = try Socket(.stream, bound: true)
+        if (try? Socket(.datagram, bound: true, port: stream.port)) != nil { return stream.port }
+    }
+    throw Child.Failure(description: "no port is free for UDP and TCP")
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A program of the system that tests need, and the Debian package that has it.
+enum Tool: String {
+    case curl
+    case dig = "bind9-dnsutils"
+    case ip = "iproute2"
+    case nginx
+    case nsd
+    case openssl
+    case python3
+    case unshare = "util-linux"
+
+    /// The name of the program.
+    private var program: String { self == .dig ? "dig" : self == .ip ? "ip" : "\(self)" }
+
+    /// Where a program is, or nil if it is in none of the directories of `path`.
+    static func path(_ program: String, in path: String) -> String? {
+        path.split(separator: ":").map { "\($0)/\(program)" }
+            .first { access($0, X_OK) == 0 }
+    }
+
+    /// Whether this machine has it.
+    private var isThere: Bool {
+        Self.path(program, in: "/usr/sbin:/usr/bin:/sbin:/bin") != nil
+    }
+
+    /// Where a run is expected to be complete, so that what is missing is a failure.
+    private static let isComplete = ProcessInfo.processInfo.environment["CI"] == "true"
+
+    /// What `tools` need and this machine has not, as a sentence; nil if nothing.
+    static func complaint(_ tools: [Tool]) -> String? {
+        let missing = tools.filter { !$0.isThere }
+        guard missing.isEmpty else {
+            return "apt-get install " + missing.map(\.rawValue).joined(separator: " ")
+        }
+        if tools.contains(.unshare), !Namespace.isPossible {
+            return "private namespaces need root, and a container that lets it make them"
+        }
+        return nil
+    }
+
+    /// Whether tests that need `tools` are to run: if they can, or if they must.
+    static func allow(_ tools: [Tool]) -> Bool { isComplete || complaint(tools) == nil }
+
+    /// What to add to the complaint that `program` cannot be started.
+    static func hint(_ program: String) -> String {
+        [curl, dig, ip, nginx, nsd, openssl, python3, unshare].first { $0.program == program }
+            .map { "; apt-get install \($0.rawValue)" } ?? ""
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Skips what needs `tools` that are missing, except where CI=true: there it is a failure.
+    static func needs(_ tools: Tool...) -> Self {
+        .enabled(if: Tool.allow(tools), "\(Tool.complaint(tools) ?? "")")
+    }
+}
