@@ -10,8 +10,12 @@ final class Socket: Sendable {
 
     let descriptor: Int32
 
+    /// What the complaints of its calls begin with.
+    private let title: String
+
     /// Makes a socket, bound to `port` (0 is any free one) if it is to be bound.
     init(_ kind: Kind, bound: Bool = false, port: UInt16 = 0) throws {
+        title = "\(kind)"
         let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
         descriptor = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var time = timeval(tv_sec: 10, tv_usec: 0)
@@ -33,7 +37,26 @@ final class Socket: Sendable {
         try check("connect", Self.with(port) { connect(descriptor, $0, $1) })
     }
 
+    /// Makes a socket connected to a Unix socket.
+    init(unixPath path: String) throws {
+        title = "Unix stream"
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = socket(AF_UNIX, type, 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try check("connect", result)
+    }
+
     deinit { close(descriptor) }
+
+    /// Lets clients connect, whom nobody accepts.
+    func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
     /// The port it is bound to.
     var port: UInt16 {
@@ -105,6 +128,18 @@ final class Socket: Sendable {
     /// Says that nothing more will be sent.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
+    /// Makes the end of this object break the connection (RST).
+    func resetAtEnd() {
+        var time = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_LINGER,
+            &time,
+            socklen_t(MemoryLayout<linger>.size)
+        )
+    }
+
     // MARK: - DNS over TCP
 
     /// Sends messages in one segment, each with its length before it (RFC 7766 §8).
@@ -136,7 +171,7 @@ final class Socket: Sendable {
 
     private func check(_ call: String, _ result: Int32) throws {
         guard result < 0 else { return }
-        throw Child.Failure(description: "\(call): \(String(cString: strerror(errno)))")
+        throw Child.Failure(description: "\(title): \(call): \(String(cString: strerror(errno)))")
     }
 
     private static func with<Result>(

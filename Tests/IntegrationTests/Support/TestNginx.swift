@@ -39,25 +39,26 @@ final class TestNginx: Sendable {
     /// Without a namespace it inherits a socket that listens already (the way of its binary
     /// upgrade), so no port can be lost to somebody else.
     ///
-    /// - Parameter address: where to listen in the namespace; without one on a free port.
+    /// - Parameter addresses: where to listen in the namespace; without one on a free port.
     init(
         _ sites: [Site],
         backend: String? = nil,
         authority: Authority,
-        listen address: String = "",
+        listen addresses: [String] = [],
         in namespace: Namespace? = nil
     ) throws {
         scratch = try Scratch()
         self.authority = authority
         let socket = try Socket(.stream, bound: true)
         port = namespace == nil ? socket.port : 443
+        let places = namespace == nil ? ["127.0.0.1:\(port)"] : addresses
         var servers = ""
         for (number, site) in sites.enumerated() {
             try authority.issue("site\(number)", for: site.names, in: scratch)
             let names = site.names.filter { $0.hasPrefix("DNS:") }.map { $0.dropFirst(4) }
             servers += """
                 server {
-                    listen \(namespace == nil ? "127.0.0.1:\(port)" : address) ssl http2;
+                    \(places.map { "listen \($0) ssl http2;" }.joined(separator: " "))
                     server_name \(names.joined(separator: " "));
                     ssl_certificate site\(number).pem;
                     ssl_certificate_key site\(number).key;
@@ -70,7 +71,7 @@ final class TestNginx: Sendable {
         try scratch.write(Self.settings(upstream ?? "", servers), to: "nginx.conf")
         let arguments = ["-p", scratch.path, "-c", "nginx.conf", "-e", "stderr"]
         if namespace == nil {
-            try #require(listen(socket.descriptor, 128) == 0)
+            try socket.listen()
             program = try Child(
                 "nginx",
                 arguments,

@@ -51,6 +51,7 @@ final class TestUpstream: Sendable {
             zonelistfile: "\(directory)/zone.list"
             verbosity: 1
             ipv4-edns-size: 4096
+            rrl-ratelimit: 0
         remote-control:
             control-enable: no
         zone:

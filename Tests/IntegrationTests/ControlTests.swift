@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("httpdnsctl", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+struct ControlTests {
+    @Test("status names the listeners, vendors and upstreams, and is ready")
+    func status() throws {
+        let stack = try Stack()
+        let end = try stack.daemon.control("status", "--json")
+        #expect(end.status == 0 && end.errors.isEmpty)
+        let status = try JSON(end.output)
+        #expect(status["state"].string == "ready")
+        #expect(status["pid"].int == Int(stack.daemon.program.pid))
+        #expect(
+            status["listeners"].array.map {
+                "\($0["address"].string ?? "") \($0["transport"].string ?? "")"
+            }
+                == ["udp", "tcp"].map { "127.0.0.1:\(stack.daemon.port) \($0)" }
+        )
+        let vendor = try #require(status["vendors"].array.first)
+        #expect(vendor["name"].string == "tencent" && vendor["state"].string == "up")
+        #expect(vendor["servers"].array.first?["address"].string == stack.emulator.address)
+        let upstream = try #require(status["upstreams"].array.first)
+        #expect(upstream["name"].string == "nsd" && upstream["protected"].bool == false)
+        let text = try stack.daemon.control("status").output
+        for part in ["READY", "127.0.0.1:\(stack.daemon.port)", "tencent", "unprotected"] {
+            #expect(text.contains(part), "\(part)")
+        }
+        try stack.daemon.stop()
+    }
+
+    @Test("version tells the libraries, and stats has text too")
+    func version() throws {
+        let stack = try Stack()
+        let version = try JSON(stack.daemon.control("version", "--json").output)
+        #expect(version.keys == ["libcurl", "libyaml", "openssl", "swift", "version"])
+        for key in version.keys { #expect(version[key].string?.isEmpty == false, "\(key)") }
+        #expect(try stack.daemon.control("version").output.contains("libcurl"))
+        let stats = try stack.daemon.control("stats")
+        #expect(stats.status == 0 && stats.output.contains("tencent"), "\(stats.output)")
+        try stack.daemon.stop()
+    }
+
+    /// Fills a cache with six entries, two of them negative.
+    private func filled() throws -> Stack {
+        let stack = try Stack()
+        _ = try stack.daemon.dig("www.example.com", "A")  // and AAAA
+        _ = try stack.daemon.dig("four.example.com", "A")  // and a negative AAAA
+        _ = try stack.daemon.dig("three.example.org", "A")
+        _ = try stack.daemon.dig("nowhere.example.org", "A")  // negative
+        return stack
+    }
+
+    @Test(
+        "flush removes what is meant, says how many, and no more",
+        arguments: [
+            (["--all"], 6), (["www.example.com"], 2), (["WWW.example.com.", "aaaa"], 1),
+            (["--tree", "example.com"], 4), (["--tree", "."], 6), (["--negative"], 2),
+            (["nothing.example.com"], 0),
+        ]
+    )
+    func flush(arguments: [String], count: Int) throws {
+        let daemon = try filled().daemon
+        let end = try run(
+            Product.control,
+            ["--socket", daemon.socket, "flush", "--json"] + arguments
+        )
+        #expect(end.status == 0, "\(end.errors)")
+        #expect(try JSON(end.output)["removed"].int == count)
+        #expect(try daemon.stats()["cache", "entries"].int == 6 - count)
+        try daemon.stop()
+    }
+
+    @Test("what was flushed is asked for again")
+    func flushed() throws {
+        let stack = try filled()
+        let before = try stack.emulator.lookups()
+        #expect(
+            try stack.daemon.control("flush", "www.example.com").output == "removed 2 entries\n"
+        )
+        #expect(try stack.daemon.dig("www.example.com", "A").status == "NOERROR")
+        #expect(try stack.emulator.lookups() == before + 1)
+        try stack.daemon.stop()
+    }
+
+    @Test("lookup shows what is held, causes no traffic, and exits with 1 if it is nothing")
+    func lookup() throws {
+        let stack = try filled()
+        let daemon = stack.daemon
+        let before = try stack.emulator.lookups()
+        let end = try daemon.control("lookup", "www.example.com", "--json")
+        #expect(end.status == 0)
+        let entries = try JSON(end.output)["entries"].array
+        #expect(entries.map { $0["type"].string }.sorted { $0 ?? "" < $1 ?? "" } == ["A", "AAAA"])
+        let four = try #require(entries.first { $0["type"].string == "A" })
+        #expect(four["source"].string == "vendor")
+        #expect(four["server"].string?.hasPrefix("tencent") == true)
+        #expect(four["records"].array.count == 2)
+        #expect(four["stale"].bool == false)
+        #expect(try #require(four["ttl-seconds"].int) <= 300)
+        let denial = try #require(try daemon.cached("nowhere.example.org", "A").first)
+        #expect(denial["rcode"].string?.lowercased() == "nxdomain")
+        #expect(denial["source"].string == "upstream")
+        let nothing = try daemon.control("lookup", "nothing.example.com")
+        #expect(nothing.status == 1 && nothing.errors.contains("nothing.example.com"))
+        #expect(try stack.emulator.lookups() == before)
+        try daemon.stop()
+    }
+
+    @Test("without a daemon it exits with 3 and says which socket it tried")
+    func unreachable() throws {
+        let scratch = try Scratch()
+        let socket = scratch.file("none.sock")
+        for verb in [
+            ["status"], ["stats"], ["flush", "--all"], ["lookup", "a.example"], ["version"],
+        ] {
+            let end = try run(Product.control, ["--socket", socket] + verb)
+            #expect(end.status == 3, "\(verb)")
+            #expect(end.errors.contains(socket), "\(end.errors)")
+        }
+    }
+
+    @Test(
+        "a wrong command line exits with 2, without asking anybody",
+        arguments: [
+            [], ["nonsense"], ["flush"], ["flush", "--all", "a.example"], ["lookup"],
+            ["stats", "--watch", "0"], ["status", "--nonsense"],
+        ]
+    )
+    func usage(arguments: [String]) throws {
+        let end = try run(Product.control, arguments)
+        #expect(end.status == 2, "\(end.errors)")
+        #expect(!end.errors.isEmpty)
+    }
+
+    @Test("what the daemon cannot understand it refuses, and exits with 1")
+    func refused() throws {
+        let daemon = try TestDaemon("upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]")
+        for arguments in [["lookup", "a..b"], ["lookup", "a.example", "NOTYPE"]] {
+            let end = try run(Product.control, ["--socket", daemon.socket] + arguments)
+            #expect(end.status == 1, "\(arguments): \(end.errors)")
+            #expect(!end.errors.isEmpty)
+        }
+        try daemon.stop()
+    }
+
+    @Test("a daemon whose vendor does not answer is degraded: exit 4, and the reason")
+    func degraded() throws {
+        let stack = try Stack(faults: ["status=500"])
+        _ = try stack.daemon.dig("www.example.com", "A")
+        let end = try stack.daemon.control("status", "--json")
+        #expect(end.status == 4)
+        let status = try JSON(end.output)
+        #expect(status["state"].string == "degraded")
+        #expect(status["problems"].array.first?.string?.contains("tencent") == true)
+        try stack.daemon.stop()
+    }
+}

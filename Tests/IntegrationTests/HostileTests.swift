@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("Hostile input leaves it running", .needs(.nsd, .curl), .timeLimit(.minutes(2)))
+struct HostileTests {
+    /// What a daemon holds, as the kernel and itself see it.
+    private struct Holding {
+        let rssOctets: Int
+        let descriptors: Int
+
+        init(_ daemon: TestDaemon) throws {
+            let process = try daemon.stats()["process"]
+            rssOctets = try #require(process["rss-octets"].int)
+            descriptors = try FileManager.default
+                .contentsOfDirectory(atPath: "/proc/\(daemon.program.pid)/fd").count
+        }
+    }
+
+    /// Does something nasty twice, the first time to warm up, and finds the daemon as it was.
+    private func survives(_ nastiness: (TestDaemon) throws -> Void) throws {
+        let stack = try Stack()
+        let daemon = stack.daemon
+        try Self.check(daemon)
+        let first = try Holding(daemon)
+        try nastiness(daemon)
+        try Self.check(daemon)
+        let warm = try Holding(daemon)
+        try nastiness(daemon)
+        try Self.check(daemon)
+        let last = try Holding(daemon)
+        #expect(last.descriptors <= first.descriptors, "\(first) \(warm) \(last)")
+        #expect(warm.rssOctets - first.rssOctets < 8 << 20, "\(first) \(warm) \(last)")
+        #expect(last.rssOctets - warm.rssOctets < 4 << 20, "\(first) \(warm) \(last)")
+        try daemon.stop()
+    }
+
+    /// A good query is answered over UDP and TCP.
+    private static func check(_ daemon: TestDaemon) throws {
+        let query = RawMessage.query("www.example.com", id: 0xABCD)
+        let datagram = try Socket(.datagram, to: daemon.port)
+        try datagram.send(query)
+        #expect(RawMessage.answers(try datagram.receive()) == 2)
+        let stream = try Socket(.stream, to: daemon.port)
+        try stream.sendFramed([query])
+        #expect(RawMessage.answers(try stream.receiveFramed()) == 2)
+        stream.finishSending()
+        #expect(try stream.receive().isEmpty)
+    }
+
+    /// Sends messages with pauses that let the daemon keep up, so that they arrive.
+    private static func flood(_ daemon: TestDaemon, _ messages: some Sequence<[UInt8]>) throws {
+        let socket = try Socket(.datagram, to: daemon.port)
+        let marker = try Socket(.datagram, to: daemon.port)
+        for (number, message) in messages.enumerated() {
+            try socket.send(message)
+            guard number % 32 == 31 else { continue }
+            try marker.send(RawMessage.query("www.example.com"))
+            _ = try marker.receive()
+        }
+    }
+
+    /// Queries for local names with some octets changed, cut off or added.
+    private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
+        var generator = Seeded(seed)
+        let seeds = [
+            RawMessage.query("www.example.com", edns: 0),
+            RawMessage.query("a.b.c.d.e.f.invalid", type: 255, edns: 1),
+            RawMessage.query("localhost", type: 28), RawMessage.query("x.test", flags: 0x7FFF),
+            RawMessage.query("www.example.com", class: 255),
+        ]
+        return (0..<count).map { _ in
+            var message = seeds.randomElement(using: &generator) ?? []
+            for _ in 0..<Int.random(in: 1...6, using: &generator) {
+                let index = Int.random(in: message.indices, using: &generator)
+                message[index] = UInt8.random(in: 0...255, using: &generator)
+            }
+            switch Int.random(in: 0..<4, using: &generator) {
+            case 0: message.removeLast(Int.random(in: 0..<message.count, using: &generator))
+            case 1:
+                message += (0..<Int.random(in: 1...64, using: &generator))
+                    .map { _ in UInt8.random(in: 0...255, using: &generator) }
+            default: break
+            }
+            return message.isEmpty ? [0] : message
+        }
+    }
+
+    @Test("mutated queries as datagrams")
+    func mutated() throws {
+        try survives { try Self.flood($0, Self.mutants(2_000, seed: 1)) }
+    }
+
+    @Test("random datagrams of 1 to 65,507 octets")
+    func random() throws {
+        try survives { daemon in
+            var generator = Seeded(2)
+            let lengths = Array(1...64) + [511, 512, 513, 1_232, 4_096, 16_384, 65_506, 65_507]
+            try Self.flood(
+                daemon,
+                (0..<6).flatMap { _ in lengths }.map { length in
+                    (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                }
+            )
+        }
+    }
+
+    @Test("compression pointers in circles, and names without an end")
+    func names() throws {
+        let header: [UInt8] = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        let names: [[UInt8]] = [
+            [0xC0, 0x0C], [0xC0, 0x0E, 0xC0, 0x0C], [1, 0x61, 0xC0, 0x0C], [0xFF, 0xFF], [0x40],
+            [0x80, 0, 0], [63], Array(repeating: 1, count: 300),
+            Array((0..<5).map { _ in [63] + [UInt8](repeating: 0x61, count: 63) }.joined()) + [0],
+            Array((0..<200).map { _ in [0xC0, 0x0C] }.joined()),
+        ]
+        try survives { daemon in
+            let messages = names.map { header + $0 + [0, 1, 0, 1] }
+            try Self.flood(daemon, (0..<20).flatMap { _ in messages })
+        }
+    }
+
+    @Test("mutated messages over TCP, with lengths that lie, and no end of the last one")
+    func framed() throws {
+        try survives { daemon in
+            var generator = Seeded(3)
+            for message in Self.mutants(100, seed: 4) {
+                let client = try Socket(.stream, to: daemon.port)
+                let length = UInt16.random(in: 0...80, using: &generator)
+                // A client that is thrown out may find that while it sends.
+                try? client.send([UInt8(length >> 8), UInt8(length & 0xFF)] + message)
+                client.finishSending()
+                while let octets = try? client.receive(), !octets.isEmpty {}
+            }
+        }
+    }
+
+    @Test("frames without content, and frames cut short")
+    func empty() throws {
+        try survives { daemon in
+            let client = try Socket(.stream, to: daemon.port)
+            try client.send([UInt8](repeating: 0, count: 2_000))
+            try client.sendFramed([RawMessage.query("www.example.com", id: 9)])
+            #expect(RawMessage.id(try client.receiveFramed()) == 9)
+            for octets in [[0], [0, 5], [0xFF, 0xFF, 1, 2, 3], [0, 12, 0, 0]] as [[UInt8]] {
+                let client = try Socket(.stream, to: daemon.port)
+                try client.send(octets)
+                client.finishSending()
+                #expect(try client.receive().isEmpty)
+            }
+        }
+    }
+
+    @Test("300 connections at once: the newest is served, the rest is kept or closed")
+    func connections() throws {
+        try survives { daemon in
+            let clients = try (0..<300).map { _ in try Socket(.stream, to: daemon.port) }
+            let last = try #require(clients.last)
+            try last.sendFramed([RawMessage.query("www.example.com", id: 300)])
+            #expect(RawMessage.id(try last.receiveFramed()) == 300)
+            for client in clients { client.finishSending() }
+            // Whether the daemon closed it long ago or does now: to the end of all of them.
+            for client in clients { while let octets = try? client.receive(), !octets.isEmpty {} }
+        }
+    }
+
+    @Test("500 queries in a row from a client that reads late")
+    func pipeline() throws {
+        try survives { daemon in
+            let client = try Socket(.stream, to: daemon.port)
+            for batch in 0..<10 {
+                try client.sendFramed(
+                    (0..<50).map { number in
+                        // Large answers, so that buffers fill.
+                        RawMessage.query(
+                            "forty.example.org",
+                            id: UInt16(batch * 50 + number)
+                        )
+                    }
+                )
+            }
+            client.finishSending()
+            var ids = Set<UInt16>()
+            for _ in 0..<500 { ids.insert(RawMessage.id(try client.receiveFramed())) }
+            #expect(ids.count == 500)
+            #expect(try client.receive().isEmpty)
+        }
+    }
+
+    @Test("clients that reset their connections with answers under way")
+    func resets() throws {
+        try survives { daemon in
+            for number in 0..<100 {
+                let client = try Socket(.stream, to: daemon.port)
+                try client.sendFramed([
+                    RawMessage.query("n\(number).many.example.com"),
+                    RawMessage.query("www.example.com"),
+                ])
+                client.resetAtEnd()
+            }
+        }
+    }
+
+    @Test("lines on the control socket that are no calls")
+    func control() throws {
+        try survives { daemon in
+            var generator = Seeded(5)
+            for text in [
+                "", "{}", "[]", "null", "{\"method\":1}", "{\"method\":\"x\"}",
+                String(repeating: "[", count: 10_000), String(repeating: "a", count: 200_000),
+                "{\"method\":\"io.httpdnsd.Control.Lookup\",\"parameters\":{\"name\":7}}",
+            ] {
+                let client = try Socket(unixPath: daemon.socket)
+                try? client.send(Array(text.utf8) + [0])
+                try? client.send((0..<50).map { _ in UInt8.random(in: 0...255, using: &generator) })
+                client.finishSending()
+                while let octets = try? client.receive(), !octets.isEmpty {}
+            }
+            #expect(try daemon.control("status").status == 0)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("Settings", .timeLimit(.minutes(1)))
+struct SettingsTests {
+    /// Runs the daemon on a settings file.
+    private func daemon(_ settings: String, _ options: String...) throws -> Child.End {
+        let scratch = try Scratch()
+        let file = try scratch.write(settings, to: "httpdnsd.yaml")
+        return try run(Product.daemon, ["--config", file] + options)
+    }
+
+    @Test("--check prints every error at once, each with its place, and exits with 2")
+    func errors() throws {
+        let end = try daemon(
+            """
+            listen: ["127.0.0.1:99999"]
+            cache: {size: 1KiB, maximum-tll: 1d}
+            vendors: {}
+            routes:
+              - domains: [example.com]
+                vendors: [nobody]
+            """,
+            "--check"
+        )
+        #expect(end.status == 2 && end.output.isEmpty)
+        let lines = end.errors.split(separator: "\n").map(String.init)
+        for place in ["1:10", "2:15", "2:21", "6:15"] {
+            #expect(lines.contains { $0.contains("httpdnsd.yaml:\(place): ") }, "\(end.errors)")
+        }
+        #expect(end.errors.contains("did you mean `maximum-ttl`?"), "\(end.errors)")
+    }
+
+    @Test("--check prints ok and exits with 0")
+    func fine() throws {
+        let end = try daemon("upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]", "--check")
+        #expect(end.status == 0 && end.output == "ok\n" && end.errors.isEmpty, "\(end.errors)")
+    }
+
+    @Test("--print-config without a file is the manual in config/, which is right itself")
+    func manual() throws {
+        let end = try run(Product.daemon, ["--print-config"])
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../config/httpdnsd.yaml").standardized.path
+        let isSame = try end.output == String(contentsOfFile: file, encoding: .utf8)
+        #expect(end.status == 0 && isSame)
+        let check = try run(Product.daemon, ["--config", file, "--check"])
+        #expect(check.status == 0 && check.output == "ok\n", "\(check.errors)")
+        let again = try daemon(end.output, "--print-config")
+        #expect(again.status == 0, "\(again.errors)")
+        let effective = try daemon(again.output, "--print-config")
+        #expect(effective.output == again.output, "what is printed means itself")
+    }
+
+    @Test("a secret that others can read is refused, with its place")
+    func secret() throws {
+        let scratch = try Scratch()
+        let token = try scratch.write("987654321\n", to: "token", mode: 0o644)
+        let settings = """
+            vendors:
+              tencent: {kind: tencent, channel: https, token: {file: \(token)}}
+            routes: [{domains: [example.com], vendors: [tencent]}]
+            """
+        let end = try daemon(settings, "--check")
+        #expect(end.status == 2)
+        #expect(end.errors.contains("httpdnsd.yaml:2:"), "\(end.errors)")
+        #expect(end.errors.contains(token), "\(end.errors)")
+        #expect(!end.errors.contains("987654321"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: token)
+        let fine = try daemon(settings, "--check")
+        #expect(fine.status == 0, "\(fine.errors)")
+        #expect(try !daemon(settings, "--print-config").output.contains("987654321"))
+    }
+
+    @Test("a file that is not there is named")
+    func missing() throws {
+        let end = try run(Product.daemon, ["--config", "/nonexistent/httpdnsd.yaml"])
+        #expect(end.status == 2 && end.errors.contains("/nonexistent/httpdnsd.yaml"))
+    }
+
+    @Test("a port that is taken is named, and the daemon exits with 1", arguments: [false, true])
+    func taken(isDatagram: Bool) throws {
+        let socket = try Socket(isDatagram ? .datagram : .stream, bound: true)
+        if !isDatagram { try socket.listen() }
+        let scratch = try Scratch()
+        let end = try daemon(
+            """
+            listen: ["127.0.0.1:\(socket.port)"]
+            control: {socket: \(scratch.file("control.sock"))}
+            upstreams: [{name: isp, url: "udp://192.0.2.53"}]
+            """
+        )
+        #expect(end.status == 1)
+        #expect(end.errors.contains("127.0.0.1:\(socket.port)"), "\(end.errors)")
+        #expect(end.errors.contains("another program"), "\(end.errors)")
+    }
+
+    @Test("two daemons on one address do not share its queries")
+    func second() throws {
+        let upstream = "upstreams: [{name: isp, url: \"udp://127.0.0.1:9\"}]"
+        let first = try TestDaemon(upstream)
+        let scratch = try Scratch()
+        let end = try daemon(
+            """
+            listen: ["127.0.0.1:\(first.port)"]
+            control: {socket: \(scratch.file("control.sock"))}
+            \(upstream)
+            """
+        )
+        #expect(end.status == 1 && end.errors.contains(":\(first.port)"), "\(end.errors)")
+        try first.stop()
+    }
+
+    @Test("SIGTERM ends it well within 2 s while a query waits", arguments: [SIGTERM, SIGINT])
+    func draining(signal: Int32) throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let daemon = try TestDaemon(
+            "upstreams: [{name: silent, url: \"udp://127.0.0.1:\(upstream.port)\"}]"
+        )
+        let client = try Socket(.datagram, to: daemon.port)
+        try client.send(RawMessage.query("slow.example.org"))
+        // The query is under way once it has come here; it never gets an answer.
+        _ = try upstream.receive()
+        let clock = ContinuousClock()
+        let start = clock.now
+        daemon.program.send(signal)
+        let end = try daemon.program.end()
+        #expect(end.status == 0, "\(end.errors)")
+        #expect(clock.now - start < .seconds(4), "2 s to drain, and some to load a debug build")
+    }
+
+    @Test("a query that is answered while it stops still gets its answer")
+    func answered() throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let daemon = try TestDaemon(
+            "upstreams: [{name: slow, url: \"udp://127.0.0.1:\(upstream.port)\"}]"
+        )
+        let client = try Socket(.datagram, to: daemon.port)
+        try client.send(RawMessage.query("slow.example.org"))
+        _ = try upstream.serveOne { query in
+            daemon.program.send(SIGTERM)
+            _ = try? daemon.program.line(with: "stopping")
+            return RawMessage.denial(of: query)
+        }
+        #expect(RawMessage.rcode(try client.receive()) == 3)
+        #expect(try daemon.program.end().status == 0)
+    }
+}

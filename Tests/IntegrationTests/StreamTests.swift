@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@Suite("TCP pipelines", .needs(.nsd, .curl), .timeLimit(.minutes(1)))
+struct StreamTests {
+    @Test("twenty queries in one segment are all answered, with one vendor call")
+    func pipeline() throws {
+        let stack = try Stack()
+        let client = try Socket(.stream, to: stack.daemon.port)
+        let ids = Set<UInt16>(1...20)
+        try client.sendFramed(
+            ids.map { id in
+                RawMessage.query("www.example.com", type: id % 2 == 0 ? 1 : 28, id: id)
+            }
+        )
+        var answered = Set<UInt16>()
+        for _ in ids {
+            let reply = try client.receiveFramed()
+            #expect(RawMessage.rcode(reply) == 0)
+            #expect(RawMessage.answers(reply) == (RawMessage.id(reply) % 2 == 0 ? 2 : 1))
+            answered.insert(RawMessage.id(reply))
+        }
+        #expect(answered == ids)
+        #expect(try stack.emulator.lookups() == 1)
+        try stack.daemon.stop()
+    }
+
+    @Test("a slow miss does not hold up a hit behind it (RFC 7766 §6.2.1.1)")
+    func overtaking() throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let emulator = try TestEmulator(zone: Stack.zone)
+        let scratch = try Scratch()
+        let vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent]}]
+            upstreams: [{name: slow, url: "udp://127.0.0.1:\(upstream.port)"}]
+            """
+        )
+        let client = try Socket(.stream, to: daemon.port)
+        try client.sendFramed([RawMessage.query("www.example.com", id: 1)])
+        #expect(RawMessage.id(try client.receiveFramed()) == 1)
+        try client.sendFramed([
+            RawMessage.query("slow.example.org", id: 2), RawMessage.query("www.example.com", id: 3),
+        ])
+        #expect(RawMessage.id(try client.receiveFramed()) == 3)
+        // Only now does anybody answer the first.
+        _ = try upstream.serveOne { query in RawMessage.denial(of: query) }
+        let late = try client.receiveFramed()
+        #expect(RawMessage.id(late) == 2 && RawMessage.rcode(late) == 3)
+        try daemon.stop()
+    }
+
+    @Test("a slow vendor does not hold up what another vendor call behind it brings")
+    func overtakingVendor() throws {
+        let stack = try Stack(faults: ["delay=1000:name:www.example.com"])
+        let client = try Socket(.stream, to: stack.daemon.port)
+        try client.sendFramed([
+            RawMessage.query("www.example.com", id: 1), RawMessage.query("four.example.com", id: 2),
+        ])
+        let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
+        #expect(ids == [2, 1])
+        try stack.daemon.stop()
+    }
+
+    @Test("a client that has sent everything and closed its side still gets its answers")
+    func halfClosed() throws {
+        let stack = try Stack()
+        let client = try Socket(.stream, to: stack.daemon.port)
+        try client.sendFramed([
+            RawMessage.query("www.example.com", id: 1),
+            RawMessage.query("three.example.org", id: 2),
+        ])
+        client.finishSending()
+        let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
+        #expect(Set(ids) == [1, 2])
+        #expect(try client.receive().isEmpty, "and then the daemon closes its side")
+        try stack.daemon.stop()
+    }
+
+    @Test("a query that comes octet by octet is one query")
+    func trickling() throws {
+        let stack = try Stack()
+        let client = try Socket(.stream, to: stack.daemon.port)
+        let query = RawMessage.query("www.example.com", id: 7)
+        for octet in [0, UInt8(query.count)] + query { try client.send([octet]) }
+        #expect(RawMessage.id(try client.receiveFramed()) == 7)
+        try stack.daemon.stop()
+    }
+}

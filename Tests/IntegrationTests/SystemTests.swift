@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+/// A machine of its own whose only resolver is the daemon: on port 53, as in real life.
+private final class Machine: Sendable {
+    /// Addresses that only this machine has, for its web server.
+    static let addresses = ["192.0.2.10/32", "2001:db8::10/128"]
+
+    let namespace: Namespace
+    let emulator: TestEmulator
+    let upstream: TestUpstream
+    let authority: Authority
+    let front: TestNginx
+    let daemon: TestDaemon
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+        namespace = try Namespace(addresses: Self.addresses)
+        emulator = try TestEmulator(
+            zone: """
+                www.example.com 300 A 192.0.2.1
+                www.example.com 300 A 192.0.2.2
+                www.example.com 300 AAAA 2001:db8::1
+                four.example.com 300 A 192.0.2.4
+                one.example.com 300 A 192.0.2.10
+                one.example.com 300 AAAA 2001:db8::10
+                two.example.com 300 A 192.0.2.10
+                two.example.com 300 AAAA 2001:db8::10
+
+                """,
+            in: namespace
+        )
+        upstream = try TestUpstream(in: namespace)
+        authority = try Authority()
+        front = try TestNginx(
+            [.front(for: emulator.address)],
+            backend: emulator.address,
+            authority: authority,
+            listen: ["127.0.0.1:443"],
+            in: namespace
+        )
+        let vendor = try VendorText(
+            .https,
+            servers: ["127.0.0.1"],
+            in: scratch,
+            authority: authority.file
+        )
+        daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent]}]
+            \(upstream.text)
+            """,
+            listen: "127.0.0.1:53",
+            in: namespace
+        )
+    }
+
+    /// Runs a program whose output is addresses, one a line.
+    func lines(_ program: String, _ arguments: [String]) throws -> [String] {
+        let end = try namespace.run(program, arguments)
+        #expect(end.status == 0, "\(end.errors)")
+        return end.output.split(separator: "\n").map(String.init)
+    }
+}
+
+@Suite(
+    "glibc resolves through it",
+    .needs(.unshare, .ip, .nsd, .nginx, .openssl, .curl),
+    .timeLimit(.minutes(1))
+)
+struct SystemTests {
+    @Test("getaddrinfo gets both families with one vendor call")
+    func ahosts() throws {
+        let machine = try Machine()
+        let lines = try machine.lines("getent", ["ahosts", "www.example.com"])
+        let addresses = Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
+        #expect(addresses == ["192.0.2.1", "192.0.2.2", "2001:db8::1"])
+        #expect(try machine.emulator.lookups() == 1)
+        try machine.daemon.stop()
+    }
+
+    @Test("getaddrinfo finds a name of one family, one of the upstream, and none")
+    func others() throws {
+        let machine = try Machine()
+        func hosts(_ name: String) throws -> Set<String> {
+            let lines = try machine.lines("getent", ["ahosts", name])
+            return Set(lines.compactMap { $0.split(separator: " ").first.map(String.init) })
+        }
+        #expect(try hosts("four.example.com") == ["192.0.2.4"])
+        #expect(try hosts("one.example.org") == ["198.51.100.3"])
+        #expect(try hosts("forty.example.org") == Set(TestUpstream.forty))
+        let nothing = try machine.namespace.run("getent", ["ahosts", "nowhere.example.org"])
+        #expect(nothing.status == 2 && nothing.output.isEmpty)
+        try machine.daemon.stop()
+    }
+
+    @Test("Python's getaddrinfo gets the same", .needs(.python3))
+    func python() throws {
+        let machine = try Machine()
+        let script = """
+            import socket
+            for name in ("www.example.com", "one.example.org"):
+                found = socket.getaddrinfo(name, 443, type=socket.SOCK_STREAM)
+                print(" ".join(sorted({entry[4][0] for entry in found})))
+            """
+        let lines = try machine.lines("python3", ["-c", script])
+        #expect(lines == ["192.0.2.1 192.0.2.2 2001:db8::1", "198.51.100.3"])
+        try machine.daemon.stop()
+    }
+}
+
+@Suite(
+    "The promise",
+    .needs(.unshare, .ip, .nsd, .nginx, .openssl, .curl),
+    .timeLimit(.minutes(1))
+)
+struct PromiseTests {
+    @Test("https URLs just work: the vendor's addresses, SNI and certificates, and no trick")
+    func promise() throws {
+        let machine = try Machine()
+        let names = ["one.example.com", "two.example.com"]
+        // One server, one address, two certificates: only the name in SNI tells which.
+        let sites = names.map { name in
+            TestNginx.Site(names: ["DNS:\(name)"], content: "return 200 'this is $host';")
+        }
+        let web = try TestNginx(
+            sites,
+            authority: machine.authority,
+            listen: ["192.0.2.10:443", "[2001:db8::10]:443"],
+            in: machine.namespace
+        )
+        for family in ["--ipv4", "--ipv6"] {
+            for name in names {
+                let end = try machine.namespace.run(
+                    "curl",
+                    [
+                        "--silent", "--show-error", family, "--cacert", machine.authority.file,
+                        "--max-time", "10", "--write-out", " %{http_code} %{remote_ip}",
+                        "https://\(name)/",
+                    ]
+                )
+                let address = family == "--ipv4" ? "192.0.2.10" : "2001:db8::10"
+                #expect(end.output == "this is \(name) 200 \(address)", "\(end.errors)")
+            }
+        }
+        #expect(try machine.emulator.lookups() == 2, "one a name")
+        try machine.daemon.stop()
+        #expect(try web.stop().count == 4)
+    }
+
+    @Test("the vendor is spoken to in HTTP/2, over one connection for several names")
+    func connection() throws {
+        let machine = try Machine()
+        for name in ["one", "two", "four", "www"] {
+            _ = try machine.lines("getent", ["ahostsv4", "\(name).example.com"])
+        }
+        let vendor = try #require(try machine.daemon.stats()["vendors"].array.first)
+        #expect(vendor["calls"].int == 4)
+        #expect(vendor["connections-opened"].int == 1)
+        #expect(vendor["connections-reused"].int == 3)
+        try machine.daemon.stop()
+        let log = try machine.front.stop()
+        #expect(log.map(\.httpVersion) == Array(repeating: "HTTP/2.0", count: 4))
+        #expect(Set(log.map(\.connection)).count == 1)
+    }
+
+    @Test("a front whose certificate is of another authority is no vendor")
+    func stranger() throws {
+        let scratch = try Scratch()
+        let emulator = try TestEmulator(zone: Stack.zone)
+        let front = try TestNginx(
+            [.front(for: emulator.address)],
+            backend: emulator.address,
+            authority: Authority()
+        )
+        let upstream = try TestUpstream()
+        let trusted = try Authority()
+        let vendor = try VendorText(
+            .https,
+            servers: ["127.0.0.1:\(front.port)"],
+            in: scratch,
+            authority: trusted.file
+        )
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent]}]
+            \(upstream.text)
+            """
+        )
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        #expect(try emulator.lookups() == 0, "the token must not leave")
+        let failures = try #require(try daemon.stats()["vendors"].array.first)["failures"]
+        #expect(failures["tls"].int ?? 0 >= 1, "\(failures)")
+        try daemon.stop()
+    }
+
+    @Test("a front with a certificate for a name is a vendor if `tls-name` is that name")
+    func named() throws {
+        let scratch = try Scratch()
+        let emulator = try TestEmulator(zone: Stack.zone)
+        let authority = try Authority()
+        let site = TestNginx.Site(
+            names: ["DNS:vendor.example.net"],
+            content: TestNginx.Site.front(for: emulator.address).content
+        )
+        let front = try TestNginx([site], backend: emulator.address, authority: authority)
+        let vendor = try VendorText(
+            .https,
+            servers: ["127.0.0.1:\(front.port)"],
+            in: scratch,
+            authority: authority.file,
+            extra: "tls-name: vendor.example.net"
+        )
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: ["."], vendors: [tencent], fallback: none}]
+            upstreams: []
+            """
+        )
+        let reply = try daemon.dig("www.example.com", "A")
+        #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
+        try daemon.stop()
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@Suite("The vendor stops", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(2)))
+struct VendorFailureTests {
+    /// What the vendor may do instead of answering, with the name that each is counted under.
+    private static let faults = [
+        "silent", "reset", "close", "noise", "status=500", "status=401", "status=429", "garbage",
+        "wrong-name", "truncated",
+    ]
+
+    @Test("a vendor that fails is replaced by the upstream within 5 s", arguments: faults)
+    func failing(fault: String) throws {
+        let stack = try Stack(faults: [fault], vendor: "timeout: 500ms")
+        let clock = ContinuousClock()
+        let start = clock.now
+        let reply = try stack.daemon.dig("www.example.com", "A")
+        #expect(reply.data("A") == ["198.51.100.99"], "\(reply.text)")
+        #expect(clock.now - start < .seconds(5), "stub resolvers give up then")
+        let stats = try stack.daemon.stats()
+        #expect(stats["queries", "by-source", "upstream"].int == 1)
+        #expect(try #require(stats["vendors"].array.first)["failures"].sum >= 1)
+        try stack.daemon.stop()
+    }
+
+    @Test(
+        "an answer that cannot be decrypted is a failure",
+        arguments: ["wrong-key", "bad-padding"]
+    )
+    func undecryptable(fault: String) throws {
+        for channel in [VendorText.Channel.aes, .des] {
+            let stack = try Stack(channel, faults: [fault], vendor: "timeout: 500ms")
+            let reply = try stack.daemon.dig("www.example.com", "A")
+            #expect(reply.data("A") == ["198.51.100.99"], "\(reply.text)")
+            try stack.daemon.stop()
+        }
+    }
+
+    @Test("an empty answer is the upstream's to give, and no failure")
+    func empty() throws {
+        let stack = try Stack(faults: ["empty"])
+        #expect(
+            try stack.daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"]
+        )
+        #expect(
+            try stack.daemon.dig("www.example.com", "AAAA").data("AAAA") == ["2001:db8:99::1"]
+        )
+        let stats = try stack.daemon.stats()
+        let vendor = try #require(stats["vendors"].array.first)
+        #expect(vendor["empty"].int == 1 && vendor["failures"].sum == 0)
+        #expect(try stack.daemon.control("status").status == 0)
+        try stack.daemon.stop()
+    }
+
+    @Test("a vendor that is gone is replaced by the cache, then by the upstream")
+    func gone() throws {
+        let stack = try Stack()
+        let daemon = stack.daemon
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        try stack.emulator.program.stop()
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        #expect(try daemon.dig("www.example.com", "AAAA").data("AAAA") == ["2001:db8::1"])
+        #expect(try daemon.control("flush", "--all").status == 0)
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        #expect(try daemon.control("status").status == 4)
+        try daemon.stop()
+    }
+
+    @Test("with `fallback: none` a failure is SERVFAIL and an empty answer NODATA")
+    func noFallback() throws {
+        let stack = try Stack(
+            faults: ["status=500:name:www.example.com"],
+            route: "fallback: none",
+            vendor: "timeout: 500ms"
+        )
+        let failed = try stack.daemon.dig("www.example.com", "A")
+        #expect(failed.status == "SERVFAIL" && failed.text.contains("EDE: 22"), "\(failed.text)")
+        let empty = try stack.daemon.dig("none.example.com", "A")
+        #expect(empty.status == "NOERROR" && empty.answers.isEmpty)
+        #expect(empty.authorities.map(\.type) == ["SOA"])
+        #expect(try stack.daemon.dig("www.example.com", "TXT").status == "NOERROR")
+        try stack.daemon.stop()
+    }
+
+    @Test("with every server and upstream silent the client gets SERVFAIL within 5 s")
+    func nobody() throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let emulator = try TestEmulator(zone: Stack.zone, faults: ["silent"])
+        let scratch = try Scratch()
+        let vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent]}]
+            upstreams: [{name: silent, url: "udp://127.0.0.1:\(upstream.port)"}]
+            """
+        )
+        let clock = ContinuousClock()
+        let start = clock.now
+        let reply = try daemon.dig("www.example.com", "A")
+        #expect(reply.status == "SERVFAIL", "\(reply.text)")
+        #expect(clock.now - start < .seconds(5.2), "4.8 s, and what starting dig takes")
+        try daemon.stop()
+    }
+
+    @Test("the second server answers when the first is dead or silent", arguments: [true, false])
+    func secondServer(isDead: Bool) throws {
+        // Nobody listens on a port that is bound only; on the other one nobody ever accepts.
+        let first = try Socket(.stream, bound: true)
+        if !isDead { try first.listen() }
+        let stack = try Stack(deadServers: ["127.0.0.1:\(first.port)"], vendor: "timeout: 500ms")
+        let reply = try stack.daemon.dig("www.example.com", "A")
+        #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
+        #expect(try stack.emulator.lookups() == 1)
+        try stack.daemon.stop()
+    }
+
+    @Test("a vendor that comes back is asked again")
+    func back() throws {
+        let stack = try Stack(vendor: "timeout: 500ms")
+        try stack.emulator.misbehave("status=500")
+        #expect(try stack.daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        try stack.emulator.misbehave()
+        #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        #expect(try stack.daemon.control("status").status == 0)
+        try stack.daemon.stop()
+    }
+}
