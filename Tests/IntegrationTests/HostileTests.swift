@@ -17,6 +17,15 @@ struct HostileTests {
         }
     }
 
+    /// Waits until nothing is under way any more, for each round as long as a call takes.
+    private static func settle(_ daemon: TestDaemon, to descriptors: Int) throws -> Holding {
+        for _ in 0..<300 {
+            let now = try Holding(daemon)
+            if now.descriptors <= descriptors { return now }
+        }
+        return try Holding(daemon)
+    }
+
     /// Does something nasty twice, the first time to warm up, and finds the daemon as it was.
     private func survives(_ nastiness: (TestDaemon) throws -> Void) throws {
         let stack = try Stack()
@@ -25,10 +34,10 @@ struct HostileTests {
         let first = try Holding(daemon)
         try nastiness(daemon)
         try Self.check(daemon)
-        let warm = try Holding(daemon)
+        let warm = try Self.settle(daemon, to: first.descriptors)
         try nastiness(daemon)
         try Self.check(daemon)
-        let last = try Holding(daemon)
+        let last = try Self.settle(daemon, to: first.descriptors)
         #expect(last.descriptors <= first.descriptors, "\(first) \(warm) \(last)")
         #expect(warm.rssOctets - first.rssOctets < 8 << 20, "\(first) \(warm) \(last)")
         #expect(last.rssOctets - warm.rssOctets < 4 << 20, "\(first) \(warm) \(last)")
@@ -60,14 +69,16 @@ struct HostileTests {
         }
     }
 
-    /// Queries for local names with some octets changed, cut off or added.
+    /// Queries with some octets changed, cut off or added.
+    ///
+    /// None is for the vendor, whose connections would stay open for later calls.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [
-            RawMessage.query("www.example.com", edns: 0),
+            RawMessage.query("www.example.org", edns: 0),
             RawMessage.query("a.b.c.d.e.f.invalid", type: 255, edns: 1),
             RawMessage.query("localhost", type: 28), RawMessage.query("x.test", flags: 0x7FFF),
-            RawMessage.query("www.example.com", class: 255),
+            RawMessage.query("www.example.org", class: 255),
         ]
         return (0..<count).map { _ in
             var message = seeds.randomElement(using: &generator) ?? []
@@ -193,7 +204,7 @@ struct HostileTests {
             for number in 0..<100 {
                 let client = try Socket(.stream, to: daemon.port)
                 try client.sendFramed([
-                    RawMessage.query("n\(number).many.example.com"),
+                    RawMessage.query("n\(number).example.org"),
                     RawMessage.query("www.example.com"),
                 ])
                 client.resetAtEnd()
