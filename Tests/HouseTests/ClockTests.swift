@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+/// Time is an argument, so that every rule about it can be tested with another one.
+@Suite("One file of Net reads a clock")
+struct ClockTests {
+    /// Ways to ask what time it is.
+    private static let readings = [
+        #"\b(?:Continuous|Suspending|Dispatch)(?:Clock|Time)(?:\(\))?\.now\b"#,
+        #"\bclock_gettime\b"#, #"\bgettimeofday\b"#, #"\btime\((?:nil|NULL|&)"#,
+        #"\bDate(?:\(\)|\.now\b)"#,
+    ]
+
+    /// Where rooms, in Swift and C, do so: path and code.
+    private static func places(in files: [SourceFile]) throws -> [(path: String, code: String)] {
+        try files.filter { ["swift", "c", "h"].contains($0.suffix) }.flatMap { file in
+            try readings.flatMap { try Code(file.text).text.matches(of: $0) }
+                .map { (file.path, $0[0]) }
+        }
+    }
+
+    /// Programs beside the daemon are their own masters.
+    private static let programs: Set = ["httpdnsctl", "httpdns-emulator"]
+
+    @Test("the clock is read in one place")
+    func onePlace() throws {
+        let files = Repository.files.filter {
+            $0.path.hasPrefix("Sources/") && !Self.programs.contains($0.room)
+        }
+        let found = try Self.places(in: files)
+        #expect(Set(found.map(\.path)) == ["Sources/Net/MonotonicClock.swift"], "\(found)")
+    }
+
+    @Test(
+        "the ways to read a clock are recognised",
+        arguments: [
+            "ContinuousClock.now", "let now = ContinuousClock().now", "SuspendingClock.now",
+            "DispatchTime.now()", "clock_gettime(CLOCK_REALTIME, &time)", "time(nil)", "Date()",
+        ]
+    )
+    func recognised(_ code: String) throws {
+        let file = SourceFile(path: "Sources/Room/File.swift", text: code)
+        #expect(try Self.places(in: [file]).count == 1)
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("What the README shows")
+struct ReadmeTests {
+    /// The fenced blocks of README.md in a language.
+    private static func blocks(_ language: String) throws -> [String] {
+        try Repository.text("README.md")
+            .matches(of: "(?s)```\(language)\n(.*?)```").map { $0[1] }
+    }
+
+    @Test("scripts it names exist and can be run")
+    func scripts() throws {
+        let text = try Repository.text("README.md")
+        let scripts = Set(
+            try text.matches(of: #"\b(?:scripts|bench)/[a-z-]+\b|\.ci/run\b"#).map { $0[0] }
+        )
+        #expect(scripts.count > 2)
+        for script in scripts {
+            let path = Repository.root.appending(path: script).path
+            #expect(FileManager.default.isExecutableFile(atPath: path), "\(script)")
+        }
+    }
+
+    @Test("verbs of httpdnsctl it names exist")
+    func verbs() throws {
+        let help = try Run.product("httpdnsctl", "--help").output
+        let list = try #require(help.components(separatedBy: "SUBCOMMANDS:").last)
+        let verbs = Set(try list.matches(of: #"^  ([a-z]+)\b"#).map { $0[1] })
+        #expect(verbs.contains("status"))
+        let commands = try Self.blocks("sh").joined(separator: "\n")
+            .matches(of: #"\bhttpdnsctl +(?:--\w+ +)*([a-z]+)"#)
+        #expect(!commands.isEmpty)
+        for command in commands { #expect(verbs.contains(command[1]), "\(command[0])") }
+    }
+
+    @Test("the daemon takes the settings it shows")
+    func settings() throws {
+        let place = FileManager.default.temporaryDirectory
+            .appending(path: "house-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: place) }
+        // Names of secrets tell their lengths.
+        for (name, secret) in [
+            ("token", "987654321"), ("aes", "1234567890123456"), ("des", "testkey1"),
+        ] {
+            let file = place.appending(path: "tencent.\(name)")
+            try Data(secret.utf8).write(to: file)
+            try FileManager.default.setAttributes(
+                [.posixPermissions: 0o600],
+                ofItemAtPath: file.path
+            )
+        }
+        let blocks = try Self.blocks("yaml")
+        #expect(!blocks.isEmpty)
+        for (index, block) in blocks.enumerated() {
+            let file = place.appending(path: "\(index).yaml")
+            try block.replacingOccurrences(of: "/etc/httpdnsd/", with: place.path + "/")
+                .write(to: file, atomically: false, encoding: .utf8)
+            let run = try Run.product("httpdnsd", "--config", file.path, "--check")
+            #expect(run.code == 0, "\(run.errors)\n\(block)")
+        }
+    }
+}
+
+@Suite("The manual pages")
+struct ManualTests {
+    @Test(
+        "each option of a program is in its page",
+        arguments: [
+            ("httpdnsd", "httpdnsd.8", [""]),
+            ("httpdnsctl", "httpdnsctl.1", ["", "status", "stats", "flush", "lookup", "version"]),
+            ("httpdns-emulator", "httpdns-emulator.1", [""]),
+        ]
+    )
+    func options(_ program: String, _ page: String, _ verbs: [String]) throws {
+        let text = try Repository.text("man/\(page)")
+        for verb in verbs {
+            let help = try Run(
+                Run.product(program),
+                (verb.isEmpty ? [] : [verb]) + ["--help"]
+            ).output
+            let options = Set(try help.matches(of: #"^  (?:-h, )?--([a-z-]+)"#).map { $0[1] })
+            #expect(options.contains("help"))
+            for option in options.sorted() {
+                #expect(text.contains("Fl -\(option)"), "--\(option)")
+            }
+        }
+    }
+
+    @Test("each setting is in its page")
+    func settings() throws {
+        let page = try Repository.text("man/httpdnsd.yaml.5")
+        let manual = try Run.product("httpdnsd", "--print-config").output
+        let keys = Set(try manual.matches(of: #"^#? *(?:- )?([a-z-]+):(?: |$)"#).map { $0[1] })
+        #expect(keys.isSuperset(of: ["listen", "vendors", "client-subnet", "fallback"]))
+        // Names that the examples give to a vendor.
+        for key in keys.subtracting(["tencent"]).sorted() {
+            #expect(page.contains(".It Ic \(key)\n"), "\(key)")
+        }
+    }
+}

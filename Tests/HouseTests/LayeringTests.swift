@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A room of the house: its floor, and what it may import besides the standard library.
+private struct Room: Sendable, CustomTestStringConvertible {
+    let name: String
+    let floor: Int
+    let allowed: Set<String>
+
+    /// Makes a room; what it may import is a list of words.
+    init(_ name: String, floor: Int, imports: String) {
+        self.name = name
+        self.floor = floor
+        allowed = Set(imports.split(separator: " ").map(String.init))
+    }
+
+    var testDescription: String { name }
+}
+
+/// The table that the architecture is; a new import needs a line here, hence a reason.
+private let house: [Room] = [
+    Room("CLinux", floor: 0, imports: ""),
+    Room("CCurl", floor: 0, imports: ""),
+    Room("COpenSSL", floor: 0, imports: ""),
+    Room("CSystemd", floor: 0, imports: ""),
+    Room("CYAML", floor: 0, imports: ""),
+    Room("DNSWire", floor: 1, imports: ""),
+    // Glibc is for memory that is no Swift array.
+    Room("DNSCache", floor: 2, imports: "DNSWire Glibc"),
+    Room("Control", floor: 2, imports: "FoundationEssentials"),
+    Room("Net", floor: 3, imports: "CLinux CCurl CSystemd Glibc"),
+    Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Net"),
+    Room("Upstream", floor: 4, imports: "DNSWire Net"),
+    Room("Resolver", floor: 5, imports: "DNSCache DNSWire HTTPDNS Net Upstream"),
+    Room(
+        "Server",
+        floor: 6,
+        imports: "CYAML Control DNSCache DNSWire Glibc HTTPDNS Logging Net Resolver Upstream"
+    ),
+    Room("httpdnsd", floor: 7, imports: "ArgumentParser Control Glibc Logging Net Server"),
+    Room("httpdnsctl", floor: 7, imports: "ArgumentParser Control Glibc"),
+    // Shares no code with the daemon, so that no mistake is answered by the same mistake.
+    Room(
+        "httpdns-emulator",
+        floor: 7,
+        imports: "ArgumentParser COpenSSL Dispatch FlyingSocks Foundation Glibc"
+    ),
+]
+
+@Suite("A room imports from lower floors only")
+struct LayeringTests {
+    /// What every room may import.
+    private static let standardLibrary: Set = ["Swift", "Synchronization", "_Concurrency"]
+
+    /// The modules that a file imports.
+    private static func imports(of file: SourceFile) throws -> [String] {
+        let kinds = "(?:(?:struct|class|enum|protocol|func|var|let|typealias) +)?"
+        return try file.text.matches(
+            of: #"^\s*(?:@[\w()]+ +)*(?:\w+ +)?import +"# + kinds + #"(\w+)"#
+        ).map { $0[1] }
+    }
+
+    @Test("every folder of Sources has a line in the table, and none is missing")
+    func complete() {
+        #expect(Repository.rooms == Set(house.map(\.name)))
+    }
+
+    @Test("the table itself leads downwards", arguments: house)
+    private func downwards(_ room: Room) {
+        for other in house where room.allowed.contains(other.name) {
+            #expect(other.floor < room.floor, "\(room.name) may not know \(other.name)")
+        }
+    }
+
+    @Test("a room imports what the table allows", arguments: house)
+    private func imports(_ room: Room) throws {
+        for file in Repository.sources where file.room == room.name {
+            for module in try Self.imports(of: file) {
+                #expect(
+                    room.allowed.union(Self.standardLibrary).contains(module),
+                    "\(file.path) imports \(module)"
+                )
+            }
+        }
+    }
+
+    /// What the manifest says a target depends on, by module.
+    private static func dependencies(of target: String) throws -> Set<String> {
+        let manifest = try Repository.text("Package.swift")
+        let start = try #require(
+            try manifest.matches(of: "(?:arget|Library)\\(\\s*name: \"\(target)\"").first?.first,
+            "the manifest has no target \(target)"
+        )
+        let rest = try #require(manifest.components(separatedBy: start).last)
+        let declaration = try #require(
+            rest.components(separatedBy: "arget(").first?.components(separatedBy: "Library(").first
+        )
+        let list = try declaration.matches(of: #"dependencies: \[([^\]]*)\]"#).first?[1] ?? ""
+        let quoted = try list.matches(of: #"(?<!package: )"([^"]+)""#).map { $0[1] }
+        let constants = ["logging": "Logging", "argumentParser": "ArgumentParser"]
+        return Set(quoted + constants.compactMap { list.contains($0.key) ? $0.value : nil })
+    }
+
+    @Test("the manifest lets a target depend on what the table allows", arguments: house)
+    private func manifest(_ room: Room) throws {
+        let declared = try Self.dependencies(of: room.name)
+        #expect(declared.isSubset(of: room.allowed))
+        let rooms = room.allowed.intersection(house.map(\.name))
+        if room.floor < 7 {
+            #expect(declared.isSuperset(of: rooms), "the table allows what the manifest does not")
+        }
+    }
+
+    @Test("an import of Foundation is seen, whatever stands before it")
+    func reading() throws {
+        let text = """
+            import A
+            internal import B
+            @preconcurrency import C
+            package import struct D.E
+            // import F
+            let text = "import G"
+            """
+        let file = SourceFile(path: "Sources/Room/File.swift", text: text)
+        #expect(try Self.imports(of: file) == ["A", "B", "C", "D"])
+    }
+}
+
+@Suite("The daemon does not need Foundation")
+struct FoundationTests {
+    /// Foundation costs megabytes, and its URL loading calls getaddrinfo: the daemon would ask
+    /// itself and wait for ever.
+    @Test(
+        "the programs are linked with FoundationEssentials only",
+        arguments: ["httpdnsd", "httpdnsctl"]
+    )
+    func linked(_ program: String) throws {
+        let run = try Run(URL(filePath: "/usr/bin/ldd"), [Run.product(program).path])
+        #expect(run.code == 0, "\(run.errors)")
+        #expect(run.output.contains("libc.so.6"))
+        for library in ["libFoundation.so", "libFoundationNetworking.so", "lib_FoundationICU.so"] {
+            #expect(!run.output.contains(library))
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Spawning is one at a time, so that no child inherits the pipes of another and keeps them open.
+private let spawning = Mutex(())
+
+/// A program's end and what it said.
+struct Run {
+    let output: String
+    let errors: String
+    let code: Int32
+
+    /// A program of this build, which lies beside the tests.
+    static func product(_ name: String, _ arguments: String...) throws -> Run {
+        try Run(product(name), arguments)
+    }
+
+    /// Where a program of this build is.
+    static func product(_ name: String) -> URL {
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+            .deletingLastPathComponent().appending(path: name)
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// What it says must fit into a pipe.
+    init(_ program: URL, _ arguments: [String]) throws {
+        let process = Process()
+        let output = Pipe()
+        let errors = Pipe()
+        let ended = DispatchSemaphore(value: 0)
+        process.executableURL = program
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = errors
+        process.terminationHandler = { _ in ended.signal() }
+        try spawning.withLock { _ in try process.run() }
+        let said = try output.fileHandleForReading.readToEnd() ?? Data()
+        let complained = try errors.fileHandleForReading.readToEnd() ?? Data()
+        ended.wait()
+        self.output = String(decoding: said, as: UTF8.self)
+        self.errors = String(decoding: complained, as: UTF8.self)
+        code = process.terminationStatus
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// Swift code seen line by line, without a parser: good enough for code that is formatted.
+struct Code {
+    /// The code without comments and without what is in strings; the lines stay where they were.
+    let text: String
+
+    /// The lines of `text`.
+    let lines: [String]
+
+    /// The lines with their comments.
+    let commented: [String]
+
+    /// Takes comments and strings out of code.
+    init(_ source: String) {
+        commented = source.components(separatedBy: "\n")
+        var isInText = false
+        lines = commented.map { line in
+            let quotes = line.components(separatedBy: "\"\"\"").count - 1
+            defer { if !quotes.isMultiple(of: 2) { isInText.toggle() } }
+            if isInText || quotes > 0 { return "" }
+            return Self.bare(line)
+        }
+        text = lines.joined(separator: "\n")
+    }
+
+    /// A line without its strings and comment.
+    private static func bare(_ line: String) -> String {
+        var result = ""
+        var isInString = false
+        var previous: Character = " "
+        for character in line {
+            if character == "\"" && previous != "\\" {
+                isInString.toggle()
+                result.append(character)
+            } else if !isInString {
+                if character == "/" && previous == "/" {
+                    result.removeLast()
+                    break
+                }
+                result.append(character)
+            }
+            previous = character == "\\" && previous == "\\" ? " " : character
+        }
+        return result
+    }
+
+    /// How far a line is indented; nil if nothing is on it.
+    func indentation(_ index: Int) -> Int? {
+        let line = commented[index]
+        guard let first = line.firstIndex(where: { $0 != " " }) else { return nil }
+        return line.distance(from: line.startIndex, to: first)
+    }
+
+    // MARK: - Declarations
+
+    /// The lines of the function, accessor or property that a line is part of, with the comments
+    /// and attributes above it.
+    func declaration(around index: Int) -> ClosedRange<Int> {
+        let head = head(of: index)
+        var first = head
+        while first > 0, isAbove(first - 1, at: indentation(head)) { first -= 1 }
+        return first...last(of: head)
+    }
+
+    /// The comments and attributes above the types that a line is inside of.
+    func commentsOfTypes(around index: Int) -> [String] {
+        var found: [String] = []
+        var least = indentation(index) ?? 0
+        for line in stride(from: index, through: 0, by: -1) where isType(line) {
+            guard let indentation = indentation(line), indentation < least || line == index
+            else { continue }
+            least = indentation
+            var above = line - 1
+            while above >= 0, isAbove(above, at: indentation) {
+                found.append(commented[above])
+                above -= 1
+            }
+        }
+        return found
+    }
+
+    /// The line on which the declaration begins that a line is part of.
+    private func head(of index: Int) -> Int {
+        if isBody(index) { return index }
+        var head = index
+        var least = indentation(index) ?? 0
+        var line = index
+        while line > 0 {
+            line -= 1
+            guard let indentation = indentation(line), !lines[line].isEmpty else { continue }
+            // A line further out opens what we are in; the same, if a signature has several lines.
+            guard indentation < least || (indentation == least && closes(head)) else { continue }
+            if isType(line) { return head }
+            head = line
+            least = indentation
+            if isBody(line) { return line }
+        }
+        return head
+    }
+
+    /// The last line of the declaration that begins on a line.
+    private func last(of head: Int) -> Int {
+        let wanted = indentation(head)
+        guard lines[head].hasSuffix("{") || lines[head].hasSuffix("(") else { return head }
+        for line in head + 1..<max(head + 1, lines.count) where indentation(line) == wanted {
+            let text = lines[line].trimmingCharacters(in: .whitespaces)
+            if text.hasPrefix("}") || (text.hasPrefix(")") && !text.hasSuffix("{")) { return line }
+        }
+        return lines.count - 1
+    }
+
+    /// Whether a line is the end of a signature or call that began further up.
+    private func closes(_ index: Int) -> Bool {
+        lines[index].trimmingCharacters(in: .whitespaces).hasPrefix(")")
+    }
+
+    /// Whether a line is a comment or an attribute of the declaration below it.
+    private func isAbove(_ index: Int, at wanted: Int?) -> Bool {
+        guard indentation(index) == wanted else { return false }
+        let line = commented[index].trimmingCharacters(in: .whitespaces)
+        return line.hasPrefix("//") || (line.hasPrefix("@") && !line.contains("{"))
+    }
+
+    /// Whether a line begins something that has code in it.
+    private func isBody(_ index: Int) -> Bool {
+        matches(
+            index,
+            #"^\s*(?:[@\w().]+ +)*(?:func |init[(?<]|deinit\b|subscript\b|(?:static|class) func )"#
+        )
+            || matches(index, #"^ {0,8}(?:[@\w().]+ +)*var .*\{$"#)
+    }
+
+    /// Whether a line begins a type.
+    private func isType(_ index: Int) -> Bool {
+        matches(index, #"^\s*(?:[@\w()]+ +)*(?:class|struct|enum|actor|extension|protocol) "#)
+    }
+
+    private func matches(_ index: Int, _ pattern: String) -> Bool {
+        lines[index].range(of: pattern, options: .regularExpression) != nil
+    }
+}
