@@ -31,6 +31,7 @@ package final class AnswerCache: Sendable {
     ///   - seed: a secret number, without which nobody can choose names that collide.
     package init(limit: Int, origin: ContinuousClock.Instant, seed: UInt64) {
         self.origin = origin
+        // SAFETY: nobody else has the cache yet.
         unsafe table = AnswerTable(limit: max(limit, Self.sizes.smallest), seed: seed)
     }
 
@@ -118,6 +119,7 @@ package final class AnswerCache: Sendable {
     }
 
     private func locked<Result>(_ body: (inout AnswerTable) -> Result) -> Result {
+        // SAFETY: the lock is held.
         lock.withLock { _ in unsafe body(&table) }
     }
 

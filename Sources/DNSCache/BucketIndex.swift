@@ -9,6 +9,8 @@ internal import Glibc
 ///     0: free
 ///     upper 32 bits: the hash's upper half, which sifts out nearly everything that is not it
 ///     lower 32 bits: the entry's reference divided by 8, at least 1
+// SAFETY: the one block has `(mask + 1) * slotsPerBucket` slots, the only indices are those of
+// `buckets(_:)` and the seven behind them, and only this type has its address.
 @safe
 struct BucketIndex: ~Copyable {
     private let slots: UnsafeMutablePointer<UInt64>

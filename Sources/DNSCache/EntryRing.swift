@@ -14,6 +14,8 @@ internal import Glibc
 ///
 /// Memory comes from the system page by page as entries reach it: an empty cache of any size costs
 /// next to nothing.
+// SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`; references come from
+// `append` and `reference(at:)` and so name an entry, which never crosses the block's end.
 @safe
 struct EntryRing: ~Copyable {
     private let base: UnsafeMutableRawPointer

@@ -92,6 +92,7 @@ struct Program: ParsableCommand {
     /// Writes a line to standard error.
     private static func complain(_ text: String) {
         let octets = Array(text.utf8) + [0x0A]
+        // SAFETY: the octets live during the call.
         // A complaint that cannot be written has nobody left to read it.
         _ = unsafe octets.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

@@ -28,7 +28,7 @@ struct ClockTests {
             $0.path.hasPrefix("Sources/") && !Self.programs.contains($0.room)
         }
         let found = try Self.places(in: files)
-        #expect(Set(found.map(\.path)) == ["Sources/Net/MonotonicClock.swift"], "\(found)")
+        #expect(Set(found.map(\.path)) == ["Sources/Net/Loop/MonotonicClock.swift"], "\(found)")
     }
 
     @Test(

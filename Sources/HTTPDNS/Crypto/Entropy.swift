@@ -12,9 +12,9 @@ package struct Entropy: Sendable {
     }
 
     /// OpenSSL's generator, seeded by the kernel.
+    // SAFETY: the array has the count of octets that RAND_bytes is told to fill.
     package static let system = Entropy { (count) throws(CipherError) in
         var octets = [UInt8](repeating: 0, count: count)
-        // SAFETY: the array has the count of octets that RAND_bytes is told to fill.
         guard unsafe RAND_bytes(&octets, Int32(count)) == 1 else { throw .noEntropy }
         return octets
     }

@@ -7,6 +7,8 @@ internal import Glibc
 /// Owned and used by one thread.  A reply goes out with the headers that its query came in with:
 /// the kernel's address of the asker and, on a wildcard socket, the control message that names the
 /// address that was asked, so the reply leaves from there and nothing is translated on the way.
+// SAFETY: every block has `capacity` elements, slots are below it, and only this type and, during a
+// call, the kernel have their addresses.
 @safe
 package struct DatagramBatch: ~Copyable {
     /// Datagrams a system call; 32 reached what can be had, 64 gave nothing more.

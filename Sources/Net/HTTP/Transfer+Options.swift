@@ -21,16 +21,19 @@ extension Transfer {
     /// Throws if libcurl did not take an option.
     func check(_ code: CURLcode) throws(HTTPError) {
         guard code != CURLE_OK else { return }
+        // SAFETY: libcurl's text is static and ends with NUL.
         throw .invalidRequest(unsafe String(cString: curl_easy_strerror(code)))
     }
 
     /// Sets a number.
     private func set(_ option: CURLoption, _ value: Int) throws(HTTPError) {
+        // SAFETY: the shim passes a number to options that take one.
         try check(unsafe curl_easy_set_long(easy, option, value))
     }
 
     /// Sets a text, which libcurl copies.
     private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
+        // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
         try check(unsafe curl_easy_set_text(easy, option, value))
     }
 
@@ -96,6 +99,7 @@ extension Transfer {
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let file = request.certificateFile {
             try set(CURLOPT_CAINFO, file)
+            // SAFETY: no text resets the option.
             try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
         } else {
             if let file = Self.environment.file { try set(CURLOPT_CAINFO, file) }

@@ -192,6 +192,7 @@ extension Transfer {
 
     /// What libcurl's verdict means to us.
     private func error(_ code: CURLcode) -> HTTPError {
+        // SAFETY: libcurl's text is static and ends with NUL.
         let text = unsafe String(cString: curl_easy_strerror(code))
         switch code {
         case CURLE_OPERATION_TIMEDOUT:
@@ -218,6 +219,7 @@ extension Transfer {
     ///
     /// The peer's certificate can be quoted in them, so they are cut and stripped of controls.
     private var details: String? {
+        // SAFETY: the buffer is this transfer's own until it is released.
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
         guard !octets.isEmpty else { return nil }
         let text = String(

@@ -66,6 +66,7 @@ extension SocketAddress: CustomStringConvertible {
         var scope: UInt32 = 0
         if let percent = address.firstIndex(of: "%") {
             let zone = String(address[address.index(after: percent)...])
+            // SAFETY: the name of the interface ends with NUL and lives during the call.
             scope = unsafe UInt32(zone) ?? if_nametoindex(zone)
             guard scope != 0 else { return nil }
             address = address[..<percent]

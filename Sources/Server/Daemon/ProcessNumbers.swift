@@ -37,6 +37,7 @@ enum ProcessNumbers {
 
     /// How many descriptors are open, without the one that counts them.
     private static var descriptors: UInt64 {
+        // SAFETY: the directory is open until the end of this function.
         guard let directory = unsafe opendir("/proc/self/fd") else { return 0 }
         defer { unsafe closedir(directory) }
         var count: UInt64 = 0

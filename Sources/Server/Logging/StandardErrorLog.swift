@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 package import Logging
+internal import Net
 
 /// Writes log lines to standard error, one write a line, as the journal or a terminal wants them.
 package struct StandardErrorLog: LogHandler {
@@ -28,7 +29,8 @@ package struct StandardErrorLog: LogHandler {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         for (key, value) in all.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(value)" }
         let octets = Array(Self.oneLine(line).utf8) + [0x0A]
-        // A log that cannot be written has nobody left to tell.
+        // SAFETY: the octets live during the call.  A log that cannot be written has nobody left to
+        // tell.
         _ = unsafe octets.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
@@ -45,7 +47,7 @@ package struct StandardErrorLog: LogHandler {
 
     /// The time of day in the machine's zone.
     private static var time: String {
-        var now = Glibc.time(nil)
+        var now = time_t(Clock.wallSeconds)
         var parts = unsafe tm()
         var text = [CChar](repeating: 0, count: 32)
         // SAFETY: all three live during the calls; strftime writes at most `text.count` octets.
