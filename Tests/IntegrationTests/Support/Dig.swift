@@ -29,9 +29,14 @@ struct Dig: Sendable {
         answers.filter { $0.type == type }.map(\.data).sorted()
     }
 
-    /// Asks 127.0.0.1 once, and waits 6 s at most.
-    init(port: UInt16, _ arguments: [String], in namespace: Namespace? = nil) throws {
-        let all = ["-r", "@127.0.0.1", "-p", "\(port)", "+tries=1", "+time=6", "+nocookie"]
+    /// Asks `server` once, and waits 6 s at most.
+    init(
+        port: UInt16,
+        _ arguments: [String],
+        server: String = "127.0.0.1",
+        in namespace: Namespace? = nil
+    ) throws {
+        let all = ["-r", "@\(server)", "-p", "\(port)", "+tries=1", "+time=6", "+nocookie"]
         let end = try Child("dig", all + arguments, in: namespace).end()
         text = end.output + end.errors
         var status = ""

@@ -4,7 +4,10 @@ import Testing
 
 /// The real `httpdnsd` on a free port, with a control socket of its own.
 final class TestDaemon: Sendable {
+    /// The port of its first address.
     let port: UInt16
+
+    /// The path of its control socket.
     let socket: String
     let program: Child
     private let scratch: Scratch
@@ -12,18 +15,21 @@ final class TestDaemon: Sendable {
 
     /// Starts a daemon and waits until it answers.
     ///
-    /// - Parameter settings: YAML without `listen` and `control`.
+    /// - Parameters:
+    ///   - settings: YAML without `listen` and `control`.
+    ///   - listen: where; by default a free port of 127.0.0.1.
     init(
         _ settings: String,
-        listen: String = "127.0.0.1:0",
+        listen: String...,
         in namespace: Namespace? = nil
     ) throws {
         scratch = try Scratch()
         self.namespace = namespace
         socket = scratch.file("control.sock")
+        let places = listen.isEmpty ? ["127.0.0.1:0"] : listen
         let file = try scratch.write(
             """
-            listen: ["\(listen)"]
+            listen: [\(places.map { "\"\($0)\"" }.joined(separator: ", "))]
             control: {socket: \(socket), mode: "0600"}
             \(settings)
             """,
@@ -64,8 +70,8 @@ final class TestDaemon: Sendable {
     }
 
     /// Asks it with dig.
-    func dig(_ arguments: String...) throws -> Dig {
-        try Dig(port: port, arguments, in: namespace)
+    func dig(_ arguments: String..., server: String = "127.0.0.1") throws -> Dig {
+        try Dig(port: port, arguments, server: server, in: namespace)
     }
 }
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("Listening", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+struct ListeningTests {
+    /// An upstream that nobody hears of.
+    private static let upstream = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+
+    @Test("IPv6 is answered like IPv4", arguments: ["+notcp", "+tcp"])
+    func loopback6(transport: String) throws {
+        let daemon = try TestDaemon(Self.upstream, listen: "[::1]:0")
+        let reply = try daemon.dig("localhost", "AAAA", transport, server: "::1")
+        #expect(reply.data("AAAA") == ["::1"], "\(reply.text)")
+        try daemon.stop()
+    }
+
+    @Test("every listen address is answered on")
+    func several() throws {
+        let daemon = try TestDaemon(Self.upstream, listen: "127.0.0.1:0", "127.0.0.2:0", "[::1]:0")
+        let listeners = try JSON(daemon.control("status", "--json").output)["listeners"].array
+        #expect(listeners.count == 6)
+        for listener in listeners {
+            let address = try #require(listener["address"].string)
+            let split = try #require(address.lastIndex(of: ":"))
+            let port = try #require(UInt16(address[split...].dropFirst()))
+            let host = address[..<split].trimmingPrefix("[").prefix { $0 != "]" }
+            let transport = listener["transport"].string == "tcp" ? "+tcp" : "+notcp"
+            let reply = try Dig(port: port, ["localhost", "A", transport], server: String(host))
+            #expect(reply.data("A") == ["127.0.0.1"], "\(address) \(reply.text)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("on the unspecified address a reply comes from the address that was asked")
+    func unspecified() throws {
+        let daemon = try TestDaemon(
+            Self.upstream + "\nallow: [127.0.0.0/8]",
+            listen: "0.0.0.0:0"
+        )
+        // dig takes no reply from another address than it asked.
+        for server in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {
+            let local = try daemon.dig("localhost", "A", "+notcp", server: server)
+            #expect(local.data("A") == ["127.0.0.1"], "\(local.text)")
+            let miss = try daemon.dig("x.invalid", "A", "+notcp", server: server)
+            #expect(miss.status == "NXDOMAIN", "\(miss.text)")
+        }
+        try daemon.stop()
+    }
+
+    @Test(
+        "who may not ask gets REFUSED, and nothing is asked for him",
+        arguments: ["+notcp", "+tcp"]
+    )
+    func refused(transport: String) throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let daemon = try TestDaemon(
+            """
+            allow: [127.0.0.2/32]
+            upstreams: [{name: recorder, url: "udp://127.0.0.1:\(upstream.port)"}]
+            """
+        )
+        let reply = try daemon.dig("www.example.org", "A", transport)
+        #expect(reply.status == "REFUSED", "\(reply.text)")
+        let friend = try daemon.dig("localhost", "A", transport, "-b", "127.0.0.2")
+        #expect(friend.status == "NOERROR", "\(friend.text)")
+        #expect(upstream.isSilent)
+        #expect(try daemon.stats()["queries", "by-source", "refused"].int == 1)
+        try daemon.stop()
+    }
+
+    @Test("fifty clients that ask for one name at once cost one call")
+    func merged() throws {
+        let stack = try Stack(faults: ["delay=300"])
+        let clients = try (0..<50).map { _ in try Socket(.datagram, to: stack.daemon.port) }
+        for (number, client) in clients.enumerated() {
+            try client.send(
+                RawMessage.query("www.example.com", type: number % 2 == 0 ? 1 : 28)
+            )
+        }
+        for (number, client) in clients.enumerated() {
+            #expect(RawMessage.answers(try client.receive()) == (number % 2 == 0 ? 2 : 1))
+        }
+        #expect(try stack.emulator.lookups() == 1)
+        try stack.daemon.stop()
+    }
+
+    @Test("SIGHUP, which reloads nothing yet, leaves it running and says so")
+    func hangUp() throws {
+        let daemon = try TestDaemon(Self.upstream)
+        daemon.program.send(SIGHUP)
+        #expect(try daemon.program.line(with: "reload").contains("keeping the old"))
+        #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
+        try daemon.stop()
+    }
+}
