@@ -29,6 +29,13 @@ static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option
     return curl_easy_setopt(easy, option, value);
 }
 
+/// Has libcurl close the descriptors of a handle's connections through `value`.
+static inline CURLcode curl_easy_set_close_callback(CURL *easy, curl_closesocket_callback value,
+                                                    void *owner) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, owner);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+}
+
 /// Sets a body of `count` octets, which libcurl copies.
 static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);

@@ -18,12 +18,29 @@ final class ConnectionPool {
         var lastHeard: ContinuousClock.Instant?
     }
 
+    /// The watched descriptors by number; an object of its own, as libcurl still closes some when
+    /// the pool is on its way out.
+    @ServiceLoop
+    private final class Sockets {
+        var all: [Int32: Socket] = [:]
+
+        /// Ends the watch of a descriptor, then closes it.
+        ///
+        /// libcurl does not always say that it no longer waits for a descriptor before it closes
+        /// it.  The number may be another socket's by the time that it does, and taking away the
+        /// old watch would then leave that one deaf.
+        func close(_ descriptor: Int32) -> Int32 {
+            all.removeValue(forKey: descriptor)?.watch?.cancel()
+            return Glibc.close(descriptor)
+        }
+    }
+
     private let multi: UnsafeMutableRawPointer
 
     /// The transfers under way, by handle: what keeps them alive while libcurl knows them.
     private var transfers: [UInt: Transfer] = [:]
 
-    private var sockets: [Int32: Socket] = [:]
+    private let sockets = Sockets()
 
     private var timer: LoopTimer?
 
@@ -41,7 +58,8 @@ final class ConnectionPool {
         // Watches first: libcurl closes the descriptors.  Without callbacks, as there is no pool
         // any more that they could speak to.
         timer?.cancel()
-        for socket in sockets.values { socket.watch?.cancel() }
+        for socket in sockets.all.values { socket.watch?.cancel() }
+        sockets.all = [:]
         // SAFETY: no transfer is left, as each holds the pool while it waits.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
         unsafe curl_multi_set_timer_callback(multi, nil, nil)
@@ -94,6 +112,16 @@ final class ConnectionPool {
 extension ConnectionPool {
     /// Begins a transfer; its waiter is resumed at the end.
     func add(_ transfer: Transfer) throws(HTTPError) {
+        // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is gone.
+        unsafe curl_easy_set_close_callback(
+            transfer.easy,
+            { owner, descriptor in
+                guard let owner = unsafe owner else { return 1 }
+                let sockets = unsafe Unmanaged<Sockets>.fromOpaque(owner).takeUnretainedValue()
+                return ServiceLoop.assumeIsolated { sockets.close(descriptor) }
+            },
+            Unmanaged.passUnretained(sockets).toOpaque()
+        )
         // SAFETY: the handle is in no multi handle; it is taken out in `finish`.
         let code = unsafe curl_multi_add_handle(multi, transfer.easy)
         guard code == CURLM_OK else { throw .invalidRequest("libcurl takes no request") }
@@ -124,7 +152,7 @@ extension ConnectionPool {
         let port = transfer.localPort
         guard port != 0 else { return nil }
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
-        return sockets.first { descriptor, socket in
+        return sockets.all.first { descriptor, socket in
             guard socket.lastHeard.map({ $0 < middle }) ?? true else { return false }
             return SocketAddress(localOf: descriptor)?.port == port
         }?.key
@@ -146,7 +174,7 @@ extension ConnectionPool {
     /// libcurl's wish to watch `descriptor`, or no longer to; -1 breaks all its transfers off.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
-            sockets.removeValue(forKey: descriptor)?.watch?.cancel()
+            sockets.all.removeValue(forKey: descriptor)?.watch?.cancel()
             return 0
         }
         let events: DescriptorWatch.Events =
@@ -155,7 +183,7 @@ extension ConnectionPool {
             case CURL_POLL_OUT: .writable
             default: [.readable, .writable]
             }
-        if let socket = sockets[descriptor] {
+        if let socket = sockets.all[descriptor] {
             socket.watch?.change(to: events)
             return 0
         }
@@ -166,7 +194,7 @@ extension ConnectionPool {
             self?.drive(descriptor, $0)
         }
         guard socket.watch != nil else { return -1 }
-        sockets[descriptor] = socket
+        sockets.all[descriptor] = socket
         return 0
     }
 

@@ -59,8 +59,10 @@ package final class Daemon {
             logger.warning("reload is not yet supported, keeping the old configuration")
         }
         await drain()
-        control.cancel()
         watchdog.cancel()
+        control.cancel()
+        // Its end takes the socket's file away.
+        await control.value
         return 0
     }
 
