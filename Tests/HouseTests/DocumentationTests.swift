@@ -23,6 +23,17 @@ struct ReadmeTests {
         }
     }
 
+    @Test("places in the repository it names exist")
+    func places() throws {
+        let text = try Repository.text("README.md")
+        let places = try text.matches(of: #"\b(?:Sources|config|systemd)/[\w./-]*\w"#).map { $0[0] }
+        #expect(places.count > 2)
+        for place in Set(places) {
+            let path = Repository.root.appending(path: place).path
+            #expect(FileManager.default.fileExists(atPath: path), "\(place)")
+        }
+    }
+
     @Test("verbs of httpdnsctl it names exist")
     func verbs() throws {
         let help = try Run.product("httpdnsctl", "--help").output
