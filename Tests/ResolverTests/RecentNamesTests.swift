@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Resolver
+
+@Suite("What is remembered for a while")
+struct RecentNamesTests {
+    private let start = ContinuousClock.now
+
+    @Test
+    func `a name is remembered until its time, in any spelling`() {
+        var names = RecentNames(limit: 4)
+        names.insert("www.example.com", until: start + .seconds(5))
+        #expect(names.contains("WWW.example.com", now: start + .milliseconds(4_999)))
+        #expect(!names.contains("www.example.com", now: start + .seconds(5)))
+        #expect(!names.contains("example.com", now: start))
+        names.insert("www.example.com", until: start + .seconds(9))
+        #expect(names.contains("www.example.com", now: start + .seconds(8)))
+    }
+
+    @Test
+    func `no more names are remembered than may be, the oldest goes`() throws {
+        var names = RecentNames(limit: 3)
+        for round in 0..<20 {
+            names.insert(try Name("n\(round).example.com"), until: start + .seconds(60))
+            let known = try (0..<20).filter {
+                names.contains(try Name("n\($0).example.com"), now: start)
+            }
+            #expect(known == Array(max(0, round - 2)...round))
+        }
+        names.removeAll()
+        #expect(!names.contains("n19.example.com", now: start))
+        names.insert("a.example.com", until: start + .seconds(1))
+        #expect(names.contains("a.example.com", now: start))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a number stands for one origin for ever`() {
+        let origins = Origins()
+        #expect(origins.number("one") == 1)
+        #expect(origins.number("two") == 2)
+        #expect(origins.number("one") == 1)
+        #expect(origins.name(2) == "two")
+        #expect(origins.name(Origins.itself) == "httpdnsd")
+        #expect(origins.name(77) == "?")
+        for index in 3...65_535 { _ = origins.number("n\(index)") }
+        #expect(origins.number("one too many") == Origins.itself)
+        #expect(origins.number("two") == 2)
+    }
+
+    init() { ServiceLoop.start() }
+}
+
+@Suite("How long things took")
+struct LatencyHistogramTests {
+    private static func sum(_ microseconds: [Int]) -> LatencySum {
+        let histogram = LatencyHistogram()
+        for value in microseconds { histogram.note(.microseconds(value)) }
+        var sum = LatencySum()
+        histogram.add(to: &sum)
+        return sum
+    }
+
+    @Test(arguments: [
+        0, 1, 7, 8, 9, 15, 16, 17, 100, 1_000, 12_345, 999_999, 4_800_000, 33_000_000, 67_108_863,
+    ])
+    func `one value is its own quantile`(_ microseconds: Int) {
+        let sum = Self.sum([microseconds])
+        #expect(sum.count == 1)
+        #expect(sum.longest == UInt64(microseconds))
+        for share in [0, 0.5, 1] { #expect(sum.quantile(share) == UInt64(microseconds)) }
+    }
+
+    @Test
+    func `quantiles are never too low and at most an eighth too high`() {
+        var state: UInt64 = 7
+        let values = (0..<5_000).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1
+            return Int((state >> 33) % 30_000_000) >> Int(state >> 60)
+        }
+        let sorted = values.sorted()
+        let sum = Self.sum(values)
+        for share in [0.001, 0.1, 0.5, 0.9, 0.99, 0.999, 1] {
+            let exact = sorted[max(0, Int((5_000 * share).rounded(.up)) - 1)]
+            let found = sum.quantile(share)
+            #expect(found >= UInt64(exact), "\(share)")
+            #expect(found <= UInt64(exact + exact / 8), "\(share)")
+        }
+    }
+
+    @Test
+    func `nothing, less than nothing and far too long are counted, too`() {
+        #expect(LatencySum().quantile(0.5) == 0)
+        let histogram = LatencyHistogram()
+        histogram.note(.seconds(-1))
+        histogram.note(.seconds(1_000_000), times: 3)
+        var sum = LatencySum()
+        histogram.add(to: &sum)
+        #expect(sum.count == 4)
+        #expect(sum.quantile(0.25) == 0)
+        #expect(sum.longest == 1_000_000_000_000)
+    }
+
+    @Test
+    func `sums add up and are taken apart`() {
+        let both = Self.sum([1, 2, 3]).adding(Self.sum([4, 500]))
+        #expect(both.count == 5)
+        #expect(both.longest == 500)
+        let rest = both.since(Self.sum([1, 2]))
+        #expect(rest.count == 3)
+        #expect(rest.quantile(0) == 3)
+    }
+}

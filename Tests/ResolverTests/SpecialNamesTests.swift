@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("Names and types that are answered here (RFC 6761, RFC 6303, RFC 8482)")
+struct SpecialNamesTests {
+    init() { ServiceLoop.start() }
+
+    private static let reverse6 = String(repeating: "0.", count: 31) + "ip6.arpa"
+
+    private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
+        ("localhost", .a, .noError, "A 127.0.0.1", nil),
+        ("LocalHost", .aaaa, .noError, "AAAA ::1", nil),
+        ("www.app.localhost", .a, .noError, "A 127.0.0.1", nil),
+        ("localhost", .mx, .noError, nil, "localhost"),
+        ("www.localhost", .https, .noError, nil, "localhost"),
+        ("invalid", .a, .nxDomain, nil, "invalid"),
+        ("www.invalid", .txt, .nxDomain, nil, "invalid"),
+        ("www.test", .a, .nxDomain, nil, "test"),
+        ("x.ONION", .aaaa, .nxDomain, nil, "onion"),
+        ("printer.local", .a, .nxDomain, nil, "local"),
+        ("_http._tcp.local", .ptr, .nxDomain, nil, "local"),
+        ("x.alt", .a, .nxDomain, nil, "alt"),
+        ("nas.home.arpa", .a, .nxDomain, nil, "home.arpa"),
+        ("1.0.0.127.in-addr.arpa", .ptr, .noError, "PTR localhost.", nil),
+        ("1." + reverse6, .ptr, .noError, "PTR localhost.", nil),
+        ("2.0.0.127.in-addr.arpa", .ptr, .nxDomain, nil, "127.in-addr.arpa"),
+        ("1.0.0.127.in-addr.arpa", .txt, .nxDomain, nil, "127.in-addr.arpa"),
+        ("0." + reverse6, .ptr, .nxDomain, nil, "0." + reverse6),
+        ("1.2.3.10.in-addr.arpa", .ptr, .nxDomain, nil, "10.in-addr.arpa"),
+        ("1.1.16.172.in-addr.arpa", .ptr, .nxDomain, nil, "16.172.in-addr.arpa"),
+        ("1.1.31.172.in-addr.arpa", .ptr, .nxDomain, nil, "31.172.in-addr.arpa"),
+        ("1.1.168.192.in-addr.arpa", .ptr, .nxDomain, nil, "168.192.in-addr.arpa"),
+        ("1.1.254.169.in-addr.arpa", .ptr, .nxDomain, nil, "254.169.in-addr.arpa"),
+        ("255.255.255.255.in-addr.arpa", .ptr, .nxDomain, nil, "255.255.255.255.in-addr.arpa"),
+        ("1.0.8.e.f.ip6.arpa", .ptr, .nxDomain, nil, "8.e.f.ip6.arpa"),
+        ("0.0.d.f.ip6.arpa", .ptr, .nxDomain, nil, "d.f.ip6.arpa"),
+        ("0.8.b.d.0.1.0.0.2.ip6.arpa", .ptr, .nxDomain, nil, "8.b.d.0.1.0.0.2.ip6.arpa"),
+        ("_dns.resolver.arpa", .svcb, .noError, nil, "resolver.arpa"),
+        ("printer", .a, .nxDomain, nil, "."),
+        ("printer", .aaaa, .nxDomain, nil, "."),
+    ]
+
+    @Test(arguments: here.indices)
+    @ServiceLoop
+    func `special names are answered and nobody is asked`(_ index: Int) async throws {
+        let (name, type, rcode, expected, zone) = Self.here[index]
+        let house = try House()
+        let answer = try await house.ask(try Name(name), type)
+        #expect(answer.rcode == rcode, "\(name) \(type)")
+        #expect(answer.answers == [expected].compactMap(\.self), "\(name) \(type)")
+        #expect(answer.zone == (try zone.map { try Name($0) }), "\(name) \(type)")
+        let asked = try Name(name)
+        #expect(answer.message.answers.allSatisfy { $0.name == asked })
+        #expect(answer.resolution.provenance == .local)
+        #expect(answer.resolution.variant == .any)
+        #expect(house.upstream?.asked == [])
+        #expect(house.cache.numbers.entries == 0)
+    }
+
+    @Test(arguments: [
+        ("localhost.example.com", RecordType.a), ("mylocal.example.com", .a),
+        ("notlocalhost.", .mx), ("com", .ns), ("com", .ds), (".", .ns), (".", .a),
+        ("1.1.15.172.in-addr.arpa", .ptr), ("1.1.32.172.in-addr.arpa", .ptr),
+        ("1.2.0.192.in-addr.arpa.example.com", .ptr), ("8.8.8.8.in-addr.arpa", .ptr),
+        ("ipv4only.arpa", .aaaa), ("arpa", .ns), ("x.tests.example", .a),
+    ])
+    @ServiceLoop
+    func `names that only look so are passed on`(_ name: String, _ type: RecordType) async throws {
+        let house = try House()
+        _ = try await house.ask(try Name(name), type)
+        #expect(house.upstream?.asked.map(\.question.type) == [type])
+        #expect(house.upstream?.asked.map(\.question.name) == [try Name(name)])
+    }
+
+    @Test(arguments: ["nas.home.arpa", "1.2.3.10.in-addr.arpa", "printer", "x.local"])
+    @ServiceLoop
+    func `what a route claims is not special`(_ name: String) async throws {
+        let office = ScriptedUpstream("office")
+        let house = try House { routes, _ in
+            routes.add(
+                Route(
+                    place: "test:1",
+                    vendors: [],
+                    upstreams: UpstreamGroup([office]),
+                    fallsBack: true,
+                    allowsPrivateAnswers: false
+                ),
+                for: [
+                    .suffix("home.arpa"), .suffix("10.in-addr.arpa"), .exact("printer"),
+                    .below("local"),
+                ],
+                except: []
+            )
+        }
+        let answer = try await house.ask(try Name(name))
+        #expect(house.origin(answer) == "office")
+        #expect(office.asked.count == 1)
+        #expect(house.upstream?.asked == [])
+        // The zone itself is not below itself.
+        #expect(try await house.ask("local").rcode == .nxDomain)
+    }
+
+    @Test(arguments: [
+        (RecordType.axfr, RCode.refused), (.ixfr, .refused),
+        (RecordType(rawValue: 0), .formErr), (.opt, .formErr),
+        (RecordType(rawValue: 249), .notImp), (.tsig, .notImp),
+        (RecordType(rawValue: 253), .notImp), (RecordType(rawValue: 254), .notImp),
+    ])
+    @ServiceLoop
+    func `types that are no records are refused`(_ type: RecordType, _ rcode: RCode) async throws {
+        let house = try House(transport: ScriptedTransport { _, _ in .fail(.cancelled) })
+        for name in ["www.example.com", "localhost"] as [Name] {
+            let answer = try await house.ask(name, type)
+            #expect(answer.rcode == rcode)
+            #expect(answer.answers.isEmpty)
+            #expect(answer.resolution.lifetime == 0)
+        }
+        #expect(house.upstream?.asked == [])
+    }
+
+    @Test
+    @ServiceLoop
+    func `ANY is answered with one HINFO`() async throws {
+        let house = try House()
+        let answer = try await house.ask("www.example.com", .any)
+        #expect(answer.rcode == .noError)
+        #expect(answer.message.answers.map(\.type) == [.hinfo])
+        #expect(answer.message.answers[0].data.octets == [7] + Array("RFC8482".utf8) + [0])
+        #expect(house.upstream?.asked == [])
+    }
+}
+
+@Suite("Which route has a name")
+struct RouteTableTests {
+    private static func route(_ place: String) -> Route {
+        Route(
+            place: place,
+            vendors: [],
+            upstreams: nil,
+            fallsBack: true,
+            allowsPrivateAnswers: false
+        )
+    }
+
+    private static let table: RouteTable = {
+        var table = RouteTable()
+        table.add(
+            route("suffix"),
+            for: [.suffix("example.com")],
+            except: [
+                .suffix("internal.example.com"), .exact("free.example.com"),
+                .below("b.example.com"),
+            ]
+        )
+        table.add(
+            route("exact"),
+            for: [.exact("only.example.com"), .exact("this.example.org")],
+            except: []
+        )
+        table.add(
+            route("below"),
+            for: [.below("below.example.com"), .below("below.example.org")],
+            except: []
+        )
+        table.add(route("deep"), for: [.suffix("deep.internal.example.com")], except: [])
+        table.add(
+            route("both"),
+            for: [.suffix("s.example.net"), .below("s.example.net")],
+            except: []
+        )
+        table.add(
+            route("late"),
+            for: [.suffix("example.com"), .suffix("late.example.com")],
+            except: []
+        )
+        return table
+    }()
+
+    @Test(
+        arguments: [
+            ("example.com", "suffix", "example.com"), ("www.example.com", "suffix", "example.com"),
+            ("a.B.c.EXAMPLE.com", "suffix", "example.com"),
+            ("myexample.com", nil, nil), ("com", nil, nil), (".", nil, nil),
+            ("example.org", nil, nil),
+            ("internal.example.com", nil, nil), ("x.internal.example.com", nil, nil),
+            ("free.example.com", nil, nil), ("x.free.example.com", "suffix", "example.com"),
+            ("b.example.com", "suffix", "example.com"), ("x.b.example.com", nil, nil),
+            ("only.example.com", "exact", "only.example.com"),
+            ("x.only.example.com", "suffix", "example.com"),
+            ("this.example.org", "exact", "this.example.org"), ("x.this.example.org", nil, nil),
+            ("below.example.com", "suffix", "example.com"),
+            ("x.below.example.com", "below", "below.example.com"),
+            ("x.y.below.example.com", "below", "below.example.com"),
+            ("below.example.org", nil, nil), ("x.below.example.org", "below", "below.example.org"),
+            ("deep.internal.example.com", "deep", "deep.internal.example.com"),
+            ("x.deep.internal.example.com", "deep", "deep.internal.example.com"),
+            ("s.example.net", "both", "s.example.net"),
+            ("x.s.example.net", "both", "s.example.net"),
+            ("x.late.example.com", "late", "late.example.com"),
+        ] as [(String, String?, String?)]
+    )
+    func `the most specific pattern wins, and exceptions set names free`(
+        _ name: String,
+        _ place: String?,
+        _ domain: String?
+    ) throws {
+        let match = Self.table.route(for: try Name(name))
+        #expect(match?.route.place == place)
+        #expect(match?.domain == (try domain.map { try Name($0) }))
+    }
+
+    @Test
+    func `a route for the root has every name`() {
+        var table = RouteTable()
+        #expect(table.route(for: "www.example.com")?.domain == nil)
+        table.add(Self.route("all"), for: [.suffix(.root)], except: [])
+        #expect(table.route(for: "www.example.com")?.route.place == "all")
+        #expect(table.route(for: .root)?.route.place == "all")
+    }
+}
