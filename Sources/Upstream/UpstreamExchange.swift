@@ -80,7 +80,7 @@ struct UpstreamExchange {
     func judgeStream(_ octets: [UInt8]) -> Message? {
         switch judge(octets) {
         case .reply(let message): message
-        case .caseLost: try? Message(parsing: octets)
+        case .caseLost: (try? Message(parsing: octets)).flatMap { $0.header.isTruncated ? nil : $0 }
         case .foreign, .truncated: nil
         }
     }

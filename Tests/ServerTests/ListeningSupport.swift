@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import Resolver
+import Testing
+import Upstream
+
+@testable import Server
+
+/// An upstream that answers names only when told to, so that answers can overtake each other.
+final class HeldUpstream: Forwarding {
+    let name = "held"
+    let url = "scripted"
+    let isProtected = false
+    let timeout: Duration = .seconds(60)
+    let numbers = UpstreamNumbers()
+
+    private var waiting: [Name: CheckedContinuation<Void, Never>] = [:]
+    private var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+
+    func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        let name = query.question.name
+        if name.labels.first(where: { _ in true }).map(Array.init) == Array("slow".utf8) {
+            await withCheckedContinuation { continuation in
+                waiting[name] = continuation
+                if let watcher, watcher.count == waiting.count {
+                    self.watcher = nil
+                    watcher.continuation.resume()
+                }
+            }
+        }
+        var message = Message(header: Header())
+        message.answers = [
+            Record(name: name, ttl: 300, data: .a(IPv4Address(value: 0xC000_0201)))
+        ]
+        return message
+    }
+
+    /// Waits until so many questions are held.
+    func crowd(of count: Int) async {
+        guard waiting.count < count else { return }
+        await withCheckedContinuation { watcher = (count, $0) }
+    }
+
+    /// Lets all held questions be answered.
+    func release() {
+        for continuation in waiting.values { continuation.resume() }
+        waiting = [:]
+    }
+}
+
+/// A desk with a cache, and an upstream behind it.
+@ServiceLoop
+final class Office {
+    let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
+    let upstream = HeldUpstream()
+    let desk: QueryDesk
+
+    init() {
+        let resolver = Resolver(
+            routes: RouteTable(),
+            standard: UpstreamGroup([upstream]),
+            policy: TTLPolicy(),
+            cache: cache
+        )
+        desk = QueryDesk(cache: cache, resolver: resolver, queryLog: nil)
+    }
+
+    /// Puts an address into the cache.
+    func store(_ name: String, ttl: UInt32 = 300, addresses: Int = 1) throws {
+        let question = Question(name: try Name(name), type: .a)
+        let records = (0..<addresses).map { index in
+            Record(
+                name: question.name,
+                ttl: ttl,
+                data: .a(IPv4Address(value: 0xC000_0200 + UInt32(index)))
+            )
+        }
+        cache.insert(
+            CachedAnswer(
+                question: question,
+                variant: .any,
+                rcode: .noError,
+                sections: try AnswerSections(question: question, answers: records),
+                lifetime: ttl,
+                source: .vendor,
+                server: 1
+            ),
+            now: Clock.now
+        )
+    }
+
+    var counted: QuerySums {
+        var sums = QuerySums()
+        desk.counters.add(to: &sums)
+        return sums
+    }
+}
+
+/// A query as a client sends it.
+func query(
+    _ name: String,
+    id: UInt16 = 1,
+    type: RecordType = .a,
+    _ change: (inout Message) -> Void = { _ in }
+) throws -> [UInt8] {
+    var header = Header(id: id)
+    header.recursionDesired = true
+    var message = Message(header: header)
+    message.questions = [Question(name: try Name(name), type: type)]
+    change(&message)
+    return message.encoded()
+}
+
+/// A message as it goes over TCP.
+func framed(_ message: [UInt8]) -> [UInt8] {
+    [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
+}

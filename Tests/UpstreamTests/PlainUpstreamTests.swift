@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Synchronization
+import Testing
+
+@testable import Upstream
+
+@Suite("An upstream over UDP and TCP", .timeLimit(.minutes(1)))
+struct PlainUpstreamTests {
+    init() { ServiceLoop.start() }
+
+    private static let query = ForwardedQuery(
+        question: Question(name: "www.example.com", type: .a),
+        dnssecOK: false,
+        checkingDisabled: false
+    )
+
+    /// Asks a server of this script once.
+    @ServiceLoop
+    private static func ask(
+        _ script: @escaping ScriptedServer.Datagrams,
+        stream: ScriptedServer.Stream? = nil,
+        within time: Duration = .seconds(20)
+    ) async throws -> (result: Result<Message, UpstreamError>, numbers: UpstreamNumbers, tcp: Int) {
+        let server = try ScriptedServer(script, stream: stream)
+        defer { server.stop() }
+        let upstream = PlainUpstream(name: "it", address: server.address, timeout: .seconds(2))
+        let result = await result(upstream, within: time)
+        return (result, upstream.numbers, server.connections)
+    }
+
+    @ServiceLoop
+    private static func result(
+        _ upstream: PlainUpstream,
+        within time: Duration = .seconds(20)
+    ) async -> Result<Message, UpstreamError> {
+        do throws(UpstreamError) {
+            return .success(try await upstream.exchange(query, deadline: Clock.now + time))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: - UDP
+
+    @Test
+    @ServiceLoop
+    func `a reply is returned and counted`() async throws {
+        let (result, numbers, tcp) = try await Self.ask { [reply(to: $0)] }
+        #expect(try result.get().answers.count == 1)
+        #expect(numbers.queries == 1)
+        #expect(numbers.successes == 1)
+        #expect(numbers.failures == [:])
+        #expect(numbers.lastLatency != nil)
+        #expect(numbers.foreignReplies == 0)
+        #expect(tcp == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `forged replies before the right one are not heard`() async throws {
+        let (result, numbers, tcp) = try await Self.ask { query in
+            [
+                reply(to: query) { message in
+                    message.header.id &+= 1
+                    message.answers = []
+                },
+                reply(to: query) { $0.questions[0].name = "www.example.org" },
+                reply(to: query) { $0.questions[0].type = .txt },
+                reply(to: query) { $0.header.isResponse = false },
+                [], [0x12], [UInt8](repeating: 0xFF, count: 700),
+                reply(to: query) { message in
+                    message.header.id ^= 0xFFFF
+                    message.header.isTruncated = true
+                },
+                reply(to: query),
+            ]
+        }
+        #expect(try result.get().answers.count == 1)
+        #expect(numbers.foreignReplies == 8)
+        #expect(numbers.tcpRetries == 0)
+        #expect(tcp == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `silence, or nothing but forgeries, times out`() async throws {
+        let scripts: [(String, ScriptedServer.Datagrams)] = [
+            ("silence", { _ in [] }),
+            ("forgeries", { query in [reply(to: query) { $0.header.id &+= 1 }] }),
+        ]
+        for (label, script) in scripts {
+            let (result, numbers, _) = try await Self.ask(script, within: .milliseconds(60))
+            #expect(throws: UpstreamError.timedOut, "\(label)") { try result.get() }
+            #expect(numbers.failures == ["timeout": 1])
+            #expect(numbers.lastError == .timedOut)
+            #expect(numbers.lastErrorAt != nil)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a closed port is told at once`() async throws {
+        let any = try #require(SocketAddress("127.0.0.1:0"))
+        var address = any
+        do {
+            // Bound and let go: nobody has it now.
+            address = try DatagramListener(binding: any, shared: false).address
+        }
+        let upstream = PlainUpstream(name: "it", address: address, timeout: .seconds(60))
+        // Without the ICMP message this would take until the suite's time limit.
+        let result = await Self.result(upstream, within: .seconds(120))
+        guard case .failure(.unreachable(let why)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(why.contains("refused"))
+        #expect(upstream.numbers.failures == ["unreachable": 1])
+    }
+
+    @Test(arguments: [RCode.servFail, .refused, .formErr, .notImp])
+    @ServiceLoop
+    func `an upstream that does not answer the question has declined`(_ rcode: RCode) async throws {
+        let (result, numbers, _) = try await Self.ask { query in
+            [
+                reply(to: query) { message in
+                    message.rcode = rcode
+                    message.answers = []
+                }
+            ]
+        }
+        #expect(throws: UpstreamError.declined(rcode)) { try result.get() }
+        #expect(numbers.failures == ["declined": 1])
+        #expect(numbers.successes == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `NXDOMAIN is an answer`() async throws {
+        let (result, numbers, _) = try await Self.ask { query in
+            [
+                reply(to: query) { message in
+                    message.rcode = .nxDomain
+                    message.answers = []
+                }
+            ]
+        }
+        #expect(try result.get().rcode == .nxDomain)
+        #expect(numbers.successes == 1)
+    }
+
+    // MARK: - TCP
+
+    private static let first: [(String, @Sendable (inout Message) -> Void)] = [
+        ("cut", { $0.header.isTruncated = true }),
+        ("in another case", { $0.questions[0].name = $0.questions[0].name.respelt }),
+    ]
+
+    @Test(arguments: [0, 1])
+    @ServiceLoop
+    func `a reply that is cut or in another case is asked for again over TCP`(
+        _ index: Int
+    ) async throws {
+        let (label, change) = Self.first[index]
+        let (result, numbers, tcp) = try await Self.ask(
+            { query in [reply(to: query, change)] },
+            stream: { query in
+                framed(
+                    reply(to: query) { message in
+                        message.answers += message.answers
+                        if index == 1 {
+                            // A server that keeps no case does not keep it over TCP either.
+                            message.questions[0].name = message.questions[0].name.respelt
+                        }
+                    }
+                )
+            }
+        )
+        #expect(try result.get().answers.count == 2, "\(label)")
+        #expect(numbers.tcpRetries == 1)
+        #expect(numbers.queries == 1)
+        #expect(numbers.successes == 1)
+        #expect(tcp == 1)
+    }
+
+    private static let broken: [(String, ScriptedServer.Stream)] = [
+        ("closes at once", { _ in [] }),
+        ("closes in the length", { _ in [0] }),
+        ("closes in the message", { query in Array(framed(reply(to: query)).dropLast()) }),
+        ("sends another ID", { query in framed(reply(to: query) { $0.header.id &+= 1 }) }),
+        (
+            "sends another name",
+            { query in
+                framed(reply(to: query) { $0.questions[0].name = "www.example.org" })
+            }
+        ),
+        ("sends garbage", { _ in framed([UInt8](repeating: 0xC0, count: 30)) }),
+        ("sends nothing, and says so", { _ in [0, 0] }),
+        (
+            "is cut over TCP, too",
+            { query in framed(reply(to: query) { $0.header.isTruncated = true }) }
+        ),
+        (
+            "is cut over TCP and in another case",
+            { query in
+                framed(
+                    reply(to: query) { message in
+                        message.header.isTruncated = true
+                        message.questions[0].name = message.questions[0].name.respelt
+                    }
+                )
+            }
+        ),
+    ]
+
+    @Test(arguments: broken.indices)
+    @ServiceLoop
+    func `an upstream that fails over TCP is broken`(_ index: Int) async throws {
+        let (label, stream) = Self.broken[index]
+        let (result, numbers, _) = try await Self.ask(
+            { query in [reply(to: query) { $0.header.isTruncated = true }] },
+            stream: stream
+        )
+        guard case .failure(.broken) = result else {
+            Issue.record("\(label): \(result)")
+            return
+        }
+        #expect(numbers.failures == ["broken": 1])
+        #expect(numbers.tcpRetries == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an upstream whose TCP port is closed is unreachable`() async throws {
+        let (result, numbers, _) = try await Self.ask { query in
+            [reply(to: query) { $0.header.isTruncated = true }]
+        }
+        guard case .failure(.unreachable) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(numbers.failures == ["unreachable": 1])
+    }
+
+    // MARK: - Numbers
+
+    @Test
+    @ServiceLoop
+    func `failures in a row are counted until the next success`() async throws {
+        let round = Rounds()
+        let server = try ScriptedServer { query in
+            let isGood = round.next() == 2
+            return [reply(to: query) { if !isGood { $0.rcode = .servFail } }]
+        }
+        defer { server.stop() }
+        let upstream = PlainUpstream(name: "it", address: server.address, timeout: .seconds(2))
+        var rows: [UInt64] = []
+        for _ in 0..<4 {
+            _ = await Self.result(upstream)
+            rows.append(upstream.numbers.consecutiveFailures)
+        }
+        #expect(rows == [1, 2, 0, 1])
+        #expect(upstream.numbers.queries == 4)
+        #expect(upstream.numbers.failures == ["declined": 3])
+        #expect(upstream.numbers.successes == 1)
+    }
+
+    /// Counts from zero on, on any thread.
+    private final class Rounds: Sendable {
+        private let round = Atomic(0)
+        func next() -> Int { round.add(1, ordering: .relaxed).oldValue }
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1:53", "udp://192.0.2.1"), ("192.0.2.1:5353", "udp://192.0.2.1:5353"),
+        ("[2001:db8::1]:5353", "udp://[2001:db8::1]:5353"),
+    ])
+    @ServiceLoop
+    func `an upstream shows its address as the settings write it`(
+        _ address: String,
+        _ url: String
+    ) throws {
+        let address = try #require(SocketAddress(address))
+        let upstream = PlainUpstream(name: "it", address: address, timeout: .seconds(1))
+        #expect(upstream.url == url)
+        #expect(!upstream.isProtected)
+    }
+
+    @Test
+    @ServiceLoop
+    func `many queries at once are answered each with its own reply`() async throws {
+        let server = try ScriptedServer { query in
+            [
+                reply(to: query) { message in
+                    let label = message.questions[0].name.octets[1]
+                    message.answers = [
+                        Record(
+                            name: message.questions[0].name,
+                            ttl: 1,
+                            data: .a(IPv4Address(value: UInt32(label & 0xDF)))
+                        )
+                    ]
+                }
+            ]
+        }
+        defer { server.stop() }
+        let upstream = PlainUpstream(name: "it", address: server.address, timeout: .seconds(2))
+        let tasks = (UInt8(0x61)...0x7A).map { letter in
+            Task { @ServiceLoop in
+                let query = ForwardedQuery(
+                    question: Question(name: try Name(wire: [1, letter, 0]), type: .a),
+                    dnssecOK: false,
+                    checkingDisabled: false
+                )
+                let deadline = Clock.now + .seconds(20)
+                let message = try await upstream.exchange(query, deadline: deadline)
+                let expected = IPv4Address(value: UInt32(letter & 0xDF))
+                #expect(message.answers.first?.data == .a(expected))
+            }
+        }
+        for task in tasks { try await task.value }
+        #expect(upstream.numbers.successes == 26)
+    }
+}

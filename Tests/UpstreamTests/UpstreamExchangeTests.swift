@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import Upstream
+
+@Suite("One query and the judgement of what comes back (RFC 5452 §9, RFC 7766 §5)")
+struct UpstreamExchangeTests {
+    private static func exchange(
+        _ name: Name = "www.example.com",
+        seed: UInt64 = 1,
+        dnssecOK: Bool = false,
+        checkingDisabled: Bool = false
+    ) -> UpstreamExchange {
+        var random = Seeded(seed: seed)
+        return UpstreamExchange(
+            ForwardedQuery(
+                question: Question(name: name, type: .a),
+                dnssecOK: dnssecOK,
+                checkingDisabled: checkingDisabled
+            ),
+            random: &random
+        )
+    }
+
+    // MARK: - What is sent
+
+    @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
+    func `a query asks for recursion and carries DO and CD and an OPT of ours`(
+        _ dnssecOK: Bool,
+        _ checkingDisabled: Bool
+    ) throws {
+        let exchange = Self.exchange(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
+        let message = try Message(parsing: exchange.message)
+        #expect(!message.header.isResponse)
+        #expect(message.header.recursionDesired)
+        #expect(message.header.checkingDisabled == checkingDisabled)
+        #expect(!message.header.authenticData)
+        #expect(message.questions == [Question(name: "www.example.com", type: .a)])
+        let edns = try #require(message.edns)
+        #expect(edns.dnssecOK == dnssecOK)
+        #expect(edns.udpPayloadSize == 1232)
+        #expect(edns.options.isEmpty)
+    }
+
+    @Test
+    func `IDs and the case of letters are drawn anew for each query`() throws {
+        var random = Seeded(seed: 2)
+        let query = ForwardedQuery(
+            question: Question(name: "www.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        var ids: Set<UInt16> = []
+        var spellings: Set<[UInt8]> = []
+        var upper = 0
+        for _ in 0..<400 {
+            let message = try Message(
+                parsing: UpstreamExchange(query, random: &random).message
+            )
+            ids.insert(message.header.id)
+            spellings.insert(message.questions[0].name.octets)
+            upper += message.questions[0].name.octets.count { (0x41...0x5A).contains($0) }
+        }
+        #expect(ids.count > 380)
+        #expect(spellings.count > 350)
+        // 13 letters, each a capital in half of the queries.
+        #expect(abs(upper - 2_600) < 200)
+    }
+
+    @Test
+    func `nothing but letters changes, in names of any length`() throws {
+        var random = Seeded(seed: 3)
+        let label = String(repeating: "a-1_", count: 15)
+        let long = try Name("\(label).\(label).\(label).\(label)")
+        let odd = try Name(wire: [6, 0x40, 0x5B, 0x60, 0x7B, 0xC1, 0xE1, 0])
+        for name in [long, odd, .root] {
+            let query = ForwardedQuery(
+                question: Question(name: name, type: .aaaa),
+                dnssecOK: false,
+                checkingDisabled: false
+            )
+            let sent = try Message(parsing: UpstreamExchange(query, random: &random).message)
+            #expect(sent.questions[0].name == name)
+            if name != long { #expect(sent.questions[0].name.octets == name.octets) }
+        }
+    }
+
+    // MARK: - What comes back
+
+    private enum Verdict { case reply, foreign, truncated, caseLost }
+
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let verdict: Verdict
+        let isAcceptedOverTCP: Bool
+        let make: @Sendable ([UInt8]) -> [UInt8]
+
+        init(
+            _ label: String,
+            _ verdict: Verdict,
+            overTCP: Bool? = nil,
+            _ make: @escaping @Sendable ([UInt8]) -> [UInt8]
+        ) {
+            testDescription = label
+            self.verdict = verdict
+            isAcceptedOverTCP = overTCP ?? (verdict == .reply)
+            self.make = make
+        }
+    }
+
+    private static let cases: [Case] = [
+        Case("the reply", .reply) { reply(to: $0) },
+        Case("a failure is a reply, too", .reply) { query in
+            reply(to: query) {
+                $0.rcode = .servFail
+                $0.answers = []
+            }
+        },
+        Case("a reply without EDNS", .reply) { query in reply(to: query) { $0.edns = nil } },
+        Case("the query itself", .foreign) { $0 },
+        Case("another ID", .foreign) { query in reply(to: query) { $0.header.id &+= 1 } },
+        Case("another name", .foreign) { query in
+            reply(to: query) { $0.questions[0].name = "www.example.org" }
+        },
+        Case("another type", .foreign) { query in
+            reply(to: query) { $0.questions[0].type = .aaaa }
+        },
+        Case("another class", .foreign) { query in
+            reply(to: query) { $0.questions[0].recordClass = .ch }
+        },
+        Case("no question", .foreign) { query in reply(to: query) { $0.questions = [] } },
+        Case("the question twice", .foreign) { query in
+            reply(to: query) { $0.questions += $0.questions }
+        },
+        Case("another opcode", .foreign) { query in
+            reply(to: query) { $0.header.opcode = Opcode(rawValue: 4) }
+        },
+        Case("nothing", .foreign) { _ in [] },
+        Case("garbage", .foreign) { _ in [UInt8](repeating: 0xC0, count: 40) },
+        Case("half a reply", .foreign) { Array(reply(to: $0).dropLast(20)) },
+        Case("an octet more than a reply", .foreign) { reply(to: $0) + [0] },
+        Case("the case of a letter changed", .caseLost, overTCP: true) { query in
+            reply(to: query) { $0.questions[0].name = $0.questions[0].name.respelt }
+        },
+        Case("cut", .truncated) { query in reply(to: query) { $0.header.isTruncated = true } },
+        Case("cut, and the case of a letter changed", .caseLost, overTCP: false) { query in
+            reply(to: query) {
+                $0.header.isTruncated = true
+                $0.questions[0].name = $0.questions[0].name.respelt
+            }
+        },
+        Case("cut, with another ID", .foreign) { query in
+            reply(to: query) {
+                $0.header.isTruncated = true
+                $0.header.id ^= 0x8000
+            }
+        },
+    ]
+
+    @Test(arguments: cases)
+    private func `what comes back is judged`(_ example: Case) {
+        let exchange = Self.exchange()
+        let octets = example.make(exchange.message)
+        let verdict: Verdict =
+            switch exchange.judge(octets) {
+            case .foreign: .foreign
+            case .truncated: .truncated
+            case .caseLost: .caseLost
+            case .reply: .reply
+            }
+        #expect(verdict == example.verdict)
+        #expect((exchange.judgeStream(octets) != nil) == example.isAcceptedOverTCP)
+    }
+
+    @Test
+    func `a reply that is not quite right is never taken`() throws {
+        var random = Seeded(seed: 4)
+        let exchange = Self.exchange()
+        let right = reply(to: exchange.message)
+        for _ in 0..<5_000 {
+            // In the ID, the flags that matter and the question every bit counts.
+            var octets = right
+            let place = Int.random(in: 0..<33, using: &random)
+            guard ![2, 3].contains(place) else { continue }
+            octets[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            if case .reply = exchange.judge(octets) {
+                Issue.record("taken: \(octets)")
+                return
+            }
+        }
+    }
+}
