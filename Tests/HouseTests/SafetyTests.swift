@@ -9,7 +9,7 @@ private let allowance = [
     "DNSCache": 44,
     "DNSWire": 10,
     "HTTPDNS": 41,
-    "Net": 256,
+    "Net": 262,
     "Server": 47,
     "httpdns-emulator": 11,
     "httpdnsctl": 16,
