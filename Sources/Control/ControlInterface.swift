@@ -147,8 +147,8 @@ extension ControlInterface {
         # + cpu-seconds: float
         type ProcessStats (descriptors: int, threads: int)
 
-        # All counters. They grow until the daemon restarts or `reset` is true: then they start from
-        # zero after this reply (a changing call: see Denied).
+        # All counters. With `reset` (a changing call: see Denied) queries, latencies and packets
+        # start from zero after this reply; all others count from the daemon's start.
         # + since-seconds: int                 how long they have been counting
         method Stats(reset: ?bool) -> (
           queries: QueryStats,

@@ -17,7 +17,9 @@ package struct StatsRequest: CallParameters, Equatable {
 
 /// The reply to `Stats`: everything that is counted.
 ///
-/// Counters only grow, until the daemon restarts or they are reset; both set `sinceSeconds` back.
+/// Counters only grow.  A reset lets queries, latencies and packets start again from zero, and sets
+/// `sinceSeconds` back; what is counted of vendors (the bill among it), upstreams and the cache
+/// counts from the daemon's start.
 package struct StatsReply: Codable, Sendable, Equatable {
     /// How long the counters have been counting.
     package var sinceSeconds: Int

@@ -15,7 +15,7 @@ struct StatsVerb: Verb {
             EXAMPLES
               httpdnsctl stats
               httpdnsctl stats --watch 2     what happens, every 2 s until Ctrl-C
-              httpdnsctl stats --reset       show, then start counting from zero
+              httpdnsctl stats --reset       show, then count queries from zero
               httpdnsctl stats --json | jq '[.vendors[]."billable-calls"] | add'
             """
     )
