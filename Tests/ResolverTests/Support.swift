@@ -104,6 +104,7 @@ final class ScriptedUpstream: Forwarding {
     let name: String
     let url = "scripted"
     let isProtected = false
+    let latency = LatencyHistogram()
     let timeout: Duration = .seconds(2)
     let numbers = UpstreamNumbers()
 

@@ -13,6 +13,7 @@ final class HeldUpstream: Forwarding {
     let name = "held"
     let url = "scripted"
     let isProtected = false
+    let latency = LatencyHistogram()
     let timeout: Duration = .seconds(60)
     let numbers = UpstreamNumbers()
 

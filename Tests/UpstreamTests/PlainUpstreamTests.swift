@@ -52,7 +52,6 @@ struct PlainUpstreamTests {
         #expect(numbers.queries == 1)
         #expect(numbers.successes == 1)
         #expect(numbers.failures == [:])
-        #expect(numbers.lastLatency != nil)
         #expect(numbers.foreignReplies == 0)
         #expect(tcp == 0)
     }

@@ -10,6 +10,7 @@ private final class ScriptedUpstream: Forwarding {
     let name: String
     let url = "scripted"
     let isProtected = true
+    let latency = LatencyHistogram()
     let timeout: Duration
     var numbers = UpstreamNumbers()
 

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import Resolver
+import Testing
+
+@testable import Server
+
+@Suite("A TCP client (RFC 7766)", .timeLimit(.minutes(1)))
+struct ListeningSessionTests {
+    init() { ServiceLoop.start() }
+
+    /// A server of `office` and a client of it.
+    @ServiceLoop
+    private static func connect(
+        _ office: Office,
+        allow: [String] = ["127.0.0.0/8"]
+    ) async throws -> (server: TCPServer, client: StreamConnection) {
+        let any = try #require(SocketAddress("127.0.0.1:0"))
+        let listener = try StreamListener(binding: any)
+        let address = try #require(listener.localAddress)
+        let server = TCPServer(
+            listener,
+            address: address,
+            desk: office.desk,
+            access: AccessList(try allow.map { try #require(IPPrefix($0)) })
+        )
+        Task { @ServiceLoop in try await server.run() }
+        return (
+            server,
+            try await StreamConnection.connect(to: address, deadline: Clock.now + .seconds(20))
+        )
+    }
+
+    /// Reads so many replies, or to the end.
+    @ServiceLoop
+    private static func read(
+        _ count: Int = .max,
+        from client: StreamConnection
+    ) async throws -> [Message] {
+        var octets: [UInt8] = []
+        var messages: [Message] = []
+        while messages.count < count {
+            let more = try await client.read(upTo: 4096, deadline: Clock.now + .seconds(20))
+            guard !more.isEmpty else { break }
+            octets += more
+            while octets.count >= 2 {
+                let length = Int(octets[0]) << 8 | Int(octets[1])
+                guard octets.count >= 2 + length else { break }
+                messages.append(try Message(parsing: Array(octets[2..<2 + length])))
+                octets.removeFirst(2 + length)
+            }
+        }
+        #expect(octets.isEmpty)
+        return messages
+    }
+
+    private static let patience: Duration = .seconds(20)
+
+    @Test
+    @ServiceLoop
+    func `answers overtake each other`() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let (server, client) = try await Self.connect(office)
+        defer { server.stop() }
+        try await client.write(
+            framed(query("slow.example.com", id: 1)) + framed(query("www.example.com", id: 2))
+                + framed(query("quick.example.com", id: 3)),
+            deadline: Clock.now + Self.patience
+        )
+        let first = try await Self.read(2, from: client)
+        #expect(Set(first.map(\.header.id)) == [2, 3])
+        await office.upstream.crowd(of: 1)
+        office.upstream.release()
+        #expect(try await Self.read(1, from: client).map(\.header.id) == [1])
+        #expect(office.counted.byTransport["tcp"] == 3)
+        client.close()
+    }
+
+    @Test
+    @ServiceLoop
+    func `queries that come octet by octet are read`() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let (server, client) = try await Self.connect(office)
+        defer { server.stop() }
+        for octet in try framed(query("www.example.com", id: 9)) {
+            try await client.write([octet], deadline: Clock.now + Self.patience)
+        }
+        #expect(try await Self.read(1, from: client).map(\.header.id) == [9])
+        client.close()
+    }
+
+    @Test
+    @ServiceLoop
+    func `more queries than may wait are answered all the same`() async throws {
+        let office = Office()
+        let (server, client) = try await Self.connect(office)
+        defer { server.stop() }
+        var octets: [UInt8] = []
+        for id in UInt16(0)..<350 {
+            octets += framed(
+                try query(id < 100 ? "slow.n\(id).example.com" : "n\(id).example.com", id: id)
+            )
+        }
+        try await client.write(octets, deadline: Clock.now + Self.patience)
+        await office.upstream.crowd(of: TCPLimits.pending)
+        #expect(office.desk.inFlight == TCPLimits.pending)
+        office.upstream.release()
+        let replies = try await Self.read(350, from: client)
+        #expect(Set(replies.map(\.header.id)) == Set(0..<350))
+        client.close()
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client that has said all still gets its answers`() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let (server, client) = try await Self.connect(office)
+        defer { server.stop() }
+        try await client.write(
+            framed(query("slow.example.com", id: 1)) + framed(query("www.example.com", id: 2)),
+            deadline: Clock.now + Self.patience
+        )
+        try client.shutdownWrite()
+        await office.upstream.crowd(of: 1)
+        office.upstream.release()
+        #expect(Set(try await Self.read(from: client).map(\.header.id)) == [1, 2])
+    }
+
+    @Test
+    @ServiceLoop
+    func `what is not answered does not stop what is`() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let (server, client) = try await Self.connect(office)
+        defer { server.stop() }
+        let reply = try query("www.example.com", id: 1) { $0.header.isResponse = true }
+        try await client.write(
+            framed([]) + framed([1, 2, 3]) + framed(reply)
+                + framed(query("www.example.com", id: 2)),
+            deadline: Clock.now + Self.patience
+        )
+        #expect(try await Self.read(1, from: client).map(\.header.id) == [2])
+        #expect(office.counted.ignored == 3)
+        client.close()
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client that may not ask is refused`() async throws {
+        let office = Office()
+        let (server, client) = try await Self.connect(office, allow: ["192.0.2.0/24"])
+        defer { server.stop() }
+        try await client.write(
+            framed(query("www.example.com")),
+            deadline: Clock.now + Self.patience
+        )
+        #expect(try await Self.read(1, from: client).map(\.rcode) == [.refused])
+        client.close()
+    }
+
+    @Test
+    @ServiceLoop
+    func `a server that has finished closes its connections`() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let (server, client) = try await Self.connect(office)
+        try await client.write(
+            framed(query("www.example.com")),
+            deadline: Clock.now + Self.patience
+        )
+        #expect(try await Self.read(1, from: client).count == 1)
+        #expect(server.connections == 1)
+        server.stop()
+        server.finish()
+        #expect(try await Self.read(from: client).isEmpty)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client with too many connections loses the idlest`() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let (server, first) = try await Self.connect(office)
+        defer { server.stop() }
+        var clients = [first]
+        for _ in 0..<TCPLimits.connectionsPerClient {
+            // An answer tells that the connection was accepted, in this order.
+            let last = clients[clients.count - 1]
+            try await last.write(
+                framed(query("www.example.com")),
+                deadline: Clock.now + Self.patience
+            )
+            _ = try await Self.read(1, from: last)
+            clients.append(
+                try await StreamConnection.connect(
+                    to: server.address,
+                    deadline: Clock.now + Self.patience
+                )
+            )
+        }
+        let last = clients[clients.count - 1]
+        try await last.write(framed(query("www.example.com")), deadline: Clock.now + Self.patience)
+        #expect(try await Self.read(1, from: last).count == 1)
+        #expect(server.evictedConnections == 1)
+        #expect(server.connections == TCPLimits.connectionsPerClient)
+        #expect(try await Self.read(from: first).isEmpty)
+    }
+}

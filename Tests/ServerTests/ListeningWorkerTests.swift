@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import Resolver
+import Testing
+
+@testable import Server
+
+@Suite("A worker over real sockets", .timeLimit(.minutes(1)))
+struct ListeningWorkerTests {
+    init() { ServiceLoop.start() }
+
+    @Test
+    @ServiceLoop
+    func `hits are answered in place, misses are handed over, replies are ignored`() async throws {
+        let office = Office()
+        try office.store("www.example.com", addresses: 2)
+        try office.store("big.example.com", addresses: 100)
+        let listener = try DatagramListener(
+            binding: #require(SocketAddress("127.0.0.1:0")),
+            shared: false
+        )
+        let misses = try MissDesk { miss in
+            let look = office.desk.look(
+                at: miss.datagram.octets,
+                over: .udp,
+                isAllowed: true,
+                arrival: miss.arrival
+            )
+            switch look {
+            case .nothing: break
+            case .reply(let reply): _ = miss.listener.send(reply, inReplyTo: miss.datagram)
+            case .question(let open):
+                Task { @ServiceLoop in
+                    _ = miss.listener.send(
+                        await office.desk.resolve(open),
+                        inReplyTo: miss.datagram
+                    )
+                }
+            }
+        }
+        let worker = UDPWorker(
+            listener,
+            cache: office.cache,
+            access: AccessList([try #require(IPPrefix("127.0.0.1/32"))]),
+            desk: misses,
+            asksCache: true
+        )
+        let thread = try WorkerThread(named: "worker") { worker.run() }
+        let client = try DatagramSocket(connectedTo: listener.address)
+
+        func ask(_ octets: [UInt8]) async throws -> Message {
+            try client.send(octets)
+            return try Message(parsing: await client.receive(deadline: Clock.now + .seconds(20)))
+        }
+        let hit = try await ask(query("WWW.example.com", id: 1))
+        #expect(hit.answers.count == 2)
+        #expect(hit.questions[0].name.octets == (try Name("WWW.example.com")).octets)
+        let cut = try await ask(query("big.example.com", id: 2))
+        #expect(cut.header.isTruncated)
+        let miss = try await ask(query("other.example.com", id: 3))
+        #expect(miss.answers.count == 1)
+        #expect(miss.header.id == 3)
+        let notImp = try await ask(
+            query("x.example.com") { $0.header.opcode = Opcode(rawValue: 5) }
+        )
+        #expect(notImp.rcode == .notImp)
+        let second = try await ask(query("other.example.com", id: 4))
+        #expect(second.header.id == 4)
+        // Not answered; the one after it is.
+        try client.send(query("www.example.com", id: 5) { $0.header.isResponse = true })
+        try client.send([])
+        let last = try await ask(query("www.example.com", id: 6))
+        #expect(last.header.id == 6)
+
+        // Before the worker is woken for its end, which looks like an empty datagram.
+        var sums = QuerySums()
+        worker.counters.add(to: &sums)
+        worker.stop()
+        thread.join()
+        #expect(sums.bySource["cache"] == 4)
+        #expect(sums.bySource["invalid"] == 1)
+        #expect(sums.total == 5)
+        #expect(sums.ignored == 2)
+        #expect(sums.truncated == 1)
+        #expect(sums.unsent == 0)
+        #expect(office.counted.bySource["upstream"] == 1)
+        client.close()
+    }
+
+    @Test
+    @ServiceLoop
+    func `who may not ask is refused by the worker`() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let listener = try DatagramListener(
+            binding: #require(SocketAddress("127.0.0.1:0")),
+            shared: false
+        )
+        let misses = try MissDesk { _ in Issue.record("handed over") }
+        let worker = UDPWorker(
+            listener,
+            cache: office.cache,
+            access: AccessList([]),
+            desk: misses,
+            asksCache: true
+        )
+        let thread = try WorkerThread(named: "worker") { worker.run() }
+        let client = try DatagramSocket(connectedTo: listener.address)
+        try client.send(query("www.example.com", id: 8))
+        let reply = try Message(parsing: await client.receive(deadline: Clock.now + .seconds(20)))
+        #expect(reply.rcode == .refused)
+        #expect(reply.header.id == 8)
+        worker.stop()
+        thread.join()
+        client.close()
+    }
+}
