@@ -140,7 +140,10 @@ let package = Package(
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net"]),
         suite("Upstream", ["DNSWire", "Net", "Upstream"]),
         suite("Resolver", ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Upstream"]),
-        suite("Server", ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", logging]),
+        suite(
+            "Server",
+            ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "Upstream", logging]
+        ),
         suite("Emulator", ["httpdns-emulator"]),
         suite("House", ["DNSWire"]),
         suite("Integration", ["DNSWire", "httpdnsd", "httpdnsctl", "httpdns-emulator"]),

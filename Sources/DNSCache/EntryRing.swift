@@ -250,7 +250,7 @@ struct EntryHeader {
     func isInUse(_ now: UInt64) -> Bool { hits > 0 && isFresh(now) }
 
     /// Whether it says that the name, or the type of it, does not exist (RFC 2308).
-    var isNegative: Bool { answerCount == 0 || rcode == 3 }
+    var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
     /// Octets of header and parts.
     var neededOctets: Int { sectionOffset + Int(sectionCount) }

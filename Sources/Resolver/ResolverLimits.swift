@@ -5,7 +5,8 @@ package enum ResolverLimits {
     /// What a client waits for an answer or SERVFAIL; stub resolvers give up at 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_800)
 
-    /// The part of it that all vendors together may take; the rest is the fallback's.
+    /// What all vendors together may take of it, and of less time five eighths; the rest is the
+    /// fallback's.
     static let vendors: Duration = .seconds(3)
 
     /// How long a failure is remembered, so that a broken name does not cost a call a query

@@ -195,11 +195,12 @@ struct AnswerTableTests {
         #expect(table.numbers.entries == 1)
     }
 
-    @Test(arguments: [(RCode.nxDomain, false), (.noError, true), (.servFail, true)])
-    func `a denial is answered with its proof`(_ rcode: RCode, _ unused: Bool) throws {
+    @Test(arguments: [RCode.nxDomain, .noError, .servFail])
+    func `a denial is answered with its proof`(_ rcode: RCode) throws {
         var table = Self.table()
         _ = table.insert(try .denial("no.example.com", rcode, ttl: 30), now: 0)
-        #expect(table.numbers.negativeEntries == 1)
+        // That nothing could be found out denies nothing.
+        #expect(table.numbers.negativeEntries == (rcode == .servFail ? 0 : 1))
         let answered = try #require(try table.ask(Asked(name: "no.example.com"), now: 12_000))
         #expect(answered.message.rcode == rcode)
         #expect(answered.message.answers.isEmpty)

@@ -19,7 +19,9 @@ private struct Model {
 
         func isFresh(_ now: UInt64) -> Bool { now < storedAt + UInt64(lifetime) * 1000 }
 
-        var isNegative: Bool { addresses.isEmpty || rcode == .nxDomain }
+        var isNegative: Bool {
+            rcode == .nxDomain || rcode == .noError && addresses.isEmpty
+        }
     }
 
     var entries: [Key: Entry] = [:]

@@ -30,7 +30,7 @@ struct VendorStageTests {
         #expect(answer.message.answers.map(\.ttl) == [60, 60])
         #expect(answer.resolution.provenance.source == .vendor)
         #expect(answer.resolution.variant == .any)
-        #expect(house.origin(answer) == "v1/192.0.2.1")
+        #expect(house.origin(answer) == "v1/192.0.2.1:443")
         #expect(house.cached(Self.www) == ["A 2", "AAAA 1"])
         #expect(house.transport.sent.map(\.name) == ["www.example.com"])
         #expect(house.upstream?.asked == [])
@@ -137,7 +137,7 @@ struct VendorStageTests {
         let house = try House(vendor: Self.vendor("0-0"))
         #expect(try await house.ask(Self.www).answers == ["A 192.0.2.99"])
         let other = try await house.ask(Self.www, .aaaa)
-        #expect(house.origin(other) == "upstream")
+        #expect(house.origin(other) == "upstream/scripted")
         #expect(other.resolution.provenance.source == .upstream)
         #expect(house.transport.sent.count == 1)
         #expect(house.resolver.vendors.numbers.paired == 1)
@@ -267,7 +267,7 @@ struct VendorStageTests {
         )
         let answer = try await house.ask(Self.www)
         #expect(answer.answers == ["A 192.0.2.20"])
-        #expect(house.origin(answer) == "v2/192.0.2.2")
+        #expect(house.origin(answer) == "v2/192.0.2.2:443")
         #expect(house.transport.sent.map(\.server) == ["192.0.2.1", "192.0.2.2"])
 
         let empty = try House(vendor: Self.vendor("0-0"), vendors: 3)
@@ -296,14 +296,14 @@ struct VendorStageTests {
 
     @Test
     @ServiceLoop
-    func `nobody waits beyond the deadline, however silent all are`() async throws {
+    func `silent vendors leave the fallback its share, however little time there is`() async throws {
         let house = try House(vendor: ScriptedTransport { _, _ in .silence }, vendors: 3)
         let end = Clock.now + .milliseconds(90)
         let answer = try await house.ask(Self.www, within: .milliseconds(90))
-        #expect(answer.rcode == .servFail)
+        #expect(answer.rcode == .noError)
         #expect(house.transport.sent.count <= 3)
-        #expect(house.transport.sent.allSatisfy { $0.deadline <= end + .milliseconds(90) })
-        #expect(house.upstream?.asked == [])
+        #expect(house.transport.sent.allSatisfy { $0.deadline <= end })
+        #expect(house.upstream?.asked.count == 1)
     }
 }
 

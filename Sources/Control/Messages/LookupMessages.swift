@@ -41,7 +41,8 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// Who answered: the name of a vendor or an upstream, or `local`.
     package var source: String
 
-    /// The server that answered, such as `192.0.2.1:443`; empty if none did.
+    /// The server that answered, such as `192.0.2.1:443` or
+    /// `udp://192.0.2.53`; empty if none did.
     package var server: String
 
     /// How long ago the answer came.

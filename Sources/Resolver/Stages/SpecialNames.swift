@@ -60,6 +60,11 @@ package final class SpecialNames: Resolving {
         if let zone = neverForwarded.first(where: { name.isEqualOrBelow($0) }) {
             return denial(question, zone: zone)
         }
+        if name.isEqualOrBelow(homeZone) {
+            // RFC 8375 §4: only the delegation's proof is the global DNS's to tell.
+            return name == homeZone && question.type == .ds
+                ? nil : emptyZone(question, zone: homeZone)
+        }
         if let zone = privateReverse.first(where: { name.isEqualOrBelow($0) }) {
             if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
                 return local(
@@ -75,7 +80,7 @@ package final class SpecialNames: Resolving {
                     ]
                 )
             }
-            return denial(question, zone: zone)
+            return emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
             // RFC 9462 §6.4: what an upstream says of itself is not true of us.
@@ -86,6 +91,18 @@ package final class SpecialNames: Resolving {
             return denial(question, zone: .root)
         }
         return nil
+    }
+
+    /// A zone that has nothing but its SOA (RFC 6303 §3).
+    private static func emptyZone(_ question: Question, zone: Name) -> Resolution {
+        guard question.name == zone else { return denial(question, zone: zone) }
+        guard question.type == .soa else {
+            return denial(question, zone: zone, rcode: .noError)
+        }
+        return local(
+            question,
+            answers: [.syntheticSOA(zone, seconds: ResolverLimits.localLifetime)]
+        )
     }
 
     /// RFC 6761 §6.3: loopback addresses, and nothing else.
@@ -144,13 +161,14 @@ package final class SpecialNames: Resolving {
     // MARK: - Lists
 
     /// Names that do not exist in the global DNS, by RFC: 6761 (invalid, test), 7686 (onion),
-    /// 6762 §22.1 (local), 9476 (alt), 8375 (home.arpa).
+    /// 6762 §22.1 (local), 9476 (alt).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
-        Name(literal: "local"), Name(literal: "alt"), Name(literal: "home.arpa"),
+        Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// The reverse zones of addresses that mean something else in every network: RFC 6303 §4.
+    /// The reverse zones of addresses that mean something else in every network: RFC 6303 §4 and,
+    /// for 100.64.0.0/10, RFC 7793 §2.
     private static let privateReverse: [Name] = {
         var texts = [
             "0.in-addr.arpa", "10.in-addr.arpa", "127.in-addr.arpa", "254.169.in-addr.arpa",
@@ -160,6 +178,7 @@ package final class SpecialNames: Resolving {
             "b.e.f.ip6.arpa", "8.b.d.0.1.0.0.2.ip6.arpa",
         ]
         texts += (16...31).map { "\($0).172.in-addr.arpa" }
+        texts += (64...127).map { "\($0).100.in-addr.arpa" }
         texts += [zeros(32) + "ip6.arpa", "1." + zeros(31) + "ip6.arpa"]
         return texts.compactMap { try? Name($0) }
     }()
@@ -167,6 +186,7 @@ package final class SpecialNames: Resolving {
     private static let loopbackPointer = Name(literal: "1.0.0.127.in-addr.arpa")
     private static let loopbackPointer6 =
         (try? Name("1." + zeros(31) + "ip6.arpa")) ?? .localhost
+    private static let homeZone = Name(literal: "home.arpa")
     private static let resolverZone = Name(literal: "resolver.arpa")
 
     private static func zeros(_ count: Int) -> String { String(repeating: "0.", count: count) }

@@ -41,7 +41,7 @@ package final class UpstreamStage {
             latency.note(Clock.now - start)
             let provenance = Provenance(
                 source: .upstream,
-                origin: origins.number(reply.upstream.name)
+                origin: origins.number("\(reply.upstream.name)/\(reply.upstream.url)")
             )
             return (try? Resolution(reply.message, to: query, policy, provenance))
                 ?? .failure(query, .other, "the answer does not fit a message")

@@ -70,8 +70,15 @@ package final class VendorStage {
         case .answered(let answer, let provenance):
             let families = self.resolutions(question.name, answer, match, provenance)
             // A family of which the vendor said nothing usable is the fallback's to answer.
-            return families[question.type].map(Result.answered) ?? .empty
+            guard var resolution = families[question.type] else { return .empty }
+            resolution.isKept = true
+            return .answered(resolution)
         }
+    }
+
+    /// Forgets which names had nothing, so that they are asked for again.
+    package func forget() {
+        knownEmpty.removeAll()
     }
 
     /// "This name has no such addresses", on our own authority.
@@ -92,7 +99,8 @@ package final class VendorStage {
         _ match: RouteTable.Match,
         deadline: ContinuousClock.Instant
     ) async -> Outcome {
-        let end = min(deadline, Clock.now + ResolverLimits.vendors)
+        let start = Clock.now
+        let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
         for (index, vendor) in match.route.vendors.enumerated() {
             let now = Clock.now
             guard now < end else { break }
@@ -107,7 +115,7 @@ package final class VendorStage {
                 }
                 let provenance = Provenance(
                     source: .vendor,
-                    origin: origins.number("\(vendor.name)/\(reply.server.host)")
+                    origin: origins.number("\(vendor.name)/\(reply.server)")
                 )
                 keep(name, answer, match, provenance)
                 return .answered(answer, provenance)

@@ -83,6 +83,7 @@ final class Operator: ControlHandling {
         case .name(let name, let type):
             selection = .name(try Self.name(name, "name"), try type.map(Self.type))
         }
+        daemon.parts.assembly.resolver.vendors.forget()
         return FlushReply(removed: daemon.parts.assembly.cache.remove(selection))
     }
 
@@ -95,7 +96,7 @@ final class Operator: ControlHandling {
         )
         return LookupReply(
             entries: entries.map { entry in
-                CachedEntry(entry, server: assembly.resolver.origins.name(entry.server))
+                CachedEntry(entry, origin: assembly.resolver.origins.name(entry.server))
             }
         )
     }
@@ -187,16 +188,18 @@ private func milliseconds(_ duration: Duration) -> Double {
 }
 
 extension CachedEntry {
-    fileprivate init(_ entry: CacheEntry, server: String) {
+    /// - Parameter origin: who answered and at which address, as `Origins` has it.
+    fileprivate init(_ entry: CacheEntry, origin: String) {
         let message = try? Message(parsing: entry.message)
         let records = (message?.answers ?? []) + (message?.authorities ?? [])
+        let parts = origin.split(separator: "/", maxSplits: 1).map(String.init)
         self.init(
             name: "\(entry.name)",
             type: "\(entry.type)",
             rcode: entry.rcode == .noError && entry.isNegative
                 ? "nodata" : "\(entry.rcode)".lowercased(),
-            source: "\(entry.source)",
-            server: server,
+            source: entry.source == .local ? "local" : parts.first ?? "",
+            server: parts.count > 1 ? parts[1] : "",
             ageSeconds: Int(clamping: entry.age),
             ttlSeconds: Int(clamping: entry.remaining),
             stale: entry.remaining == 0,
