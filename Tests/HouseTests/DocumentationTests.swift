@@ -26,7 +26,9 @@ struct ReadmeTests {
     @Test("places in the repository it names exist")
     func places() throws {
         let text = try Repository.text("README.md")
-        let places = try text.matches(of: #"(?<!/)\b(?:Sources|config|systemd)/[\w./-]*\w"#).map { $0[0] }
+        let places = try text.matches(of: #"(?<!/)\b(?:Sources|config|systemd)/[\w./-]*\w"#).map {
+            $0[0]
+        }
         #expect(places.count > 2)
         for place in Set(places) {
             let path = Repository.root.appending(path: place).path

@@ -296,7 +296,8 @@ struct VendorStageTests {
 
     @Test
     @ServiceLoop
-    func `silent vendors leave the fallback its share, however little time there is`() async throws {
+    func `silent vendors leave the fallback its share, however little time there is`() async throws
+    {
         let house = try House(vendor: ScriptedTransport { _, _ in .silence }, vendors: 3)
         let end = Clock.now + .milliseconds(90)
         let answer = try await house.ask(Self.www, within: .milliseconds(90))
