@@ -104,6 +104,21 @@ extension CipherAlgorithm {
         vector: [UInt8],
         on input: ArraySlice<UInt8>
     ) throws(CipherError) -> [UInt8] {
+        var none: [UInt8] = []
+        return try run(direction, key: key, vector: vector, on: input, tag: &none)
+    }
+
+    /// Does the same with a cipher that authenticates, which has no padding.
+    ///
+    /// - Parameter tag: what authenticates the text: written when encrypting, checked when
+    ///   decrypting, as many octets as it has; empty for ciphers that do not authenticate.
+    func run(
+        _ direction: Direction,
+        key: Secret,
+        vector: [UInt8],
+        on input: ArraySlice<UInt8>,
+        tag: inout [UInt8]
+    ) throws(CipherError) -> [UInt8] {
         precondition(key.count == keyOctets, "the key was checked when it was accepted")
         precondition(vector.count == vectorOctets, "a vector as long as the cipher wants")
         // A body is capped at some kilobytes long before it comes here; OpenSSL counts in int.
@@ -137,6 +152,7 @@ extension CipherAlgorithm {
         var finished: Int32 = 0
         // SAFETY: EVP_CipherUpdate writes at most input.count + block - 1 octets, and the final
         // call at most one block behind those of the update; together never more than the output.
+        // The tag is read or written with exactly its own count of octets.
         let succeeded = unsafe output.withUnsafeMutableBufferPointer { out in
             unsafe input.withUnsafeBufferPointer { text in
                 guard
@@ -148,8 +164,25 @@ extension CipherAlgorithm {
                         Int32(text.count)
                     ) == 1
                 else { return false }
+                if direction == .decrypt, !tag.isEmpty,
+                    unsafe EVP_CIPHER_CTX_ctrl(
+                        state,
+                        EVP_CTRL_AEAD_SET_TAG,
+                        Int32(tag.count),
+                        &tag
+                    ) != 1
+                {
+                    return false
+                }
                 let rest = unsafe out.baseAddress?.advanced(by: Int(updated))
-                return unsafe EVP_CipherFinal_ex(state, rest, &finished) == 1
+                guard unsafe EVP_CipherFinal_ex(state, rest, &finished) == 1 else { return false }
+                guard direction == .encrypt, !tag.isEmpty else { return true }
+                return unsafe EVP_CIPHER_CTX_ctrl(
+                    state,
+                    EVP_CTRL_AEAD_GET_TAG,
+                    Int32(tag.count),
+                    &tag
+                ) == 1
             }
         }
         guard succeeded else {

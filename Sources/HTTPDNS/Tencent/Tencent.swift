@@ -127,7 +127,7 @@ extension Tencent {
             throw .cipher(error)
         }
         access = .sealed(cipher, algorithm: algorithm, id: id)
-        origin = .http
+        origin = .http()
         self.clientSubnetForm = clientSubnetForm
         self.expires = expires
     }

@@ -43,11 +43,23 @@ package struct VendorAnswer: Sendable, Hashable {
     /// IPv6 addresses; nil if they were not asked, or the reply is silent or garbled about them.
     package var v6: AddressSet?
 
-    package init(name: Name, v4: AddressSet? = nil, v6: AddressSet? = nil) {
+    /// What an empty answer means, where the vendor is a resolver that can tell; else nil.
+    package var denial: Denial?
+
+    package init(
+        name: Name,
+        v4: AddressSet? = nil,
+        v6: AddressSet? = nil,
+        denial: Denial? = nil
+    ) {
         self.name = name
         self.v4 = v4
         self.v6 = v6
+        self.denial = denial
     }
+
+    /// Whether the vendor knows that there is no such name.
+    package var isNXDomain: Bool { denial?.kind == .nxDomain }
 
     /// Whether no family has an address, so that nothing is known about the name.
     package var isEmpty: Bool {
@@ -56,6 +68,29 @@ package struct VendorAnswer: Sendable, Hashable {
 
     /// How many addresses of both families were left out.
     package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
+}
+
+/// What a resolver knows about an answer without addresses (RFC 2308 §2).
+package struct Denial: Sendable, Hashable {
+    /// What is not there.
+    package enum Kind: Sendable, Hashable {
+        /// The name itself, or the end of its chain of aliases (RFC 6604 §3).
+        case nxDomain
+
+        /// Addresses of the family that was asked.
+        case noData
+    }
+
+    /// What is not there.
+    package var kind: Kind
+
+    /// Seconds to believe it (RFC 2308 §5); nil if the reply has no SOA record.
+    package var ttl: UInt32?
+
+    package init(_ kind: Kind, ttl: UInt32? = nil) {
+        self.kind = kind
+        self.ttl = ttl
+    }
 }
 
 /// The addresses of one family, in the vendor's order.
@@ -69,10 +104,19 @@ package struct AddressSet: Sendable, Hashable {
     /// How many were left out: no addresses, of the other family, unusable, or too many.
     package var dropped: Int
 
-    package init(addresses: [IPAddress], ttl: UInt32, dropped: Int = 0) {
+    /// The vendor's word for why there is none, as `RRNotExist`.
+    package var reason: VendorCode?
+
+    package init(
+        addresses: [IPAddress],
+        ttl: UInt32,
+        dropped: Int = 0,
+        reason: VendorCode? = nil
+    ) {
         self.addresses = addresses
         self.ttl = ttl
         self.dropped = dropped
+        self.reason = reason
     }
 
     /// The vendor's "none".

@@ -4,8 +4,8 @@ import Net
 
 /// Scheme and peer name of a vendor's URLs.
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP.
-    case http
+    /// Plain HTTP, with the server's IP address as host unless there is a `name`.
+    case http(name: String? = nil)
 
     /// TLS; the certificate must be for `name`, or else for the server's IP address.
     case https(name: String?)
@@ -26,7 +26,7 @@ enum Origin: Sendable, Hashable {
         let literal = server.isIPv6 ? "[\(host)]" : host
         let authority =
             switch self {
-            case .http: "http://" + literal
+            case .http(let name): "http://" + (name ?? literal)
             case .https(let name): "https://" + (name ?? literal)
             }
         return server.port == defaultPort ? authority : "\(authority):\(server.port)"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 package import Net
 
 /// A vendor's API: two pure functions and a few facts.
@@ -15,6 +16,9 @@ package protocol Vendor: Sendable {
     ///   - server: the server to connect to; it names the peer unless a TLS name is configured.
     ///   - wallSeconds: seconds since 1970 by the vendor's clock, for signatures that expire.
     ///   - entropy: where initialisation vectors and nonces come from.
+    /// A vendor that does not pair families is asked for one; of `.both` it takes IPv4 and is
+    /// silent about the other.
+    ///
     /// - Precondition: one to `facts.maximumNames` names.
     /// - Throws: `VendorError.unusableName` or `.cipher`.
     func request(
@@ -27,10 +31,20 @@ package protocol Vendor: Sendable {
     /// Reads the reply: one answer for each name of the look-up, in its order.
     ///
     /// That the vendor has no address, or does not mention the name, is an answer too: an empty
-    /// one.  It does not tell NXDOMAIN, NODATA and "not registered with us" apart.
+    /// one.  It does not tell NXDOMAIN, NODATA and "not registered with us" apart, unless it has
+    /// a `denial`, as those of resolvers with a JSON API have.
     ///
     /// - Throws: `VendorError`, for what must not be believed.
     func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
+
+    /// The same account with the other name that the vendor documents for its certificates.
+    ///
+    /// Worth one try after `VendorError.transport(.tls)`; nil if there is no other.
+    var withOtherTLSName: (any Vendor)? { get }
+}
+
+extension Vendor {
+    package var withOtherTLSName: (any Vendor)? { nil }
 }
 
 /// What sets one API apart from another, as far as the client cares.
@@ -50,17 +64,31 @@ package struct VendorFacts: Sendable, Hashable {
     /// The port of a server that is configured without one.
     package var defaultPort: UInt16
 
+    /// Octets that the names of one call may have together, with the commas between them.
+    package var maximumNameOctets: Int
+
     package init(
         kind: String,
         maximumNames: Int,
         pairsFamilies: Bool,
         isBillable: Bool,
-        defaultPort: UInt16
+        defaultPort: UInt16,
+        maximumNameOctets: Int = VendorLimits.maximumNameOctets
     ) {
+        self.maximumNameOctets = maximumNameOctets
         self.kind = kind
         self.maximumNames = maximumNames
         self.pairsFamilies = pairsFamilies
         self.isBillable = isBillable
         self.defaultPort = defaultPort
+    }
+}
+
+extension VendorFacts {
+    /// Whether one call can carry `names`: not too many, and not too long together.
+    package func canCarry(_ names: [Name]) -> Bool {
+        let octets = names.reduce(names.count - 1) { $0 + $1.octets.count - 2 }
+        return (1...maximumNames).contains(names.count)
+            && (names.count == 1 || octets <= maximumNameOctets)
     }
 }

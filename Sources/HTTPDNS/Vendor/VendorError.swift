@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 package import Net
 
 /// Why a vendor's server gave no answer that can be believed.
 ///
 /// None of the cases holds a URL, a key or a token, so all of them may be shown.
 package enum VendorError: Error, Hashable {
-    /// 401 or 403: the account, token or signature is not accepted.
-    case unauthorized(status: Int)
+    /// 401 or 403, or a code that says so: the account, token or signature is not accepted.
+    case unauthorized(status: Int, code: VendorCode? = nil)
+
+    /// The signature has expired, or lasts too long: one of the two clocks is wrong.
+    ///
+    /// `vendorSeconds` is the vendor's clock, in seconds since 1970, if the body tells it.
+    case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
+
+    /// The vendor does not accept this request, and no server of it would, as a bad name.
+    case refused(status: Int, code: VendorCode)
 
     /// 429: too many calls; `retryAfter` as far as the vendor gave seconds.
     case limited(retryAfter: Duration?)
 
-    /// Any other status but 200.
-    case serverStatus(Int)
+    /// Any other status but 200, or a code that says that this server cannot.
+    case serverStatus(Int, code: VendorCode? = nil)
+
+    /// A resolver with a JSON API could not resolve the name.
+    case responseCode(RCode)
 
     /// The body is not of the vendor's grammar.
     case unreadable(UnreadableReply)
@@ -46,6 +58,12 @@ package enum UnreadableReply: Error, Hashable {
 
     /// No record has addresses, or says that there are none.
     case noRecord
+
+    /// The body is no JSON (RFC 8259), has a key twice, or is nested too deep.
+    case notJSON(at: Int)
+
+    /// A member of the JSON is missing, or not of its type.
+    case member(String)
 }
 
 // MARK: - What to do about it
@@ -66,28 +84,50 @@ extension VendorError {
     /// Whose fault it is.
     package var verdict: Verdict {
         switch self {
-        case .unauthorized: .accountRefused
+        case .unauthorized, .wrongTime: .accountRefused
         case .transport(.cancelled), .transport(.invalidRequest): .notTheServer
-        case .unusableName, .cipher, .outOfTime: .notTheServer
-        case .limited, .serverStatus, .unreadable, .undecryptable, .wrongName, .transport:
+        case .refused, .unusableName, .cipher, .outOfTime: .notTheServer
+        case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
+            .transport:
             .serverFailed
         }
+    }
+
+    /// Whether another try with a repaired clock may be accepted.
+    ///
+    /// A 401 or 403 without a code may be about time, one with another code is not.
+    package var mayBeClockSkew: Bool {
+        switch self {
+        case .wrongTime, .unauthorized(_, code: nil): true
+        default: false
+        }
+    }
+
+    /// Whether the vendor says that this server is not for us any more.
+    ///
+    /// Its scheduling service shall then be asked at once (Alibaba's Android kit does).
+    package var wantsOtherServers: Bool {
+        if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
     /// Whether the request may have reached the vendor, and so be on the bill.
     package var mayBeBilled: Bool {
         switch self {
         case .transport(.connect), .transport(.tls), .transport(.invalidRequest): false
-        case .unauthorized, .limited, .unusableName, .cipher, .outOfTime: false
-        case .serverStatus, .unreadable, .undecryptable, .wrongName, .transport: true
+        case .unauthorized, .wrongTime, .refused, .limited: false
+        case .unusableName, .cipher, .outOfTime: false
+        case .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName, .transport: true
         }
     }
 
     /// The kinds that are counted apart.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case unauthorized
+        case wrongTime = "wrong-time"
+        case refused
         case limited
         case serverStatus = "server-status"
+        case responseCode = "response-code"
         case unreadable
         case undecryptable
         case wrongName = "wrong-name"
@@ -103,8 +143,11 @@ extension VendorError {
     package var kind: Kind {
         switch self {
         case .unauthorized: .unauthorized
+        case .wrongTime: .wrongTime
+        case .refused: .refused
         case .limited: .limited
         case .serverStatus: .serverStatus
+        case .responseCode: .responseCode
         case .unreadable, .transport(.bodyTooLarge): .unreadable
         case .undecryptable: .undecryptable
         case .wrongName: .wrongName
@@ -124,13 +167,21 @@ extension VendorError: CustomStringConvertible {
     /// One line for the log and for `status`.
     package var description: String {
         switch self {
-        case .unauthorized(let status): "the vendor refuses the account (HTTP \(status))"
+        case .unauthorized(let status, let code):
+            "the vendor refuses the account (\(Self.text(of: status, code)))"
+        case .wrongTime(let status, let code, _):
+            "the vendor's clock and ours disagree (\(Self.text(of: status, code)))"
+        case .refused(let status, let code):
+            "the vendor refuses the request (\(Self.text(of: status, code)))"
         case .limited(nil): "too many calls (HTTP 429)"
         case .limited(let retryAfter?): "too many calls (HTTP 429), again after \(retryAfter)"
-        case .serverStatus(let status): "HTTP \(status)"
+        case .serverStatus(let status, let code): Self.text(of: status, code)
+        case .responseCode(let code): "the resolver says \(code)"
         case .unreadable(.tooLarge(let octets)): "the reply is too large (\(octets) octets)"
         case .unreadable(.notHexadecimal): "the reply is not hexadecimal"
         case .unreadable(.noRecord): "the reply has no readable record"
+        case .unreadable(.notJSON(let offset)): "the reply is no JSON (octet \(offset))"
+        case .unreadable(.member(let name)): "the reply has no usable \"\(name)\""
         case .undecryptable: "the reply cannot be decrypted with our key"
         case .wrongName: "the reply is about another name"
         case .transport(let error): Self.text(of: error)
@@ -138,6 +189,11 @@ extension VendorError: CustomStringConvertible {
         case .cipher(let error): error.description
         case .outOfTime: "no time was left"
         }
+    }
+
+    /// A status and the vendor's own word, if there is one.
+    private static func text(of status: Int, _ code: VendorCode?) -> String {
+        code.map { "HTTP \(status), \($0)" } ?? "HTTP \(status)"
     }
 
     /// One line about a broken transfer.
@@ -157,20 +213,39 @@ extension VendorError: CustomStringConvertible {
 // MARK: - From an HTTP status
 
 extension HTTPReply {
-    /// The body of a reply with status 200 and not too large.
+    /// The body of a reply with status 200 and at most `limit` octets.
     ///
     /// - Throws: `VendorError.unauthorized`, `.limited`, `.serverStatus` or `.unreadable`.
-    func acceptedBody() throws(VendorError) -> [UInt8] {
-        switch status {
-        case 200: break
-        case 401, 403: throw .unauthorized(status: status)
-        case 429: throw .limited(retryAfter: retryAfterSeconds.map(Duration.seconds))
-        default: throw .serverStatus(status)
-        }
-        guard body.count <= VendorLimits.maximumBody else {
-            throw .unreadable(.tooLarge(octets: body.count))
-        }
+    func acceptedBody(
+        limit: Int = VendorLimits.maximumBody
+    ) throws(VendorError) -> [UInt8] {
+        guard status == 200 else { throw error() }
+        guard body.count <= limit else { throw .unreadable(.tooLarge(octets: body.count)) }
         return body
+    }
+
+    /// The body of a reply with status 200, as JSON.
+    ///
+    /// - Throws: as `acceptedBody()`.
+    func acceptedJSON() throws(VendorError) -> JSONValue {
+        try JSONValue.read(try acceptedBody(limit: VendorLimits.maximumJSON))
+    }
+
+    /// What a status other than 200 means, with the vendor's own word for it.
+    func error(_ code: VendorCode? = nil) -> VendorError {
+        switch status {
+        case 401, 403: .unauthorized(status: status, code: code)
+        case 429: .limited(retryAfter: retryAfterSeconds.map(Duration.seconds))
+        default: .serverStatus(status, code: code)
+        }
+    }
+
+    /// The vendor's word in the member `key` of a body that explains a refusal; nil without one.
+    func code(in key: String) -> VendorCode? {
+        guard body.count <= VendorLimits.maximumBody, let json = try? JSONValue.read(body) else {
+            return nil
+        }
+        return json[key]?.text.flatMap(VendorCode.init)
     }
 
     /// `Retry-After` in seconds, capped; its other form, a date, counts as none (RFC 9110 §10.2.3).

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+extension Alibaba {
+    /// Reads the reply of the API that was asked.
+    package func answers(
+        to lookup: Lookup,
+        in reply: HTTPReply
+    ) throws(VendorError) -> [VendorAnswer] {
+        let json = try Self.json(in: reply)
+        switch api {
+        case .v2: return try v2Answers(to: lookup, in: json, reply)
+        case .v1: return try v1Answers(to: lookup, in: json)
+        }
+    }
+}
+
+// MARK: - v2
+
+extension Alibaba {
+    /// Reads `{"code", "mode", "data": {"answers": […]}}`.
+    private func v2Answers(
+        to lookup: Lookup,
+        in json: JSONValue,
+        _ reply: HTTPReply
+    ) throws(VendorError) -> [VendorAnswer] {
+        let word = try json.requiredText("code")
+        guard word == "success" else {
+            guard let code = VendorCode(word) else { throw .unreadable(.member("code")) }
+            throw Self.error(code, in: reply)
+        }
+        let data = try data(of: json)
+        guard let entries = data["answers"]?.elements else {
+            throw .unreadable(.member("answers"))
+        }
+        var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
+        for entry in entries {
+            let index = try lookup.index(of: try entry.requiredText("dn"))
+            guard found[index] == nil else { continue }
+            var answer = VendorAnswer(name: lookup.names[index])
+            if lookup.families.includesV4 { answer.v4 = try Self.family(.v4, in: entry["v4"]) }
+            if lookup.families.includesV6 { answer.v6 = try Self.family(.v6, in: entry["v6"]) }
+            found[index] = answer
+        }
+        return try lookup.complete(found)
+    }
+
+    /// The member `data`, opened if it is sealed.
+    ///
+    /// The mode must be the one that was asked: a plain reply to a sealed request could be anyone's.
+    private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
+        let mode =
+            switch json["mode"] {
+            case nil: Int64(0)
+            case .integer(let number): number
+            case .string(let text): Int64(text) ?? -1
+            default: Int64(-1)
+            }
+        guard let data = json["data"] else { throw .unreadable(.member("data")) }
+        guard let cipher else {
+            guard mode == 0 else { throw .unreadable(.member("mode")) }
+            return data
+        }
+        guard mode == encryption.mode, let text = data.text,
+            let sealed = Base64.decode(text.utf8)
+        else { throw .undecryptable }
+        let plain: [UInt8]
+        do throws(CipherError) {
+            plain = try cipher.open(sealed)
+        } catch {
+            throw error == .undecryptable ? .undecryptable : .cipher(error)
+        }
+        // One wrong key in 256 ends in padding that looks right, and in rubbish before it.
+        guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
+        return json
+    }
+
+    /// Reads one family: `{"ips": […], "ttl", "no_ip_code"}`.
+    ///
+    /// Which code a name gets that is not registered is not documented; so a family is known to
+    /// have no addresses only if the code is one of the documented ones, or missing.
+    ///
+    /// - Returns: nil if nothing is known about the family.
+    private static func family(
+        _ family: Families,
+        in value: JSONValue?
+    ) throws(VendorError) -> AddressSet? {
+        guard let value else { return nil }
+        guard case .object = value else {
+            throw .unreadable(.member(family == .v4 ? "v4" : "v6"))
+        }
+        var set = AddressSet(try value.optionalElements("ips"), of: family, ttl: value["ttl"])
+        if set?.addresses.isEmpty == true, let word = value["no_ip_code"]?.text {
+            set?.reason = VendorCode(word)
+            guard set?.reason == .noRecord || set?.reason == .noDomain else { return nil }
+        }
+        return set
+    }
+}
+
+// MARK: - v1
+
+extension Alibaba {
+    /// Reads `{"host", "ips", "ipsv6", "ttl"}`, or a batch `{"dns": […]}` of such objects.
+    ///
+    /// In a batch a name may come twice, once a family, with a `type`: 1 for IPv4 and 28 for IPv6.
+    private func v1Answers(
+        to lookup: Lookup,
+        in json: JSONValue
+    ) throws(VendorError) -> [VendorAnswer] {
+        var entries = [json]
+        if lookup.names.count > 1 {
+            guard let batch = json["dns"]?.elements else { throw .unreadable(.member("dns")) }
+            entries = batch
+        }
+        var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
+        for entry in entries {
+            let index = try lookup.index(of: try entry.requiredText("host"))
+            var answer = found[index] ?? VendorAnswer(name: lookup.names[index])
+            let (v4, v6) = try Self.families(in: entry)
+            if lookup.families.includesV4, answer.v4?.addresses.isEmpty ?? true {
+                answer.v4 = v4 ?? answer.v4
+            }
+            if lookup.families.includesV6, answer.v6?.addresses.isEmpty ?? true {
+                answer.v6 = v6 ?? answer.v6
+            }
+            found[index] = answer
+        }
+        return try lookup.complete(found)
+    }
+
+    /// Reads both families of one object; nil for one of which it says nothing.
+    private static func families(
+        in entry: JSONValue
+    ) throws(VendorError) -> (v4: AddressSet?, v6: AddressSet?) {
+        let ttl = entry["ttl"]
+        let items = try entry.optionalElements("ips")
+        let items6 = try entry.optionalElements("ipsv6")
+        switch entry["type"] {
+        case .integer(1)?:
+            return (AddressSet(items, of: .v4, ttl: ttl), nil)
+        case .integer(28)?:
+            return (nil, AddressSet(items + items6, of: .v6, ttl: ttl))
+        case nil:
+            // Without a type the addresses tell their family themselves.
+            let isV6 = { (item: JSONValue) in
+                item.text.flatMap { AddressSet.address($0, of: .v6) } != nil
+            }
+            let sixes = items.filter(isV6) + items6
+            let fours = items.filter { !isV6($0) }
+            return (
+                fours.isEmpty && !sixes.isEmpty ? nil : AddressSet(fours, of: .v4, ttl: ttl),
+                sixes.isEmpty && entry["ipsv6"] == nil ? nil : AddressSet(sixes, of: .v6, ttl: ttl)
+            )
+        default:
+            throw .unreadable(.member("type"))
+        }
+    }
+}

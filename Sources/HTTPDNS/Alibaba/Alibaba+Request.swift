@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+extension Alibaba {
+    /// Writes `GET /v2/d`, or one of the four paths of v1.
+    package func request(
+        for lookup: Lookup,
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        precondition(
+            (1...facts.maximumNames).contains(lookup.names.count),
+            "a call carries one to five names"
+        )
+        let names = try lookup.list()
+        let expiry = String(wallSeconds + VendorLimits.requestLifetime)
+        do throws(CipherError) {
+            let path =
+                switch api {
+                case .v2: try v2(names, lookup, expiry, entropy)
+                case .v1: try v1(names, lookup, expiry)
+                }
+            return HTTPRequest(url: origin.url(at: server) + path, server: server)
+        } catch {
+            throw .cipher(error)
+        }
+    }
+
+    /// The value of `q=` and `query=`.
+    private static func type(of families: Families) -> String {
+        switch families {
+        case .both: "4,6"
+        case .v4: "4"
+        case .v6: "6"
+        }
+    }
+}
+
+// MARK: - v2
+
+extension Alibaba {
+    /// Path and query of v2: what is sealed is signed sealed.
+    private func v2(
+        _ names: String,
+        _ lookup: Lookup,
+        _ expiry: String,
+        _ entropy: Entropy
+    ) throws(CipherError) -> String {
+        var question = [
+            Parameter(name: "dn", value: names),
+            Parameter(name: "q", value: Self.type(of: lookup.families)),
+        ]
+        if let subnet = lookup.clientSubnet {
+            question.append(Parameter(name: "cip", value: String(describing: subnet)))
+        }
+        question += parameters
+        if let cipher {
+            let vector = try entropy.octets(cipher.vectorOctets)
+            let sealed = try cipher.seal(Self.object(of: question), vector: vector)
+            question = [Parameter(name: "enc", value: Hexadecimal.encode(sealed))]
+        }
+
+        var signed = [
+            Parameter(name: "id", value: account),
+            Parameter(name: "m", value: String(encryption.mode)),
+        ]
+        signed += question
+        if sendsVersion { signed.append(Parameter(name: "v", value: "1.0")) }
+        if signingKey != nil { signed.append(Parameter(name: "exp", value: expiry)) }
+        var query = QueryWriter()
+        for parameter in signed { query.append(parameter.name, parameter.value) }
+        if let signingKey {
+            let content = Self.content(of: signed)
+            let signature = try Digest.hmacSHA256(key: signingKey, [UInt8](content.utf8))
+            query.append("s", Hexadecimal.encode(signature))
+        }
+        return "/v2/d?" + query.text
+    }
+
+    /// What is signed: the parameters with their raw values, sorted by name.
+    static func content(of parameters: [Parameter]) -> String {
+        parameters.sorted { $0.name < $1.name }
+            .map { "\($0.name)=\($0.value)" }
+            .joined(separator: "&")
+    }
+
+    /// The JSON object that is sealed.
+    ///
+    /// Names, addresses and checked parameters have no character that JSON would escape.
+    private static func object(of parameters: [Parameter]) -> [UInt8] {
+        let members = parameters.map { "\"\($0.name)\":\"\($0.value)\"" }
+        return [UInt8]("{\(members.joined(separator: ","))}".utf8)
+    }
+}
+
+// MARK: - v1
+
+extension Alibaba {
+    /// Path and query of v1, signed if there is a key.
+    private func v1(
+        _ names: String,
+        _ lookup: Lookup,
+        _ expiry: String
+    ) throws(CipherError) -> String {
+        let isBatch = lookup.names.count > 1
+        var query = QueryWriter()
+        query.append("host", names)
+        if let secret {
+            query.append("t", expiry)
+            query.append("s", try Digest.md5(names, secret, expiry))
+        }
+        query.append("query", Self.type(of: lookup.families))
+        if let subnet = lookup.clientSubnet { query.append("ip", String(describing: subnet)) }
+        for parameter in parameters { query.append(parameter.name, parameter.value) }
+        let path = (secret == nil ? "" : "sign_") + (isBatch ? "resolve" : "d")
+        return "/\(account)/\(path)?\(query.text)"
+    }
+}

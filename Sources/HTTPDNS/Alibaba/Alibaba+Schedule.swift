@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+/// The scheduling service `ss` (page 111585), which tells the servers near us.
+extension Alibaba: AddressScheduling {
+    /// Writes `GET /{account}/ss`, signed if there is a key.
+    ///
+    /// The page calls the signature an HMAC; its own example is plain MD5.  The time is a minute
+    /// ahead, which both readings of the page accept: as the expiry, and as now.
+    package func scheduleRequest(
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        var query = QueryWriter()
+        query.append("region", region.rawValue)
+        query.append("platform", "linux")
+        if let secret {
+            do throws(CipherError) {
+                let nonce = Hexadecimal.encode(try entropy.octets(8))
+                let time = String(wallSeconds + VendorLimits.scheduleLifetime)
+                query.append("n", nonce)
+                query.append("t", time)
+                query.append("s", try Digest.md5(nonce, secret, time))
+            } catch {
+                throw .cipher(error)
+            }
+        }
+        return HTTPRequest(
+            url: origin.url(at: server) + "/\(account)/ss?" + query.text,
+            server: server
+        )
+    }
+
+    /// Reads `{"service_ip": […], "service_ipv6": […]}` and the ports, if there are any.
+    package func servers(
+        in reply: HTTPReply,
+        from server: SocketAddress
+    ) throws(VendorError) -> ServiceAddresses {
+        let json = try Self.json(in: reply)
+        if json["service_status"]?.text == VendorCode.disable.text {
+            throw .unauthorized(status: reply.status, code: .disable)
+        }
+        let servers =
+            try servers(in: json, "service_ip", .v4, from: server)
+            + servers(in: json, "service_ipv6", .v6, from: server)
+        guard !servers.isEmpty else { throw .unreadable(.member("service_ip")) }
+        return ServiceAddresses(servers: servers)
+    }
+
+    /// The servers of one family; the ports are a list beside it, as long as it.
+    private func servers(
+        in json: JSONValue,
+        _ key: String,
+        _ family: Families,
+        from scheduler: SocketAddress
+    ) throws(VendorError) -> [SocketAddress] {
+        let items = try json.optionalElements(key)
+        let ports = try json.optionalElements(key + "_port")
+        guard ports.isEmpty || ports.count == items.count else {
+            throw .unreadable(.member(key + "_port"))
+        }
+        var servers: [SocketAddress] = []
+        for (index, item) in items.prefix(VendorLimits.maximumServers / 2).enumerated() {
+            let number = ports.isEmpty ? Int64(facts.defaultPort) : ports[index].number
+            guard let address = item.text.flatMap({ AddressSet.address($0, of: family) }),
+                let port = number.flatMap({ UInt16(exactly: $0) }),
+                let server = SocketAddress(address, port: port, from: scheduler),
+                !servers.contains(server)
+            else { continue }
+            servers.append(server)
+        }
+        return servers
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// AES-128 in Galois/Counter mode: nonce in front of the text, tag of 16 octets behind it.
+///
+/// The only one of the ciphers that authenticates: a text that opens is the peer's, unchanged.
+package struct AES128GCM: Cipher {
+    /// Octets of the key.
+    package static let keyOctets = 16
+
+    /// Octets of the tag.
+    static let tagOctets = 16
+
+    /// OpenSSL's part.
+    private let algorithm: CipherAlgorithm
+
+    /// The key, overwritten with the last copy of this value.
+    private let key: Secret
+
+    /// Accepts a key of exactly 16 octets.
+    ///
+    /// - Throws: `CipherError.keyLength`, `.unavailable` or `.library`.
+    package init(key: Secret) throws(CipherError) {
+        guard key.count == Self.keyOctets else {
+            throw .keyLength(expected: Self.keyOctets, found: key.count)
+        }
+        self.key = key
+        algorithm = try CipherAlgorithm("AES-128-GCM", from: ["default"])
+    }
+
+    package var vectorOctets: Int { algorithm.vectorOctets }
+
+    package func seal(_ plain: [UInt8], vector: [UInt8]) throws(CipherError) -> [UInt8] {
+        var tag = [UInt8](repeating: 0, count: Self.tagOctets)
+        let text = try algorithm.run(
+            .encrypt,
+            key: key,
+            vector: vector,
+            on: plain[...],
+            tag: &tag
+        )
+        return vector + text + tag
+    }
+
+    package func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8] {
+        guard sealed.count >= vectorOctets + Self.tagOctets else { throw .undecryptable }
+        var tag = [UInt8](sealed.suffix(Self.tagOctets))
+        return try algorithm.run(
+            .decrypt,
+            key: key,
+            vector: [UInt8](sealed.prefix(vectorOctets)),
+            on: sealed.dropFirst(vectorOctets).dropLast(Self.tagOctets),
+            tag: &tag
+        )
+    }
+}

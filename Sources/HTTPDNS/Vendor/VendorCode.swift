@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A vendor's own word for an error or an empty answer, as `InvalidSignature`.
+///
+/// It comes from the network and is shown to the operator, so it is short and harmless: ASCII
+/// letters, digits, and `._- ` between them.
+package struct VendorCode: Sendable, Hashable {
+    /// The word.
+    package let text: String
+
+    /// Takes a word; nil for one that is too long, or has any other character.
+    package init?(_ text: String) {
+        let isHarmless = text.utf8.allSatisfy { octet in
+            switch octet {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "-"), UInt8(ascii: " "):
+                true
+            default: false
+            }
+        }
+        guard (1...VendorLimits.maximumCode).contains(text.utf8.count), isHarmless else {
+            return nil
+        }
+        self.text = text
+    }
+
+    /// A word that is written in this program.
+    private init(known text: String) {
+        self.text = text
+    }
+}
+
+// MARK: - Words that mean something to us
+
+extension VendorCode {
+    /// Alibaba: this server is for accounts of a higher service level.
+    package static let serviceLevelDeny = VendorCode(known: "ServiceLevelDeny")
+
+    /// Alibaba: the scheduling service has switched this client off.
+    package static let disable = VendorCode(known: "disable")
+
+    /// Alibaba: the name exists, but has no addresses of the family.
+    package static let noRecord = VendorCode(known: "RRNotExist")
+
+    /// Alibaba: the name does not exist.
+    package static let noDomain = VendorCode(known: "DomainNotExist")
+}
+
+extension VendorCode: CustomStringConvertible {
+    package var description: String { text }
+}
