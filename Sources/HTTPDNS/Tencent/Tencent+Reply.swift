@@ -9,14 +9,14 @@ extension Tencent {
         to lookup: Lookup,
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
+        try TencentReply(to: lookup).answers(in: try openedBody(of: reply))
+    }
+
+    /// The body without line ends behind it, opened if the channel seals it.
+    func openedBody(of reply: HTTPReply) throws(VendorError) -> ArraySlice<UInt8> {
         let body = try reply.acceptedBody()[...].trimmingTrailingSpace()
-        let text: ArraySlice<UInt8>
-        if case .sealed(let cipher, _, _) = access, !body.isEmpty {
-            text = try Self.open(body, with: cipher)[...]
-        } else {
-            text = body
-        }
-        return try TencentReply(to: lookup).answers(in: text)
+        guard case .sealed(let cipher, _, _) = access, !body.isEmpty else { return body }
+        return try Self.open(body, with: cipher)[...]
     }
 
     /// Decrypts hexadecimal text.

@@ -18,10 +18,7 @@ extension Tencent {
             (1...facts.maximumNames).contains(lookup.names.count),
             "a call carries one to eight names"
         )
-        var names = try lookup.names.map { (name) throws(VendorError) in
-            guard name.isHostname else { throw .unusableName }
-            return name.lowercased.text
-        }.joined(separator: ",")
+        var names = try lookup.list()
         if expires {
             names += ";\(wallSeconds + VendorLimits.requestLifetime)"
         }

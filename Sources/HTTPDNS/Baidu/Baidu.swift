@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+/// Baidu Cloud's HTTPDNS, the API `/v4/resolve`.
+///
+/// Follows the vendor's page Vjwvxm96x.  Unverified, because the page does not say it and only the
+/// vendor's Android kit does: the values of `type=`, the name of the certificates, the IPv6
+/// server, and the word `SignatureExpired`.  The other words for errors are unknown.
+package struct Baidu: Vendor {
+    /// The start-up servers.
+    package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
+
+    /// The name of the certificates, as the vendor's kit checks it.
+    package static let defaultTLSName = "httpdns.baidubce.com"
+
+    /// The account's number.
+    private let account: String
+
+    /// The key that signs.
+    private let secret: Secret
+
+    /// Scheme and peer name of the URLs.
+    private let origin: Origin
+
+    /// Uses an account.
+    ///
+    /// - Parameter tlsName: the name or IP address the certificate must have.
+    /// - Throws: `AccountError`.
+    package init(
+        account: String,
+        secret: Secret,
+        usesTLS: Bool = true,
+        tlsName: String = Self.defaultTLSName
+    ) throws(AccountError) {
+        try AccountError.check(account: account, secret: secret)
+        self.account = account
+        self.secret = secret
+        origin = try AccountError.origin(usesTLS: usesTLS, tlsName: tlsName)
+    }
+
+    package var facts: VendorFacts {
+        VendorFacts(
+            kind: "baidu",
+            maximumNames: 10,
+            pairsFamilies: true,
+            isBillable: true,
+            defaultPort: origin.defaultPort
+        )
+    }
+
+    /// Writes `GET /v4/resolve`, signed until `t`.
+    package func request(
+        for lookup: Lookup,
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        precondition(
+            (1...facts.maximumNames).contains(lookup.names.count),
+            "a call carries one to ten names"
+        )
+        let names = try lookup.list()
+        let expiry = String(wallSeconds + VendorLimits.requestLifetime)
+        var query = QueryWriter()
+        query.append("account_id", account)
+        query.append("dn", names)
+        query.append("t", expiry)
+        do throws(CipherError) {
+            query.append("sign", try Digest.md5(names, secret, expiry))
+        } catch {
+            throw .cipher(error)
+        }
+        switch lookup.families {
+        case .both: query.append("type", "dual_stack")
+        case .v4: query.append("type", "ipv4")
+        case .v6: query.append("type", "ipv6")
+        }
+        if let subnet = lookup.clientSubnet { query.append("ip", String(describing: subnet)) }
+        return HTTPRequest(
+            url: origin.url(at: server) + "/v4/resolve?" + query.text,
+            server: server
+        )
+    }
+
+    /// Reads `{"msg": "ok", "data": {NAME: {"ipv4": {"ip": […], "ttl"}, "ipv6": …}}}`.
+    package func answers(
+        to lookup: Lookup,
+        in reply: HTTPReply
+    ) throws(VendorError) -> [VendorAnswer] {
+        if reply.status != 200, reply.status != 429, let code = reply.code(in: "msg") {
+            throw Self.error(code, in: reply, try JSONValue.read(reply.body))
+        }
+        let json = try reply.acceptedJSON()
+        let word = try json.requiredText("msg")
+        guard word == "ok" else {
+            guard let code = VendorCode(word) else { throw .unreadable(.member("msg")) }
+            throw Self.error(code, in: reply, json)
+        }
+        guard case .object(let entries)? = json["data"] else {
+            throw .unreadable(.member("data"))
+        }
+        var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
+        for (name, entry) in entries {
+            let index = try lookup.index(of: name)
+            // Two spellings of one name are as hostile as a key that comes twice.
+            guard found[index] == nil else { throw .unreadable(.member("data")) }
+            var answer = VendorAnswer(name: lookup.names[index])
+            if lookup.families.includesV4 { answer.v4 = try Self.family(.v4, in: entry["ipv4"]) }
+            if lookup.families.includesV6 { answer.v6 = try Self.family(.v6, in: entry["ipv6"]) }
+            found[index] = answer
+        }
+        return try lookup.complete(found)
+    }
+
+    /// What a word means; with `SignatureExpired` comes the vendor's clock.
+    private static func error(
+        _ code: VendorCode,
+        in reply: HTTPReply,
+        _ json: JSONValue
+    ) -> VendorError {
+        guard code.text == "SignatureExpired" else { return reply.error(code) }
+        return .wrongTime(
+            status: reply.status,
+            code: code,
+            vendorSeconds: json["timestamp"]?.number
+        )
+    }
+
+    /// Reads one family; nil if the reply is silent about it.
+    private static func family(
+        _ family: Families,
+        in value: JSONValue?
+    ) throws(VendorError) -> AddressSet? {
+        guard let value else { return nil }
+        guard case .object = value else { throw .unreadable(.member("ip")) }
+        return AddressSet(try value.optionalElements("ip"), of: family, ttl: value["ttl"])
+    }
+}
+
+// MARK: - Showing no secret
+
+extension Baidu: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "baidu" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

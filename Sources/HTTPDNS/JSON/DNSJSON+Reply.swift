@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+extension DNSJSON {
+    /// Reads `{"Status", "Question", "Answer": [{"name", "type", "TTL", "data"}], "Authority"}`.
+    ///
+    /// - Throws: `VendorError.responseCode` for what is neither an answer nor NXDOMAIN.
+    package func answers(
+        to lookup: Lookup,
+        in reply: HTTPReply
+    ) throws(VendorError) -> [VendorAnswer] {
+        if reply.status != 200, let code = reply.code(in: "code") { throw reply.error(code) }
+        let json = try reply.acceptedJSON()
+        guard let status = json["Status"]?.number.flatMap({ UInt16(exactly: $0) }) else {
+            // AliDNS says what it does not like about an account with 200, too.
+            if let code = json["code"]?.text.flatMap(VendorCode.init) {
+                throw .serverStatus(reply.status, code: code)
+            }
+            throw .unreadable(.member("Status"))
+        }
+        let code = RCode(rawValue: status)
+        guard code == .noError || code == .nxDomain else { throw .responseCode(code) }
+        guard json["TC"] != .bool(true) else { throw .unreadable(.member("TC")) }
+        try Self.check(json["Question"], against: lookup)
+
+        let chain = try Chain(from: lookup, in: try json.optionalElements("Answer"))
+        var set = chain.set
+        var answer = VendorAnswer(name: lookup.names[0])
+        if set.addresses.isEmpty {
+            let ttl = try Self.negativeTTL(in: json).map { min($0, set.ttl) }
+            set.ttl = ttl ?? VendorLimits.defaultTTL
+            // A resolver that has only addresses that no server can have does not say "none".
+            if set.dropped == 0 {
+                answer.denial = Denial(code == .nxDomain ? .nxDomain : .noData, ttl: ttl)
+            }
+        } else if code == .nxDomain {
+            throw .unreadable(.member("Status"))
+        }
+        switch lookup.recordType {
+        case .v6: answer.v6 = set
+        default: answer.v4 = set
+        }
+        return [answer]
+    }
+
+    /// Holds the question of the reply to the one that was asked.
+    ///
+    /// It is an array of one element; AliDNS shows the element alone.  Without any the records
+    /// themselves must be about the name.
+    private static func check(
+        _ question: JSONValue?,
+        against lookup: Lookup
+    ) throws(VendorError) {
+        guard let question else { return }
+        let element: JSONValue
+        switch question {
+        case .object: element = question
+        case .array(let elements) where elements.count == 1: element = elements[0]
+        default: throw .unreadable(.member("Question"))
+        }
+        _ = try lookup.index(of: try element.requiredText("name"))
+        guard let type = element["type"] else { return }
+        guard type.number == Chain.number(of: lookup.recordType) else { throw .wrongName }
+    }
+
+    /// How long an empty answer may be kept: the lower of the SOA record's TTL and its last field.
+    ///
+    /// - Returns: nil without such a record (RFC 2308 §5).
+    private static func negativeTTL(in json: JSONValue) throws(VendorError) -> UInt32? {
+        for record in try json.optionalElements("Authority") where record["type"] == .integer(6) {
+            let fields = record["data"]?.text?.split(separator: " ") ?? []
+            guard fields.count == 7, let minimum = UInt32(fields[6]),
+                let ttl = AddressSet.ttl(record["TTL"])
+            else { continue }
+            return min(ttl, minimum, VendorLimits.maximumTTL)
+        }
+        return nil
+    }
+}
+
+// MARK: - Aliases
+
+/// The records of an answer, followed from the name that was asked to its addresses.
+private struct Chain {
+    /// The addresses at the end; the TTL is the lowest of the records on the way.
+    private(set) var set: AddressSet
+
+    /// Follows the aliases (RFC 1034 §3.6.2); records that are not on the way are left out.
+    ///
+    /// - Throws: `VendorError.wrongName` if there are records, but none about the name.
+    init(from lookup: Lookup, in elements: [JSONValue]) throws(VendorError) {
+        var records: [Record] = []
+        for element in elements { records.append(try Record(element)) }
+        set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)
+        var owner = lookup.names[0]
+        guard records.isEmpty || records.contains(where: { $0.owner == owner }) else {
+            throw .wrongName
+        }
+        for _ in 0...VendorLimits.maximumAliases {
+            guard
+                let alias = records.first(where: {
+                    $0.owner == owner && $0.type == Record.alias
+                })
+            else {
+                try finish(records.filter { $0.owner == owner }, lookup.recordType)
+                return
+            }
+            guard let target = try? Name(alias.data) else { throw .unreadable(.member("data")) }
+            set.ttl = min(set.ttl, alias.ttl)
+            owner = target
+        }
+        throw .unreadable(.member("Answer"))
+    }
+
+    /// Takes the addresses of the last name.
+    private mutating func finish(
+        _ records: [Record],
+        _ family: Families
+    ) throws(VendorError) {
+        let ours = records.filter { $0.type == Self.number(of: family) }
+        var malformed = 0
+        for record in ours {
+            guard let address = AddressSet.address(record.data, of: family) else {
+                malformed += 1
+                continue
+            }
+            set.ttl = min(set.ttl, record.ttl)
+            set.keep(address)
+        }
+        guard ours.isEmpty || malformed < ours.count else { throw .unreadable(.member("data")) }
+        set.dropped += malformed
+    }
+
+    /// The number of the record type of a family.
+    static func number(of family: Families) -> Int64 { family == .v6 ? 28 : 1 }
+
+    /// One element of `Answer`.
+    private struct Record {
+        /// The number of CNAME.
+        static let alias: Int64 = 5
+
+        let owner: Name
+        let type: Int64
+        let ttl: UInt32
+        let data: String
+
+        /// Reads the members; the TTL is the one that may be missing.
+        init(_ element: JSONValue) throws(VendorError) {
+            guard let owner = try? Name(try element.requiredText("name")) else {
+                throw .unreadable(.member("name"))
+            }
+            guard let type = element["type"]?.number else { throw .unreadable(.member("type")) }
+            guard let ttl = AddressSet.ttl(element["TTL"]) else {
+                throw .unreadable(.member("TTL"))
+            }
+            self.owner = owner
+            self.type = type
+            self.ttl = ttl
+            data = try element.requiredText("data")
+        }
+    }
+}

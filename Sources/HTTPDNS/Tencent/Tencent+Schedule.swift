@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+/// The service `/conf` (page 379/116336), which tells the servers of a channel.
+///
+/// What a channel is told is for that channel only: the servers of HTTP and HTTPS differ.
+extension Tencent: AddressScheduling {
+    /// Writes `GET /conf`; nothing in it is sealed, only the reply is.
+    package func scheduleRequest(
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        var query = QueryWriter()
+        switch access {
+        case .token(let token, _):
+            query.append("token", String(decoding: token.copy, as: Unicode.UTF8.self))
+        case .sealed(_, let algorithm, let id):
+            query.append("id", String(id))
+            query.append("alg", algorithm.rawValue)
+        }
+        return HTTPRequest(url: origin.url(at: server) + "/conf?" + query.text, server: server)
+    }
+
+    /// Reads `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, the TTL in minutes.
+    ///
+    /// The page knows IPv4 only; whatever else the line holds is about the kits' telemetry.  A TTL
+    /// out of 1 minute to 1 day is no promise: the servers may be used, but not kept.
+    package func servers(
+        in reply: HTTPReply,
+        from server: SocketAddress
+    ) throws(VendorError) -> ServiceAddresses {
+        let text = try openedBody(of: reply)
+        var items: [ArraySlice<UInt8>] = []
+        var minutes: Double? = 60
+        for field in text.split(separator: UInt8(ascii: "|")) {
+            guard let colon = field.firstIndex(of: UInt8(ascii: ":")) else { continue }
+            let value = field[(colon + 1)...]
+            switch String(decoding: field[..<colon], as: Unicode.UTF8.self) {
+            case "ip": items = value.split(separator: UInt8(ascii: ";"))
+            case "ttl": minutes = Self.minutes(in: value)
+            default: break
+            }
+        }
+
+        var servers: [SocketAddress] = []
+        for item in items.prefix(VendorLimits.maximumServers) {
+            let text = String(decoding: item, as: Unicode.UTF8.self)
+            guard let address = AddressSet.address(text, of: .v4),
+                let found = SocketAddress(address, port: facts.defaultPort, from: server),
+                !servers.contains(found)
+            else { continue }
+            servers.append(found)
+        }
+        guard !servers.isEmpty else { throw .unreadable(.noRecord) }
+        return ServiceAddresses(
+            servers: servers,
+            validFor: minutes.map { .seconds(Int64(($0 * 60).rounded())) }
+        )
+    }
+
+    /// Minutes as digits with or without a fraction; nil out of 1…1440.
+    private static func minutes(in text: ArraySlice<UInt8>) -> Double? {
+        let isPlain = text.allSatisfy {
+            (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".")
+        }
+        guard isPlain, text.count <= 8,
+            let minutes = Double(String(decoding: text, as: Unicode.UTF8.self)),
+            (1...1440).contains(minutes)
+        else { return nil }
+        return minutes
+    }
+}

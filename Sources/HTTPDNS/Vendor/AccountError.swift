@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why the settings of an account with a number and a key cannot be used.
+package enum AccountError: Error, Hashable {
+    /// The account is empty, too long, or has other characters than letters and digits.
+    case account
+
+    /// The secret is empty, too long, or not printable.
+    case secret
+
+    /// The TLS name is neither a host name nor an IP address.
+    case tlsName
+
+    /// Accepts what can stand in a request and its signature.
+    static func check(account: String, secret: Secret) throws(AccountError) {
+        guard (1...VendorLimits.maximumAccount).contains(account.utf8.count),
+            account.utf8.allSatisfy(\.isAlphanumeric)
+        else { throw .account }
+        guard (1...VendorLimits.maximumAccount).contains(secret.count),
+            secret.copy.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw .secret }
+    }
+
+    /// Scheme and peer name of the URLs.
+    static func origin(usesTLS: Bool, tlsName: String) throws(AccountError) -> Origin {
+        guard usesTLS else { return .http() }
+        guard let host = HTTPURL.host(tlsName) else { throw .tlsName }
+        return .https(name: host)
+    }
+}
+
+extension AccountError: CustomStringConvertible {
+    /// One line for the operator, without the secret.
+    package var description: String {
+        switch self {
+        case .account: "the account must be letters and digits, as the console shows it"
+        case .secret:
+            "the secret must be 1 to \(VendorLimits.maximumAccount) printable ASCII characters"
+        case .tlsName: "the TLS name is neither a host name nor an IP address"
+        }
+    }
+}
