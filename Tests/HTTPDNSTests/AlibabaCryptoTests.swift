@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import COpenSSL
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Digests and AES-GCM")
+struct DigestTests {
+    @Test("MD5 and SHA-256 of known texts (RFC 1321 §A.5, FIPS 180-4)")
+    func digests() throws {
+        let text = [UInt8]("abc".utf8)
+        #expect(Hexadecimal.encode(try Digest.md5(text)) == "900150983cd24fb0d6963f7d28e17f72")
+        #expect(Hexadecimal.encode(try Digest.md5([])) == "d41d8cd98f00b204e9800998ecf8427e")
+        #expect(
+            Hexadecimal.encode(try Digest.sha256(text))
+                == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        )
+    }
+
+    @Test("HMAC-SHA256 of known texts (RFC 4231 §4.2, §4.3, §4.7)")
+    func codes() throws {
+        let cases: [(key: [UInt8], text: String, code: String)] = [
+            (
+                [UInt8](repeating: 0x0B, count: 20), "Hi There",
+                "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
+            ),
+            (
+                [UInt8]("Jefe".utf8), "what do ya want for nothing?",
+                "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+            ),
+            (
+                [UInt8](repeating: 0xAA, count: 131),
+                "Test Using Larger Than Block-Size Key - Hash Key First",
+                "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
+            ),
+        ]
+        for (key, text, code) in cases {
+            #expect(
+                Hexadecimal.encode(try Digest.hmacSHA256(key: Secret(key), [UInt8](text.utf8)))
+                    == code
+            )
+        }
+    }
+
+    @Test("AES-128-GCM of a known text (McGrew and Viega, test cases 1 to 3)")
+    func gcm() throws {
+        let zero = try AES128GCM(key: Secret([UInt8](repeating: 0, count: 16)))
+        let nonce = [UInt8](repeating: 0, count: 12)
+        let none = try zero.seal([], vector: nonce)
+        #expect(
+            Hexadecimal.encode(none) == "00000000000000000000000058e2fccefa7e3061367f1d57a4e7455a"
+        )
+        #expect(try zero.open(none).isEmpty)
+        let block = try zero.seal([UInt8](repeating: 0, count: 16), vector: nonce)
+        #expect(
+            Hexadecimal.encode([UInt8](block.dropFirst(12)))
+                == "0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf"
+        )
+        #expect(try zero.open(block) == [UInt8](repeating: 0, count: 16))
+    }
+
+    @Test("a changed octet anywhere makes it undecryptable, and leaves no error behind")
+    func authenticated() throws {
+        ERR_clear_error()
+        let cipher = try AES128GCM(key: Secret("0123456789abcdef"))
+        #expect(cipher.vectorOctets == 12)
+        let sealed = try cipher.seal(
+            [UInt8]("192.0.2.1".utf8),
+            vector: try Entropy.system.octets(12)
+        )
+        #expect(try cipher.open(sealed) == [UInt8]("192.0.2.1".utf8))
+        for index in sealed.indices {
+            var changed = sealed
+            changed[index] ^= 1
+            #expect(throws: CipherError.undecryptable) { try cipher.open(changed) }
+            #expect(throws: CipherError.undecryptable) {
+                try cipher.open([UInt8](sealed.prefix(index)))
+            }
+        }
+        #expect(ERR_peek_error() == 0)
+    }
+
+    @Test("a key of the wrong length is refused", arguments: [0, 15, 17, 32])
+    func keyLength(count: Int) {
+        #expect(throws: CipherError.keyLength(expected: 16, found: count)) {
+            try AES128GCM(key: Secret([UInt8](repeating: 1, count: count)))
+        }
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Alibaba's replies, pages 2978980, 52679 and 2868210")
+struct AlibabaReplyTests {
+    /// Reads a body as the reply of v2 about `www.aliyun.com`.
+    private func read(
+        _ body: String,
+        _ encryption: Alibaba.Encryption = .none,
+        families: Families = .both
+    ) throws -> VendorAnswer {
+        let answers = try alibaba(encryption).answers(
+            to: lookup("www.aliyun.com", families: families),
+            in: ok(body)
+        )
+        #expect(answers.count == 1)
+        return try #require(answers.first)
+    }
+
+    /// Reads a body as the reply of v1.
+    private func read1(_ body: String, _ lookup: Lookup) throws -> [VendorAnswer] {
+        try alibaba(api: .v1).answers(to: lookup, in: ok(body))
+    }
+
+    /// The answer that all known replies hold.
+    private func expectKnown(_ answer: VendorAnswer) throws {
+        #expect(
+            answer.v4?.addresses == [try address("192.0.2.10"), try address("192.0.2.11")]
+        )
+        #expect(answer.v4?.ttl == 60)
+        #expect(answer.v6?.addresses == [])
+        #expect(answer.v6?.reason == .noRecord)
+        #expect(answer.denial == nil)
+    }
+
+    @Test("a plain reply is read, whether it says that it is plain or not")
+    func plain() throws {
+        let data = AlibabaVectors.plainData
+        try expectKnown(read(#"{"code":"success","mode":"0","data":\#(data)}"#))
+        try expectKnown(read(#"{"code":"success","mode":0,"data":\#(data)}"#))
+        try expectKnown(read(#"{"code":"success","data":\#(data)}"#))
+    }
+
+    @Test("sealed replies are opened")
+    func sealed() throws {
+        let cbc = AlibabaVectors.cbcData
+        let gcm = AlibabaVectors.gcmData
+        try expectKnown(read(#"{"code":"success","mode":1,"data":"\#(cbc)"}"#, .cbc))
+        try expectKnown(read(#"{"code":"success","mode":"2","data":"\#(gcm)"}"#, .gcm))
+    }
+
+    @Test("the reply to a sealed request is sealed the same way, or is not believed")
+    func downgrade() throws {
+        let plain = AlibabaVectors.plainData
+        for body in [
+            #"{"code":"success","mode":0,"data":\#(plain)}"#,
+            #"{"code":"success","data":\#(plain)}"#,
+            #"{"code":"success","mode":2,"data":\#(plain)}"#,
+            #"{"code":"success","mode":1,"data":"\#(AlibabaVectors.cbcData)"}"#,
+            #"{"code":"success","mode":2,"data":"\#(AlibabaVectors.cbcData)"}"#,
+            #"{"code":"success","mode":2,"data":"not base64"}"#,
+            #"{"code":"success","mode":2,"data":""}"#,
+        ] {
+            #expect(throws: VendorError.undecryptable) { try read(body, .gcm) }
+        }
+        #expect(throws: VendorError.unreadable(.member("mode"))) {
+            try read(#"{"code":"success","mode":2,"data":"\#(AlibabaVectors.gcmData)"}"#)
+        }
+    }
+
+    @Test("a batch is read in the order of the names, and a name without answer is empty")
+    func batch() throws {
+        let names = try lookup("a.example.com", "b.example.com", "c.example.com")
+        let answers = try alibaba().answers(
+            to: names,
+            in: ok(
+                #"""
+                {"code":"success","mode":0,"data":{"answers":[
+                {"dn":"C.example.com.","v4":{"ips":["192.0.2.3"],"ttl":3},"v6":{"ips":["2001:db8::3"],"ttl":33}},
+                {"dn":"a.example.com","v4":{"ips":["192.0.2.1"],"ttl":1}},
+                {"dn":"a.example.com","v4":{"ips":["192.0.2.9"],"ttl":9}}]}}
+                """#
+            )
+        )
+        #expect(answers.map(\.name) == names.names)
+        #expect(answers[0].v4 == AddressSet(addresses: [try address("192.0.2.1")], ttl: 1))
+        #expect(answers[0].v6 == nil)
+        #expect(answers[1].isEmpty && answers[1].v4 == AddressSet.none)
+        #expect(answers[2].v6 == AddressSet(addresses: [try address("2001:db8::3")], ttl: 33))
+    }
+
+    @Test(
+        "an empty family is known to be empty only by a documented code, or none",
+        arguments: [
+            (#","no_ip_code":"RRNotExist""#, true), (#","no_ip_code":"DomainNotExist""#, true),
+            ("", true), (#","no_ip_code":"SomethingElse""#, false),
+            (#","no_ip_code":"<b>""#, false),
+        ]
+    )
+    func emptyFamily(code: String, isKnown: Bool) throws {
+        let answer = try read(
+            #"{"code":"success","data":{"answers":[{"dn":"www.aliyun.com","#
+                + #""v4":{"ips":["192.0.2.1"],"ttl":60},"v6":{"ips":[],"ttl":60\#(code)}}]}}"#
+        )
+        #expect((answer.v6 != nil) == isKnown)
+        #expect(answer.v4?.addresses.count == 1)
+    }
+
+    @Test("nothing of it is NXDOMAIN, as a name that is not registered may look the same")
+    func neverNXDomain() throws {
+        let empty = #"{"ips":[],"ttl":60,"no_ip_code":"DomainNotExist"}"#
+        let answer = try read(
+            #"{"code":"success","data":{"answers":[{"dn":"www.aliyun.com","v4":\#(empty),"#
+                + #""v6":\#(empty)}]}}"#
+        )
+        #expect(answer.isEmpty && !answer.isNXDomain && answer.denial == nil)
+        #expect(answer.v4?.reason == .noDomain)
+    }
+
+    @Test("v1 answers one name, and both families under one TTL")
+    func v1() throws {
+        let answers = try read1(
+            #"""
+            {"host":"www.aliyun.com","ips":["192.0.2.1"],"ipsv6":["2001:db8::1"],"ttl":57,
+            "origin_ttl":120,"client_ip":"192.0.2.99","extra":"{&quot;a&quot;:1}"}
+            """#,
+            lookup("www.aliyun.com")
+        )
+        #expect(answers[0].v4 == AddressSet(addresses: [try address("192.0.2.1")], ttl: 57))
+        #expect(answers[0].v6 == AddressSet(addresses: [try address("2001:db8::1")], ttl: 57))
+    }
+
+    @Test("v1 answers a name that is not registered with nothing")
+    func v1Empty() throws {
+        let body = #"{"host":"www.aliyun.com","ips":[],"ttl":300}"#
+        #expect(try read1(body, lookup("www.aliyun.com"))[0].isEmpty)
+        #expect(try read1(body, lookup("www.aliyun.com"))[0].v6 == nil)
+    }
+
+    @Test("v1 answers a batch with a record a family, typed or not")
+    func v1Batch() throws {
+        let names = try lookup("www.aliyun.com", "www.taobao.com", "c.example.com")
+        let answers = try read1(
+            #"""
+            {"dns":[
+            {"host":"www.aliyun.com","client_ip":"x","ips":["192.0.2.1"],"type":1,"ttl":106,"origin_ttl":120},
+            {"host":"www.taobao.com","ips":["2001:db8::2","192.0.2.2"],"ttl":20},
+            {"host":"www.aliyun.com","ips":["2001:db8::1"],"type":28,"ttl":60}]}
+            """#,
+            names
+        )
+        #expect(answers[0].v4 == AddressSet(addresses: [try address("192.0.2.1")], ttl: 106))
+        #expect(answers[0].v6 == AddressSet(addresses: [try address("2001:db8::1")], ttl: 60))
+        #expect(answers[1].v4 == AddressSet(addresses: [try address("192.0.2.2")], ttl: 20))
+        #expect(answers[1].v6 == AddressSet(addresses: [try address("2001:db8::2")], ttl: 20))
+        #expect(answers[2].isEmpty)
+    }
+}
+
+// MARK: - Refusals
+
+/// A code of the vendor, and what it means to us.
+struct RefusalCase: Sendable, CustomTestStringConvertible {
+    let code: String
+    let status: Int
+    let kind: VendorError.Kind
+    let verdict: VendorError.Verdict
+    var testDescription: String { code }
+
+    /// The table of page 2978980 and the vendor's Android kit, and codes that it does not list.
+    static let all: [RefusalCase] = [
+        .init(code: "MissingArgument", status: 400, kind: .refused, verdict: .notTheServer),
+        .init(code: "InvalidHost", status: 400, kind: .refused, verdict: .notTheServer),
+        .init(code: "TooManyHosts", status: 400, kind: .refused, verdict: .notTheServer),
+        .init(code: "LimitExceeded", status: 400, kind: .refused, verdict: .notTheServer),
+        .init(code: "SdnsNotSupported", status: 400, kind: .refused, verdict: .notTheServer),
+        .init(code: "InvalidAccount", status: 403, kind: .unauthorized, verdict: .accountRefused),
+        .init(code: "AccountNotExists", status: 403, kind: .unauthorized, verdict: .accountRefused),
+        .init(
+            code: "UnsignedInterfaceDisabled",
+            status: 403,
+            kind: .unauthorized,
+            verdict: .accountRefused
+        ),
+        .init(code: "InvalidSignature", status: 403, kind: .unauthorized, verdict: .accountRefused),
+        .init(code: "SignatureExpired", status: 403, kind: .wrongTime, verdict: .accountRefused),
+        .init(code: "InvalidDuration", status: 403, kind: .wrongTime, verdict: .accountRefused),
+        .init(code: "InvalidDuration", status: 400, kind: .wrongTime, verdict: .accountRefused),
+        .init(code: "ServiceLevelDeny", status: 403, kind: .serverStatus, verdict: .serverFailed),
+        .init(code: "MethodNotAllowed", status: 405, kind: .serverStatus, verdict: .serverFailed),
+        .init(code: "InternalError", status: 500, kind: .serverStatus, verdict: .serverFailed),
+        .init(code: "Throttling.User", status: 400, kind: .limited, verdict: .serverFailed),
+        .init(code: "QuotaExceeded", status: 403, kind: .limited, verdict: .serverFailed),
+        .init(code: "TooFast", status: 429, kind: .limited, verdict: .serverFailed),
+        .init(code: "Unheard", status: 403, kind: .unauthorized, verdict: .accountRefused),
+        .init(code: "Unheard", status: 502, kind: .serverStatus, verdict: .serverFailed),
+    ]
+}
+
+extension AlibabaReplyTests {
+    @Test("every code has its meaning, in both APIs and the service", arguments: RefusalCase.all)
+    func codes(_ refusal: RefusalCase) throws {
+        let reply = HTTPReply(refusal.status, #"{"code":"\#(refusal.code)"}"#)
+        for api in Alibaba.API.allCases {
+            let vendor = try alibaba(api: api)
+            let error = try #require(throws: VendorError.self) {
+                try vendor.answers(to: lookup("www.aliyun.com"), in: reply)
+            }
+            #expect(error.kind == refusal.kind)
+            #expect(error.verdict == refusal.verdict)
+            #expect(error.mayBeClockSkew == (refusal.kind == .wrongTime))
+            #expect(error.wantsOtherServers == (refusal.code == "ServiceLevelDeny"))
+            if refusal.kind != .limited { #expect(error.description.contains(refusal.code)) }
+            #expect(throws: error) { try vendor.servers(in: reply, from: server()) }
+        }
+    }
+
+    @Test("v2 may refuse with status 200", arguments: RefusalCase.all)
+    func codesInBody(_ refusal: RefusalCase) throws {
+        let error = try #require(throws: VendorError.self) {
+            try read(#"{"code":"\#(refusal.code)","mode":"0"}"#)
+        }
+        guard !["Unheard", "TooFast"].contains(refusal.code) else {
+            #expect(error.kind == .serverStatus)
+            return
+        }
+        #expect(error.kind == refusal.kind)
+    }
+
+    @Test(
+        "a status without a word of the vendor keeps its meaning",
+        arguments: ["", "<html>", "[]", #"{"code":1}"#, #"{"code":"\u0007<script>"}"#]
+    )
+    func statuses(body: String) throws {
+        let vendor = try alibaba()
+        let expected: [(Int, VendorError)] = [
+            (401, .unauthorized(status: 401)), (403, .unauthorized(status: 403)),
+            (400, .serverStatus(400)), (302, .serverStatus(302)), (503, .serverStatus(503)),
+            (429, .limited(retryAfter: nil)),
+        ]
+        for (status, error) in expected {
+            #expect(throws: error) {
+                try vendor.answers(to: lookup("www.aliyun.com"), in: HTTPReply(status, body))
+            }
+        }
+        #expect(VendorError.unauthorized(status: 403).mayBeClockSkew)
+    }
+
+    @Test("Retry-After is heeded with a code, too")
+    func retryAfter() throws {
+        var reply = HTTPReply(429, #"{"code":"Throttling"}"#)
+        reply.retryAfter = "7"
+        #expect(throws: VendorError.limited(retryAfter: .seconds(7))) {
+            try alibaba().answers(to: lookup("www.aliyun.com"), in: reply)
+        }
+    }
+}

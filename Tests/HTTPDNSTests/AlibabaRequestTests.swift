@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Alibaba's requests, pages 2978980 and 56810")
+struct AlibabaRequestTests {
+    /// Path and query of the request.
+    private func path(
+        _ vendor: Alibaba,
+        _ lookup: Lookup,
+        vector: [UInt8] = [],
+        now: Int64 = AlibabaVectors.now
+    ) throws -> String {
+        let request = try vendor.request(
+            for: lookup,
+            at: try server("203.107.1.1:80"),
+            now: now,
+            entropy: entropy(vector)
+        )
+        #expect(request.body == nil)
+        #expect(request.url.hasPrefix("http://203.107.1.1/"))
+        return String(request.url.dropFirst("http://203.107.1.1".utf8.count))
+    }
+
+    @Test(
+        "v2 signs the sorted raw parameters",
+        arguments: [
+            (Families.v4, true, "4a08d055c8d55b371d575ecbf883aba5bb779b0a9293b3f4c7a8b21bef90b690"),
+            (.both, true, "bbdde08ae54af0479bb6823b7eebc42a805d91dcd867ed431986372872d1b81d"),
+            (.both, false, "5d20ec7bb154ae2ec1f9e3f6e1b1cbe62c70c646a9125b9307b0f75d5db20653"),
+        ]
+    )
+    func v2(families: Families, sendsVersion: Bool, signature: String) throws {
+        let vendor = try alibaba(sendsVersion: sendsVersion)
+        let type = families == .v4 ? "4" : "4,6"
+        #expect(
+            try path(vendor, lookup("www.aliyun.com", families: families))
+                == "/v2/d?id=100000&m=0&dn=www.aliyun.com&q=\(type)"
+                + (sendsVersion ? "&v=1.0" : "") + "&exp=1700000600&s=\(signature)"
+        )
+    }
+
+    @Test("v2 signs batches, client addresses and parameters of custom resolution")
+    func v2More() throws {
+        let batch = try path(
+            alibaba(sendsVersion: true),
+            lookup("www.aliyun.com", "www.taobao.com")
+        )
+        #expect(batch.contains("&dn=www.aliyun.com,www.taobao.com&q=4,6&"))
+        #expect(
+            batch.hasSuffix("&s=03d5e1df1f97d08b751ead9a227208cf2a9bfb7b160fe79b6a91e013b381f219")
+        )
+
+        var question = try lookup("www.aliyun.com", families: .v4)
+        question.clientSubnet = try address("1.2.3.4")
+        let more = try path(
+            alibaba(parameters: ["city": "hangzhou"], sendsVersion: true),
+            question
+        )
+        #expect(more.contains("&q=4&cip=1.2.3.4&sdns-city=hangzhou&v=1.0&exp="))
+        #expect(
+            more.hasSuffix("&s=13d6ecf1de2828ae00f786228479718359a489db7a626a86b8cdc61eb650bbe1")
+        )
+    }
+
+    @Test("a parameter's value is signed raw and sent escaped")
+    func escaped() throws {
+        let path = try path(alibaba(parameters: ["k": "a=b"]), lookup("www.aliyun.com"))
+        #expect(path.contains("&sdns-k=a%3Db&"))
+        let content = Alibaba.content(of: [
+            .init(name: "sdns-k", value: "a=b"), .init(name: "dn", value: "a,b"),
+        ])
+        #expect(content == "dn=a,b&sdns-k=a=b")
+    }
+
+    @Test("v2 without key is not signed and does not expire")
+    func unsigned() throws {
+        #expect(
+            try path(alibaba(secret: nil), lookup("www.aliyun.com", families: .v6))
+                == "/v2/d?id=100000&m=0&dn=www.aliyun.com&q=6"
+        )
+    }
+
+    @Test(
+        "v2 seals the question, and signs it sealed",
+        arguments: [
+            (
+                Alibaba.Encryption.cbc, AlibabaVectors.cbcVector,
+                "a0a1a2a3a4a5a6a7a8a9aaabacadaeaf70cf2726cbf67365d08d0b52f6013f15faf7c24c0fcd2e9e"
+                    + "c8e1d5aa0b3b5823fba96b52421f7bbebb179afb163403cb",
+                "37d0b7361e7c51e4d0cd3cdeddf6dc105de1de8f56debd24dbd739736b6153e9"
+            ),
+            (
+                .gcm, AlibabaVectors.gcmVector,
+                "b0b1b2b3b4b5b6b7b8b9babb25ebd4f3e5ad0948c95d7567b9136693b77d3418a4c03bc4d0d43d9b"
+                    + "8e3f14e5e656fb99d06150c28a0fe6c3811426d86b",
+                "3fc91cb531a0ee56bad1b78508bb9909fe6f25dc18525eed275ec3700d7e4e33"
+            ),
+        ]
+    )
+    func sealed(
+        encryption: Alibaba.Encryption,
+        vector: [UInt8],
+        sealed: String,
+        signature: String
+    ) throws {
+        let vendor = try alibaba(encryption, sendsVersion: true)
+        let path = try path(vendor, lookup("www.aliyun.com"), vector: vector)
+        #expect(
+            path == "/v2/d?id=100000&m=\(encryption.mode)&enc=\(sealed)&v=1.0&exp=1700000600"
+                + "&s=\(signature)"
+        )
+    }
+
+    @Test("the client's address and the parameters are sealed, too")
+    func sealedParameters() throws {
+        var question = try lookup("www.aliyun.com")
+        question.clientSubnet = try address("2001:db8::1")
+        let path = try path(
+            alibaba(.gcm, parameters: ["city": "hangzhou"]),
+            question,
+            vector: AlibabaVectors.gcmVector
+        )
+        let value = try #require(path.split(separator: "enc=").last?.prefix { $0 != "&" })
+        let sealed = try #require(Hexadecimal.decode([UInt8](value.utf8)[...]))
+        let key = try #require(Hexadecimal.decode([UInt8](AlibabaVectors.aesKey.utf8)[...]))
+        let plain = try AES128GCM(key: Secret(key)).open(sealed)
+        #expect(
+            String(decoding: plain, as: Unicode.UTF8.self)
+                == #"{"dn":"www.aliyun.com","q":"4,6","cip":"2001:db8::1","sdns-city":"hangzhou"}"#
+        )
+        #expect(!path.contains("hangzhou"))
+        #expect(!path.contains("aliyun"))
+    }
+
+    @Test("v1 signs as the vendor's page does")
+    func v1() throws {
+        let secret = Secret("IAmASecret")
+        #expect(
+            try Digest.md5("www.aliyun.com", secret, "1534316400")
+                == "60c71e98b6d7fcbb366243e224eab457"
+        )
+        #expect(
+            try Digest.md5("www.aliyun.com,www.taobao.com", secret, "1534316400")
+                == "12a3f6b1b14a46ca813ca6439beb59a4"
+        )
+        #expect(
+            try path(
+                alibaba(api: .v1, secret: "0123456789abcdef0123456789abcdef"),
+                lookup("Example.com")
+            )
+                == "/100000/sign_d?host=example.com&t=1700000600"
+                + "&s=e5fadad647394fc1b330e32d440f05ad&query=4,6"
+        )
+    }
+
+    @Test("v1 has four paths, and tells the client's address and the parameters unsigned")
+    func v1Paths() throws {
+        let one = try lookup("a.example.com", families: .v6)
+        let two = try lookup("a.example.com", "b.example.com", families: .v4)
+        let unsigned = try alibaba(api: .v1, secret: nil)
+        #expect(try path(unsigned, one) == "/100000/d?host=a.example.com&query=6")
+        #expect(
+            try path(unsigned, two) == "/100000/resolve?host=a.example.com,b.example.com&query=4"
+        )
+        #expect(try path(alibaba(api: .v1), two).hasPrefix("/100000/sign_resolve?host=a.example"))
+        var question = one
+        question.clientSubnet = try address("192.0.2.7")
+        #expect(
+            try path(alibaba(api: .v1, secret: nil, parameters: ["k": "v"]), question)
+                .hasSuffix("&query=6&ip=192.0.2.7&sdns-k=v")
+        )
+    }
+
+    @Test("both documented names of the certificates can be asked for, one after the other")
+    func tlsNames() throws {
+        let first = try Alibaba(account: "1")
+        let url = { (vendor: any Vendor) in
+            try vendor.request(
+                for: try lookup("www.aliyun.com"),
+                at: try server("192.0.2.1:443"),
+                now: 0,
+                entropy: .system
+            ).url
+        }
+        #expect(try url(first).hasPrefix("https://resolvers.httpdns.aliyuncs.com/v2/d?"))
+        let second = try #require(first.withOtherTLSName)
+        #expect(try url(second).hasPrefix("https://203.107.1.1/v2/d?"))
+        let third = try #require(second.withOtherTLSName)
+        #expect(try url(third) == url(first))
+        #expect(try Alibaba(account: "1", tlsName: "dns.example.com").withOtherTLSName == nil)
+        #expect(try alibaba().withOtherTLSName == nil)
+    }
+
+    @Test("a name that is no host name never leaves")
+    func noHostname() throws {
+        #expect(throws: VendorError.unusableName) {
+            try path(alibaba(), lookup("www.aliyun.com", #"a\"b.example.com"#))
+        }
+    }
+
+    @Test("a failing random generator stops the request")
+    func noEntropy() throws {
+        let empty = Entropy { (_) throws(CipherError) in throw .noEntropy }
+        #expect(throws: VendorError.cipher(.noEntropy)) {
+            try alibaba(.gcm).request(
+                for: lookup("www.aliyun.com"),
+                at: server(),
+                now: 0,
+                entropy: empty
+            )
+        }
+    }
+}
+
+// MARK: - Settings
+
+extension AlibabaRequestTests {
+    @Test("the facts are those of the vendor's pages")
+    func facts() throws {
+        let facts = try Alibaba(account: "1").facts
+        #expect(facts.kind == "alibaba")
+        #expect(facts.maximumNames == 5)
+        #expect(facts.pairsFamilies && facts.isBillable)
+        #expect(facts.defaultPort == 443)
+        #expect(try alibaba().facts.defaultPort == 80)
+        for region in Alibaba.Region.allCases {
+            let servers = region.defaultServers.compactMap { SocketAddress($0, defaultPort: 80) }
+            #expect(servers.count == region.defaultServers.count)
+            #expect(servers.contains { $0.isIPv6 } && servers.contains { !$0.isIPv6 })
+        }
+    }
+
+    @Test("settings that cannot work are refused with their reason")
+    func refusedSettings() {
+        func error(_ make: () throws(AlibabaSetupError) -> Alibaba) -> AlibabaSetupError? {
+            do throws(AlibabaSetupError) { _ = try make() } catch { return error }
+            return nil
+        }
+        #expect(error { () throws(AlibabaSetupError) in try Alibaba(account: "") } == .account)
+        #expect(error { () throws(AlibabaSetupError) in try Alibaba(account: "1/2") } == .account)
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(account: "1", secret: Secret("xyz"))
+            } == .secret
+        )
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(account: "1", encryption: .gcm)
+            } == .aesKey
+        )
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(account: "1", aesKey: Secret("0011"), encryption: .cbc)
+            } == .cipher(.keyLength(expected: 16, found: 2))
+        )
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(
+                    account: "1",
+                    aesKey: Secret(AlibabaVectors.aesKey),
+                    api: .v1,
+                    encryption: .gcm
+                )
+            } == .encryptionOfV1
+        )
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(account: "1", tlsName: "a/b")
+            } == .tlsName
+        )
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(account: "1", parameters: ["a b": "c"])
+            } == .parameter("a b")
+        )
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(account: "1", parameters: ["a": "\"}"])
+            } == .parameter("a")
+        )
+        #expect(
+            error { () throws(AlibabaSetupError) in
+                try Alibaba(
+                    account: "1",
+                    parameters: ["a": String(repeating: "b", count: 1000)]
+                )
+            } == .parameters
+        )
+    }
+
+    @Test("no form of text shows the keys")
+    func secrets() throws {
+        let vendor = try alibaba(.gcm)
+        var dumped = ""
+        dump(vendor, to: &dumped)
+        let text = "\(vendor)" + String(reflecting: vendor) + dumped
+        #expect(!text.contains("0001020304"))
+        #expect("\(vendor)" == "alibaba v2 over http, encryption gcm")
+    }
+
+    @Test("a batch is bounded by names and by their length")
+    func batches() throws {
+        let facts = try Alibaba(account: "1").facts
+        let long = try Name(
+            (0..<4).map { _ in String(repeating: "a", count: 59) }.joined(separator: ".")
+        )
+        #expect(facts.canCarry([long]))
+        #expect(facts.canCarry([long, long, long, long]))
+        #expect(!facts.canCarry([long, long, long, long, long]))
+        let short = try Name("a.cn")
+        #expect(facts.canCarry([Name](repeating: short, count: 5)))
+        #expect(!facts.canCarry([Name](repeating: short, count: 6)))
+        #expect(!facts.canCarry([]))
+    }
+}
