@@ -12,8 +12,7 @@ extension Alibaba {
         case "MissingArgument", "InvalidHost", "TooManyHosts", "LimitExceeded",
             "SdnsNotSupported":
             return .refused(status: status, code: code)
-        case "InvalidAccount", "AccountNotExists", "UnsignedInterfaceDisabled",
-            "InvalidSignature":
+        case _ where VendorCode.accountCodes.contains(code):
             return .unauthorized(status: status, code: code)
         case "SignatureExpired", "InvalidDuration":
             return .wrongTime(status: status, code: code)

@@ -61,6 +61,10 @@ extension Tencent {
             }
         }
 
+        /// The servers of the international edition, which has only the channel `des`
+        /// (page 1130/44468); none for the others.
+        package var internationalServers: [String] { self == .des ? ["43.132.55.55"] : [] }
+
         /// The port of a server that is configured without one.
         package var defaultPort: UInt16 { self == .https ? 443 : 80 }
     }

@@ -40,6 +40,13 @@ extension VendorCode {
     /// Alibaba: the scheduling service has switched this client off.
     package static let disable = VendorCode(known: "disable")
 
+    /// Alibaba: the account or its key is not accepted, whatever the time.
+    package static let accountCodes: Set<VendorCode> = [
+        VendorCode(known: "InvalidAccount"), VendorCode(known: "AccountNotExists"),
+        VendorCode(known: "UnsignedInterfaceDisabled"), VendorCode(known: "InvalidSignature"),
+        .disable,
+    ]
+
     /// Alibaba: the name exists, but has no addresses of the family.
     package static let noRecord = VendorCode(known: "RRNotExist")
 
