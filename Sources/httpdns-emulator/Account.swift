@@ -1,18 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one account the emulated vendor knows, with documented defaults so that demos need none.
+/// The one account each emulated vendor knows, with demo values so that demos need none.
 struct Account: Sendable, Equatable {
-    /// The account's number, a positive 32-bit integer.
-    var id = "12345"
+    /// What a vendor's console shows, by the name it has in `--account` and `--set`.
+    enum Field: String, CaseIterable, Sendable {
+        case id
+        case keyDES = "key-des"
+        case keyAES = "key-aes"
+        case token
+        case alibabaID = "alibaba-id"
+        case alibabaSecret = "alibaba-secret"
+        case alibabaAES = "alibaba-aes"
+        case alidnsUID = "alidns-uid"
+        case alidnsKey = "alidns-ak"
+        case alidnsSecret = "alidns-secret"
+        case baiduID = "baidu-id"
+        case baiduSecret = "baidu-secret"
+        case volcengineID = "volcengine-id"
+        case volcengineSecret = "volcengine-secret"
 
-    /// The key of the DES channel, 8 octets.
-    var desKey = "testkey1"
+        /// The demo value; those of Baidu and Volcengine are their documents' examples.
+        var demo: String {
+            switch self {
+            case .id: "12345"
+            case .keyDES: "testkey1"
+            case .keyAES: "1234567890123456"
+            case .token: "987654321"
+            case .alibabaID: "100000"
+            case .alibabaSecret:
+                "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+            case .alibabaAES: "000102030405060708090a0b0c0d0e0f"
+            case .alidnsUID: "9999"
+            case .alidnsKey: "testak"
+            case .alidnsSecret: "testsecret"
+            case .baiduID: "107080"
+            case .baiduSecret: "1234567890"
+            case .volcengineID: "1023"
+            case .volcengineSecret: "QlgAuFMwNUwN"
+            }
+        }
 
-    /// The key of the AES channel, 16 octets.
-    var aesKey = "1234567890123456"
-
-    /// The token of the HTTPS channel, an integer.
-    var token = "987654321"
+        /// Why a value is none a console would issue, nil if it is one.
+        func complaint(about value: String) -> String? {
+            switch self {
+            case .id:
+                Int32(value).map { $0 > 0 } == true
+                    ? nil : "'\(value)' is no positive 32-bit integer"
+            case .token, .alibabaID, .alidnsUID, .baiduID, .volcengineID:
+                value.isDigits && Int(value) != nil ? nil : "not a positive integer"
+            case .keyDES: value.utf8.count == 8 ? nil : "\(value.utf8.count) octets, not 8"
+            case .keyAES: value.utf8.count == 16 ? nil : "\(value.utf8.count) octets, not 16"
+            case .alibabaAES: Hex.decode(value)?.count == 16 ? nil : "not 32 hex digits"
+            case .alibabaSecret, .alidnsKey, .alidnsSecret, .baiduSecret, .volcengineSecret:
+                value.isEmpty ? "empty" : nil
+            }
+        }
+    }
 
     /// Why an account cannot be used; the text names the field.
     struct Failure: Error, CustomStringConvertible {
@@ -20,7 +63,16 @@ struct Account: Sendable, Equatable {
         var description: String
     }
 
-    /// Takes `FIELD = VALUE` lines (`id`, `key-des`, `key-aes`, `token`); `#` begins a comment.
+    /// Values that are not the demo's.
+    private var values: [Field: String] = [:]
+
+    /// The value of a field.
+    subscript(field: Field) -> String {
+        get { values[field] ?? field.demo }
+        set { values[field] = newValue }
+    }
+
+    /// Takes `FIELD = VALUE` lines; `#` begins a comment.
     mutating func apply(text: String) throws(Failure) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()
@@ -30,31 +82,29 @@ struct Account: Sendable, Equatable {
             guard words.count == 3, words[1] == "=" else {
                 throw Failure(description: "line \(index + 1): expected 'FIELD = VALUE'")
             }
-            let value = String(words[2])
-            switch words[0] {
-            case "id": id = value
-            case "key-des": desKey = value
-            case "key-aes": aesKey = value
-            case "token": token = value
-            default:
+            guard let field = Field(rawValue: String(words[0])) else {
                 throw Failure(description: "line \(index + 1): no field '\(words[0])'")
             }
+            self[field] = String(words[2])
         }
+    }
+
+    /// Takes one `FIELD=VALUE`.
+    mutating func apply(option: String) throws(Failure) {
+        let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw Failure(description: "'\(option)' has no '='") }
+        guard let field = Field(rawValue: String(parts[0])) else {
+            throw Failure(description: "no field '\(parts[0])'")
+        }
+        self[field] = String(parts[1])
     }
 
     /// Refuses what no console would issue.
     func check() throws(Failure) {
-        guard let number = Int32(id), number > 0 else {
-            throw Failure(description: "id: '\(id)' is no positive 32-bit integer")
-        }
-        guard let number = Int(token), number >= 0 else {
-            throw Failure(description: "token: not a positive integer")
-        }
-        guard desKey.utf8.count == 8 else {
-            throw Failure(description: "key-des: \(desKey.utf8.count) octets, not 8")
-        }
-        guard aesKey.utf8.count == 16 else {
-            throw Failure(description: "key-aes: \(aesKey.utf8.count) octets, not 16")
+        for field in Field.allCases {
+            if let complaint = field.complaint(about: self[field]) {
+                throw Failure(description: "\(field.rawValue): \(complaint)")
+            }
         }
     }
 }

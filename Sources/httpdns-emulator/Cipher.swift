@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// The two ciphers of the vendor's document "AES/DES encryption and decryption" (379/3530).
+/// The ciphers of Tencent's document 379/3530 and of Alibaba's 2978980.
 enum Cipher: Sendable {
-    /// DES-ECB with PKCS#5 padding; weak, and still the vendor's default.
+    /// DES-ECB with PKCS#5 padding; weak, and still Tencent's default.
     case des
     /// AES-128-CBC with PKCS#7 padding, the IV in front of the ciphertext.
     case aes
+    /// AES-128-GCM, the nonce in front of the ciphertext and the tag behind it, nothing else.
+    case gcm
 
     /// Why text cannot be encrypted or decrypted.
     enum Failure: Error {
@@ -14,19 +16,34 @@ enum Cipher: Sendable {
         case unavailable
         /// The key or the IV has the wrong length.
         case length
-        /// The ciphertext is not whole blocks, or its padding is wrong.
+        /// The ciphertext is not whole blocks, or its padding or tag is wrong.
         case undecryptable
     }
 
-    /// Octets of a block, which is also the length of the IV.
-    var blockOctets: Int { self == .des ? 8 : 16 }
+    /// Octets of a block; GCM has none to fill, so that any length will do.
+    var blockOctets: Int {
+        switch self {
+        case .des: 8
+        case .aes: 16
+        case .gcm: 1
+        }
+    }
+
+    /// What OpenSSL calls it, and octets of key, IV and tag.
+    private var shape: (name: String, key: Int, vector: Int, tag: Int) {
+        switch self {
+        case .des: ("DES-ECB", 8, 0, 0)
+        case .aes: ("AES-128-CBC", 16, 16, 0)
+        case .gcm: ("AES-128-GCM", 16, 12, 16)
+        }
+    }
 
     // MARK: - Messages
 
     /// Encrypts a message as it goes over the wire, before hex.
     ///
     /// - Parameters:
-    ///   - initialVector: 16 octets for AES; nil draws fresh random ones. Unused by DES.
+    ///   - initialVector: 16 octets for CBC, 12 for GCM; nil draws fresh ones. Unused by DES.
     ///   - padded: false leaves out the padding, so that the text must be whole blocks.
     func seal(
         _ text: [UInt8],
@@ -34,26 +51,38 @@ enum Cipher: Sendable {
         initialVector: [UInt8]? = nil,
         padded: Bool = true
     ) throws(Failure) -> [UInt8] {
-        var vector: [UInt8] = []
-        if self == .aes {
-            if let initialVector { vector = initialVector } else { vector = try Self.random(16) }
+        let vector: [UInt8]
+        if let initialVector {
+            vector = initialVector
+        } else {
+            vector = try Self.random(shape.vector)
         }
-        return vector
-            + (try run(text, key: key, vector: vector, encrypting: true, padded: padded))
+        var tag: [UInt8] = []
+        let sealed = try run(
+            text,
+            key: key,
+            vector: vector,
+            tag: &tag,
+            encrypting: true,
+            padded: padded
+        )
+        return vector + sealed + tag
     }
 
     /// Decrypts a message from the wire, after hex.
     ///
     /// - Throws: `undecryptable` for whatever is wrong with the message.
     func open(_ message: [UInt8], key: [UInt8]) throws(Failure) -> [UInt8] {
-        let vectorOctets = self == .aes ? blockOctets : 0
-        guard message.count > vectorOctets, message.count.isMultiple(of: blockOctets) else {
+        let (_, _, vector, tag) = shape
+        guard message.count > vector + tag, message.count.isMultiple(of: blockOctets) else {
             throw .undecryptable
         }
+        var expected = Array(message.suffix(tag))
         return try run(
-            Array(message[vectorOctets...]),
+            Array(message[vector..<message.count - tag]),
             key: key,
-            vector: Array(message[..<vectorOctets]),
+            vector: Array(message[..<vector]),
+            tag: &expected,
             encrypting: false,
             padded: true
         )
@@ -80,27 +109,30 @@ enum Cipher: Sendable {
     }
 
     /// Runs the cipher over one buffer.
+    ///
+    /// - Parameter tag: GCM's: what encryption made, or what decryption must find.
     private func run(
         _ input: [UInt8],
         key: [UInt8],
         vector: [UInt8],
+        tag: inout [UInt8],
         encrypting: Bool,
         padded: Bool
     ) throws(Failure) -> [UInt8] {
-        guard key.count == (self == .des ? 8 : 16), self == .des || vector.count == 16 else {
-            throw .length
-        }
+        let shape = shape
+        guard key.count == shape.key, vector.count == shape.vector else { throw .length }
         guard Self.providersAreLoaded else { throw .unavailable }
-        var output = [UInt8](repeating: 0, count: input.count + blockOctets)
+        var output = [UInt8](repeating: 0, count: input.count + 16)
         var written: Int32 = 0
         var last: Int32 = 0
 
         // SAFETY: cipher and context are owned here and freed once; key and IV have the lengths
-        // the cipher reads; output holds the input and one block more, the most EVP may write.
+        // the cipher reads; output holds the input and one block more, the most EVP may write;
+        // the tag has the octets its two calls read or write.
         ERR_clear_error()
-        guard
-            let cipher = unsafe EVP_CIPHER_fetch(nil, self == .des ? "DES-ECB" : "AES-128-CBC", nil)
-        else { throw .unavailable }
+        guard let cipher = unsafe EVP_CIPHER_fetch(nil, shape.name, nil) else {
+            throw .unavailable
+        }
         defer { unsafe EVP_CIPHER_free(cipher) }
         guard let context = unsafe EVP_CIPHER_CTX_new() else { throw .unavailable }
         defer { unsafe EVP_CIPHER_CTX_free(context) }
@@ -109,6 +141,15 @@ enum Cipher: Sendable {
             unsafe EVP_CipherInit_ex2(context, cipher, key, vector, encrypting ? 1 : 0, nil) == 1,
             unsafe EVP_CIPHER_CTX_set_padding(context, padded ? 1 : 0) == 1
         else { throw .unavailable }
+        if shape.tag > 0, !encrypting {
+            let set = unsafe EVP_CIPHER_CTX_ctrl(
+                context,
+                EVP_CTRL_AEAD_SET_TAG,
+                Int32(tag.count),
+                &tag
+            )
+            guard set == 1 else { throw .unavailable }
+        }
         let done = unsafe output.withUnsafeMutableBufferPointer { buffer in
             unsafe EVP_CipherUpdate(
                 context,
@@ -126,30 +167,16 @@ enum Cipher: Sendable {
                     == 1
         }
         guard done else { throw .undecryptable }
-        return Array(output[..<Int(written + last)])
-    }
-}
-
-/// Hexadecimal digits: lower case out, any case in.
-enum Hex {
-    /// The digits of octets.
-    static func encode(_ octets: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self
-        )
-    }
-
-    /// The octets of digits, nil if they are odd in number or not digits.
-    static func decode(_ text: String) -> [UInt8]? {
-        let digits = text.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var octets: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = digits[index], let low = digits[index + 1] else { return nil }
-            octets.append(high << 4 | low)
+        if shape.tag > 0, encrypting {
+            tag = [UInt8](repeating: 0, count: shape.tag)
+            let got = unsafe EVP_CIPHER_CTX_ctrl(
+                context,
+                EVP_CTRL_AEAD_GET_TAG,
+                Int32(tag.count),
+                &tag
+            )
+            guard got == 1 else { throw .unavailable }
         }
-        return octets
+        return Array(output[..<Int(written + last)])
     }
 }

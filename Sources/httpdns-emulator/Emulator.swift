@@ -4,7 +4,7 @@ import Synchronization
 
 /// The stand-in as a whole: vendors, zone, faults, counters, clock.
 final class Emulator: Sendable {
-    /// The vendors, asked in turn whose path it is.
+    /// The vendors, asked in turn whose request it is.
     private let vendors: [any Vendor]
 
     /// Where the zone comes from; nil: built in.
@@ -74,7 +74,7 @@ final class Emulator: Sendable {
         if Admin.owns(request.path) {
             return Reply(response: Admin(emulator: self).response(to: request))
         }
-        guard let vendor = vendor(of: request.path) else {
+        guard let vendor = vendor(of: request) else {
             log("\(request.client) \(request.method) \(request.path): 404")
             return Reply(response: Response(status: 404))
         }
@@ -89,7 +89,10 @@ final class Emulator: Sendable {
         let damage = Damage(firing.map(\.kind))
         let response: Response
         do {
-            response = try call.answer(zone.withLock { $0.zone }, damage.distortion)
+            response =
+                if let code = damage.error { vendor.failure(code) } else {
+                    try call.answer(zone.withLock { $0.zone }, damage.distortion)
+                }
         } catch {
             // Encrypting our own text fails only if OpenSSL lacks a cipher or memory.
             log("\(request.path) cannot be answered: \(error)")
@@ -100,8 +103,8 @@ final class Emulator: Sendable {
         return reply
     }
 
-    /// Whose path it is, if anyone's.
-    func vendor(of path: String) -> (any Vendor)? { vendors.first { $0.paths.contains(path) } }
+    /// Whose request it is, if anyone's.
+    func vendor(of request: Request) -> (any Vendor)? { vendors.first { $0.serves(request) } }
 
     /// The zone's numbers.
     var loaded: Calls.Loaded { zone.withLock { $0.loaded } }

@@ -32,6 +32,9 @@ enum Limits {
     /// Names counted one by one; calls for others are counted under `(other)`.
     static let countedNames = 10_000
 
+    /// Aliases followed for one name.
+    static let aliases = 16
+
     /// Octets of a zone or account file.
     static let fileOctets = 64 * 1024 * 1024
 

@@ -19,19 +19,22 @@ struct Program: AsyncParsableCommand {
     @Option(help: .init("The registered names; read again on SIGHUP.", valueName: "file"))
     var zone: String?
 
-    @Option(help: .init("Lines 'FIELD = VALUE': id, key-des, key-aes, token.", valueName: "file"))
+    @Option(help: .init("Accounts: lines 'FIELD = VALUE', see ACCOUNTS.", valueName: "file"))
     var account: String?
 
-    @Option(help: .init("The account's number (12345).", valueName: "number"))
+    @Option(help: .init("One field of an account; may be repeated.", valueName: "field=value"))
+    var set: [String] = []
+
+    @Option(help: .init("Tencent's account number (12345).", valueName: "number"))
     var id: String?
 
-    @Option(help: .init("The DES key, 8 octets (testkey1).", valueName: "key"))
+    @Option(help: .init("Tencent's DES key, 8 octets (testkey1).", valueName: "key"))
     var keyDes: String?
 
-    @Option(help: .init("The AES key, 16 octets (1234567890123456).", valueName: "key"))
+    @Option(help: .init("Tencent's AES key, 16 octets (1234567890123456).", valueName: "key"))
     var keyAes: String?
 
-    @Option(help: .init("The HTTPS channel's token (987654321).", valueName: "number"))
+    @Option(help: .init("Token of Tencent's HTTPS channel (987654321).", valueName: "number"))
     var token: String?
 
     @Option(help: .init("A fault, see FAULTS; may be repeated.", valueName: "spec"))
@@ -46,31 +49,17 @@ struct Program: AsyncParsableCommand {
     )
     var clockOffset = 0
 
-    @Option(help: .init("Lines of a batch that end in |clientip: last, every.", valueName: "which"))
-    var clientIpLines = Tencent.ClientLines.last
-
-    @Option(
-        help: .init(
-            "A family without addresses: zero, zero-ttl, empty, empty-ttl ('0', '0,0', '', ',0').",
-            valueName: "form"
-        )
-    )
-    var missingFamily = Tencent.MissingFamily.zero
-
-    @Option(help: .init("Status for a wrong account; 200: empty answer.", valueName: "code"))
-    var refusal = 401
-
-    @Flag(help: "Refuse a dn without ';expiry'.")
-    var requireExpiry = false
-
-    @Option(help: .init("Service addresses /conf names, by comma.", valueName: "addresses"))
-    var confServers: String?
-
-    @Option(help: .init("Minutes they hold, 1-1440.", valueName: "minutes"))
-    var confTtl = 60
-
     @Flag(help: "Write each call to stderr.")
     var log = false
+
+    @OptionGroup(title: "Tencent Cloud")
+    var tencent: TencentOptions
+
+    @OptionGroup(title: "Alibaba EMAS")
+    var alibaba: AlibabaOptions
+
+    @OptionGroup(title: "DNS in JSON")
+    var json: DNSJSONOptions
 
     // MARK: - Running
 
@@ -118,10 +107,18 @@ struct Program: AsyncParsableCommand {
         guard faults.count <= Limits.faults else {
             throw ValidationError("--fault: more than \(Limits.faults)")
         }
-        let tencent = Tencent(account: try makeAccount(), manner: try makeManner())
+        let account = try makeAccount()
+        let vendors: [any Vendor] = [
+            Tencent(account: account, manner: try tencent.manner()),
+            Alibaba(account: account, manner: try alibaba.manner()),
+            Baidu(account: account),
+            // Both have /resolve; Volcengine's has parameters the other one lacks.
+            Volcengine(account: account),
+            DNSJSON(account: account, manner: json.manner),
+        ]
         do throws(ZoneError) {
             return try Emulator(
-                vendors: [tencent],
+                vendors: vendors,
                 zoneFile: zone,
                 faults: FaultPlan(faults, seed: seed ?? .random(in: .min ... .max)),
                 clock: Clock(offset: clockOffset),
@@ -139,10 +136,11 @@ struct Program: AsyncParsableCommand {
             if let account {
                 try made.apply(text: String(contentsOfFile: account, encoding: .utf8))
             }
-            made.id = id ?? made.id
-            made.desKey = keyDes ?? made.desKey
-            made.aesKey = keyAes ?? made.aesKey
-            made.token = token ?? made.token
+            for option in set { try made.apply(option: option) }
+            made[.id] = id ?? made[.id]
+            made[.keyDES] = keyDes ?? made[.keyDES]
+            made[.keyAES] = keyAes ?? made[.keyAES]
+            made[.token] = token ?? made[.token]
             try made.check()
         } catch let error as Account.Failure {
             throw ValidationError("account: \(error)")
@@ -150,28 +148,6 @@ struct Program: AsyncParsableCommand {
             throw ValidationError("\(account ?? "account"): \(error.localizedDescription)")
         }
         return made
-    }
-
-    /// How Tencent answers.
-    private func makeManner() throws -> Tencent.Manner {
-        guard (200...599).contains(refusal) else {
-            throw ValidationError("--refusal: \(refusal) is no status code")
-        }
-        guard (1...1440).contains(confTtl) else {
-            throw ValidationError("--conf-ttl: \(confTtl) is not in 1-1440")
-        }
-        let addresses = confServers?.split(separator: ",").map(String.init)
-        if let wrong = addresses?.first(where: { Address($0)?.family != .v4 }) {
-            throw ValidationError("--conf-servers: '\(wrong)' is no IPv4 address")
-        }
-        return Tencent.Manner(
-            clientLines: clientIpLines,
-            missingFamily: missingFamily,
-            refusal: refusal,
-            requiresExpiry: requireExpiry,
-            serviceAddresses: addresses,
-            serviceMinutes: confTtl
-        )
     }
 
     /// The socket.
@@ -187,9 +163,6 @@ struct Program: AsyncParsableCommand {
         }
     }
 }
-
-extension Tencent.ClientLines: ExpressibleByArgument {}
-extension Tencent.MissingFamily: ExpressibleByArgument {}
 
 /// Signals as a sequence of numbers.
 private struct Signals {

@@ -12,12 +12,46 @@ struct Distortion: Sendable, Equatable {
     var wrongKey = false
     /// Encrypted with padding no decryption accepts.
     var badPadding = false
+
+    /// The addresses of an answer, as they are to be sent.
+    func addresses(_ answer: Zone.Answer, _ family: Family) -> [String] {
+        guard zeroAddress else { return answer.addresses }
+        return answer.addresses.map { _ in family == .v4 ? "0.0.0.0" : "::" }
+    }
+
+    /// A TTL in JSON: the fault's text is a number if it looks like one, else a string.
+    func json(ttl honest: Int) -> JSONText {
+        guard let ttl else { return .number(String(honest)) }
+        return Double(ttl) == nil ? .string(ttl) : .number(ttl)
+    }
+
+    /// An encrypted message, as the faults want it.
+    func seal(
+        _ text: [UInt8],
+        _ cipher: Cipher,
+        key honest: [UInt8]
+    ) throws(Cipher.Failure) -> [UInt8] {
+        let key = wrongKey ? honest.map { $0 ^ 0x5A } : honest
+        guard badPadding else { return try cipher.seal(text, key: key) }
+        guard cipher != .gcm else {
+            // No padding to spoil, but a tag.
+            var sealed = try cipher.seal(text, key: key)
+            sealed[sealed.count - 1] ^= 0xFF
+            return sealed
+        }
+        // Zeros to the end of the block and one block more: the last octet says 0.
+        let block = cipher.blockOctets
+        let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
+        return try cipher.seal(text + zeros, key: key, padded: false)
+    }
 }
 
 /// What the faults that fired do to a call, gathered.
 struct Damage: Sendable {
     /// To the answer's text.
     var distortion = Distortion()
+    /// The vendor's own error that replaces the answer.
+    private(set) var error: String?
     /// To the response and the connection, in the order of the plan.
     private var later: [Fault.Kind] = []
 
@@ -30,6 +64,7 @@ struct Damage: Sendable {
             case .wrongName(let name): distortion.wrongName = name
             case .wrongKey: distortion.wrongKey = true
             case .badPadding: distortion.badPadding = true
+            case .error(let code): error = code
             default: later.append(kind)
             }
         }
@@ -62,7 +97,7 @@ struct Damage: Sendable {
             case .redirect(let url):
                 reply.response = Response(status: 302)
                 reply.response.headers.append(("Location", url))
-            case .zeroAddress, .ttl, .wrongName, .wrongKey, .badPadding:
+            case .zeroAddress, .ttl, .wrongName, .wrongKey, .badPadding, .error:
                 break  // In the answer already.
             }
         }

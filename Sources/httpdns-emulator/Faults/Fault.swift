@@ -35,6 +35,8 @@ struct Fault: Sendable, Equatable {
         case wrongName(String)
         /// Answers this status code; Retry-After in seconds, if any.
         case status(Int, retryAfter: Int?)
+        /// Answers with the vendor's own error of this code.
+        case error(String)
         /// Answers 302 to this URL.
         case redirect(String)
         /// Pads the content to this many octets.
@@ -134,6 +136,7 @@ extension Fault {
         case ("huge", let value?):
             kind = natural(value, Limits.hugeOctets).map { .huge(octets: $0) }
         case ("status", let value?): kind = status(value)
+        case ("error", let value?): kind = value.isPrintable ? .error(value) : nil
         case ("redirect", let value?): kind = value.isPrintable ? .redirect(value) : nil
         case ("ttl", let value?): kind = value.isPrintable ? .ttl(value) : nil
         default: kind = nil

@@ -27,7 +27,7 @@ struct Connection: Sendable {
             while true {
                 guard let request = try await next(in: &buffer, peer: peer) else { break }
                 let reply = emulator.reply(to: request, onNewConnection: !carriesCalls)
-                carriesCalls = carriesCalls || emulator.vendor(of: request.path) != nil
+                carriesCalls = carriesCalls || emulator.vendor(of: request) != nil
                 guard try await deliver(reply, keepsAlive: request.keepsAlive) else { break }
             }
         } catch let failure as Request.Failure {

@@ -45,9 +45,7 @@ extension Tencent {
         func text(_ family: Family) -> String {
             let answer = zone.answer(name, family, for: client)
             guard !answer.addresses.isEmpty else { return none(question) }
-            let zero = family == .v4 ? "0.0.0.0" : "::"
-            let addresses =
-                distortion.zeroAddress ? answer.addresses.map { _ in zero } : answer.addresses
+            let addresses = distortion.addresses(answer, family)
             let ttl = question.saysTTL ? "," + (distortion.ttl ?? String(answer.ttl)) : ""
             return addresses.joined(separator: ";") + ttl
         }

@@ -2,34 +2,6 @@
 import Foundation
 
 extension Tencent {
-    /// The parameters of a request, each at most once.
-    struct Parameters {
-        /// By name.
-        private var values: [String: String] = [:]
-
-        /// Reads query and form; a doubled parameter could mean anything, so it is refused.
-        init(_ request: Request) throws(Refusal) {
-            guard let parameters = request.parameters else { throw .unintelligible }
-            for (name, value) in parameters {
-                guard values.updateValue(value, forKey: name) == nil else {
-                    throw .unintelligible
-                }
-            }
-        }
-
-        /// The value, nil if absent.
-        subscript(name: String) -> String? { values[name] }
-
-        /// A switch: `1` is on, `0` and absence are off.
-        func flag(_ name: String) throws(Refusal) -> Bool {
-            switch values[name] {
-            case nil, "0": return false
-            case "1": return true
-            default: throw .unintelligible
-            }
-        }
-    }
-
     /// What a request for addresses asks.
     struct Question: Sendable {
         /// The names without a final dot, lower case, in the order asked; 1-8.
@@ -76,9 +48,9 @@ extension Tencent {
         return Question(
             keys: try names(parameters["dn"] ?? "", channel, at: time),
             type: type,
-            saysTTL: try parameters.flag("ttl"),
-            saysClient: try parameters.flag("clientip"),
-            saysName: try parameters.flag("query"),
+            saysTTL: try flag(parameters["ttl"]),
+            saysClient: try flag(parameters["clientip"]),
+            saysName: try flag(parameters["query"]),
             client: try client(parameters["ip"] ?? "", channel) ?? peer
         )
     }
@@ -104,7 +76,7 @@ extension Tencent {
             let lower = name.lowercased()
             return lower.hasSuffix(".") ? String(lower.dropLast()) : lower
         }
-        guard names.count <= Self.batchNames, names.allSatisfy(Self.isName) else {
+        guard names.count <= Self.batchNames, names.allSatisfy({ $0.isHostName }) else {
             throw .unintelligible
         }
         return names
@@ -134,20 +106,12 @@ extension Tencent {
         }
     }
 
-    /// Whether it is a host name of at most 253 letters, digits, hyphens and underscores.
-    private static func isName(_ text: String) -> Bool {
-        text.utf8.count <= 253
-            && text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
-                (1...63).contains(label.utf8.count)
-                    && label.utf8.allSatisfy { octet in
-                        switch octet {
-                        case UInt8(ascii: "a")...UInt8(ascii: "z"),
-                            UInt8(ascii: "0")...UInt8(ascii: "9"),
-                            UInt8(ascii: "-"), UInt8(ascii: "_"):
-                            true
-                        default: false
-                        }
-                    }
-            }
+    /// A switch: `1` is on, `0` and absence are off.
+    private func flag(_ value: String?) throws(Refusal) -> Bool {
+        switch value {
+        case nil, "0": return false
+        case "1": return true
+        default: throw .unintelligible
+        }
     }
 }

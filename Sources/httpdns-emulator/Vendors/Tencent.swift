@@ -15,7 +15,14 @@ struct Tencent: Vendor {
     /// How it answers where documents are silent or disagree with the vendor's own clients.
     var manner = Manner()
 
-    let paths: Set<String> = ["/d", "/conf"]
+    func serves(_ request: Request) -> Bool {
+        request.path == "/d" || request.path == "/conf"
+    }
+
+    /// A status code without content: the documents know no other errors.
+    func failure(_ code: String) -> Response {
+        Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
+    }
 
     /// The choices an operator has.
     struct Manner: Sendable, Equatable {
@@ -67,7 +74,7 @@ struct Tencent: Vendor {
         let isLookup = request.path == "/d"
         do throws(Refusal) {
             guard request.method == "GET" || request.method == "POST" else { throw .method }
-            let parameters = try Parameters(request)
+            guard let parameters = Parameters(request) else { throw .unintelligible }
             let channel = try self.channel(parameters)
             let name = "tencent-" + channel.rawValue
             guard isLookup else {
@@ -98,7 +105,7 @@ struct Tencent: Vendor {
         switch (parameters["token"], parameters["alg"]) {
         case (.some, .some): throw .unintelligible
         case (let token?, nil):
-            guard token == account.token else { throw .account }
+            guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
             // The table calls `alg` required, the examples leave it out for DES.
@@ -109,7 +116,7 @@ struct Tencent: Vendor {
         }
         // Without id and token it is the free form of 119.29.29.29, stopped on 2022-01-01.
         let id = parameters["id"]
-        guard id == account.id || (id == nil && channel == .token) else { throw .account }
+        guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel
     }
 
@@ -117,8 +124,8 @@ struct Tencent: Vendor {
     func key(_ channel: Channel) -> (cipher: Cipher, key: [UInt8])? {
         switch channel {
         case .token: nil
-        case .aes: (.aes, Array(account.aesKey.utf8))
-        case .des: (.des, Array(account.desKey.utf8))
+        case .aes: (.aes, Array(account[.keyAES].utf8))
+        case .des: (.des, Array(account[.keyDES].utf8))
         }
     }
 
@@ -130,18 +137,10 @@ struct Tencent: Vendor {
         over channel: Channel,
         _ distortion: Distortion
     ) throws(Cipher.Failure) -> Response {
-        guard !text.isEmpty, let (cipher, honest) = key(channel) else {
-            return Response(text: text)
-        }
-        let key = distortion.wrongKey ? honest.map { $0 ^ 0x5A } : honest
-        var octets = Array(text.utf8)
-        if distortion.badPadding {
-            // Zeros to the end of the block and one block more: the last octet says 0.
-            let block = cipher.blockOctets
-            octets += [UInt8](repeating: 0, count: 2 * block - octets.count % block)
-        }
-        let sealed = try cipher.seal(octets, key: key, padded: !distortion.badPadding)
-        return Response(text: Hex.encode(sealed))
+        guard !text.isEmpty, let (cipher, key) = key(channel) else { return Response(text: text) }
+        return Response(
+            text: Hex.encode(try distortion.seal(Array(text.utf8), cipher, key: key))
+        )
     }
 
     /// The service addresses, as `/conf` says them.

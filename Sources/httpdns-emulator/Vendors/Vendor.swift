@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// One vendor's servers: which paths they serve, and what they make of a request.
+/// One vendor's servers: which requests are theirs, and what they make of them.
 protocol Vendor: Sendable {
-    /// The paths it serves; any other path of any vendor is answered 404.
-    var paths: Set<String> { get }
+    /// Whether it is a request to this vendor; one that is to none is answered 404.
+    func serves(_ request: Request) -> Bool
 
     /// Reads a request, without answering it yet, so that faults can depend on the names in it.
     func call(_ request: Request, at time: Date) -> Call
+
+    /// The error of a code, written as the vendor writes errors; any code must give something.
+    func failure(_ code: String) -> Response
 }
 
 /// What a vendor read in a request.

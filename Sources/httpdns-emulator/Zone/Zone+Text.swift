@@ -24,6 +24,7 @@ extension Zone {
     /// Reads a zone of lines; `;` begins a comment.
     ///
     ///     name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]
+    ///     name TTL CNAME TARGET
     ///     name empty
     ///
     /// - Throws: `line`.
@@ -43,7 +44,8 @@ extension Zone {
         }
     }
 
-    /// Reads a zone of the shape `{"NAME": {"A": [...], "AAAA": [...], "ttl": SECONDS}}`.
+    /// Reads a zone of the shape `{"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}`,
+    /// without what a name does not have.
     ///
     /// - Throws: `json`.
     init(json: Data) throws(ZoneError) {
@@ -56,6 +58,11 @@ extension Zone {
         }
         for (name, entry) in entries {
             register(name)
+            if let target = entry.cname {
+                guard (entry.a ?? []).isEmpty, (entry.aaaa ?? []).isEmpty,
+                    register(name, aliasOf: target, ttl: entry.ttl)
+                else { throw .json("\(name): a CNAME beside something else") }
+            }
             let families: [(Family, [String])] = [(.v4, entry.a ?? []), (.v6, entry.aaaa ?? [])]
             for (family, texts) in families {
                 for text in texts {
@@ -92,11 +99,13 @@ extension Zone {
     private struct Entry: Decodable {
         var a: [String]?
         var aaaa: [String]?
+        var cname: String?
         var ttl: Int
 
         enum CodingKeys: String, CodingKey {
             case a = "A"
             case aaaa = "AAAA"
+            case cname = "CNAME"
             case ttl
         }
     }
@@ -113,13 +122,22 @@ extension Zone {
             return
         }
         guard words.count == 4 || words.count == 5 else {
-            throw Complaint(text: "expected 'name TTL A|AAAA address' or 'name empty'")
+            throw Complaint(text: "expected 'name TTL A|AAAA|CNAME value' or 'name empty'")
         }
         guard let ttl = Int(words[1]), (0...Limits.ttlSeconds).contains(ttl) else {
             throw Complaint(text: "'\(words[1])' is no TTL in seconds")
         }
+        if words[2].uppercased() == "CNAME", words.count == 4 {
+            guard words[3].asKey.isHostName else {
+                throw Complaint(text: "'\(words[3])' is no name")
+            }
+            guard register(words[0], aliasOf: words[3], ttl: ttl) else {
+                throw Complaint(text: "\(words[0]) has other records than this CNAME")
+            }
+            return
+        }
         guard let family = Family(rawValue: words[2].uppercased()) else {
-            throw Complaint(text: "'\(words[2])' is neither A nor AAAA")
+            throw Complaint(text: "'\(words[2])' is neither A nor AAAA nor CNAME")
         }
         guard let address = Address(words[3]), address.family == family else {
             throw Complaint(text: "'\(words[3])' is no address for \(family.rawValue)")
@@ -131,6 +149,8 @@ extension Zone {
             }
             record.subnet = subnet
         }
-        register(words[0], record)
+        guard register(words[0], record) else {
+            throw Complaint(text: "\(words[0]) has a CNAME")
+        }
     }
 }

@@ -20,8 +20,34 @@ struct Zone: Sendable {
         var ttl = 0
     }
 
+    /// The way from a name over its aliases to where its addresses are.
+    struct Chain: Sendable, Equatable {
+        /// One alias: the name that has it, as asked or as written in the zone, and its target.
+        struct Link: Sendable, Equatable {
+            var owner: String
+            var target: String
+            var ttl: Int
+        }
+
+        /// The aliases in order.
+        var links: [Link] = []
+        /// The name without an alias at the end; nil if the aliases lead in a circle or too far.
+        var end: String?
+    }
+
+    /// An alias.
+    private struct Alias: Sendable {
+        var target: String
+        var ttl: Int
+    }
+
     /// Records by name in lower case without the final dot; no record: registered, but empty.
+    ///
+    /// A name with an alias has no record (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]
+
+    /// Aliases by name; each of these names is in `records` too.
+    private var aliases: [String: Alias] = [:]
 
     /// All names above a registered one: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
@@ -32,26 +58,58 @@ struct Zone: Sendable {
     // MARK: - Making
 
     /// Registers a name, with one more record if there is one.
-    mutating func register(_ name: String, _ record: Record? = nil) {
-        let name = Self.canonical(name)
+    ///
+    /// - Returns: false if the name has an alias, and so can have no record.
+    @discardableResult
+    mutating func register(_ name: String, _ record: Record? = nil) -> Bool {
+        let name = name.asKey
+        guard record == nil || aliases[name] == nil else { return false }
         records[name, default: []] += record.map { [$0] } ?? []
         var rest = name[...]
         while let dot = rest.firstIndex(of: ".") {
             rest = rest[rest.index(after: dot)...]
             ancestors.insert(String(rest))
         }
+        return true
+    }
+
+    /// Registers a name with an alias.
+    ///
+    /// - Returns: false if it has records or an alias already.
+    mutating func register(_ name: String, aliasOf target: String, ttl: Int) -> Bool {
+        guard records[name.asKey, default: []].isEmpty, aliases[name.asKey] == nil else {
+            return false
+        }
+        register(name)
+        aliases[name.asKey] = Alias(target: target.asKey, ttl: ttl)
+        return true
     }
 
     // MARK: - Reading
 
     /// Whether the name, or a wildcard above it, is registered.
-    func isRegistered(_ name: String) -> Bool { found(name) != nil }
+    func isRegistered(_ name: String) -> Bool { owner(name) != nil }
 
-    /// The addresses of a name for a client; empty if there are none or the name is unknown.
+    /// Whether the name is registered, or one below it is (RFC 8020 §2: then it exists).
+    func exists(_ name: String) -> Bool { isRegistered(name) || ancestors.contains(name.asKey) }
+
+    /// Where the aliases of a name lead.
+    func chain(_ name: String) -> Chain {
+        var chain = Chain(end: name.asKey)
+        while let end = chain.end, let alias = owner(end).flatMap({ aliases[$0] }) {
+            chain.links.append(.init(owner: end, target: alias.target, ttl: alias.ttl))
+            chain.end = chain.links.count <= Limits.aliases ? alias.target : nil
+        }
+        return chain
+    }
+
+    /// The addresses of a name for a client, over all aliases; empty if there are none.
     ///
     /// Of the subnets that hold the client, the longest wins, per family.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
-        let candidates = (found(name) ?? []).filter { $0.address.family == family }
+        let chain = chain(name)
+        let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []
+        let candidates = found.filter { $0.address.family == family }
         let nearest = candidates.compactMap { record in
             record.subnet.flatMap { subnet in
                 client.map(subnet.contains) == true ? subnet.length : nil
@@ -62,28 +120,25 @@ struct Zone: Sendable {
             guard let subnet = record.subnet, let client else { return false }
             return subnet.length == nearest && subnet.contains(client)
         }
-        return Answer(addresses: chosen.map(\.address.text), ttl: chosen.map(\.ttl).min() ?? 0)
+        guard !chosen.isEmpty else { return Answer() }
+        let ttls = chosen.map(\.ttl) + chain.links.map(\.ttl)
+        return Answer(addresses: chosen.map(\.address.text), ttl: ttls.min() ?? 0)
     }
 
     // MARK: - Details
 
-    /// The records of a name, or of the wildcard at its closest encloser (RFC 4592 §3.3.1).
-    private func found(_ name: String) -> [Record]? {
-        let name = Self.canonical(name)
-        if let exact = records[name] { return exact }
+    /// The registered name that speaks for a name: itself, or the wildcard at its closest encloser
+    /// (RFC 4592 §3.3.1).
+    private func owner(_ name: String) -> String? {
+        let name = name.asKey
+        if records[name] != nil { return name }
         if ancestors.contains(name) { return nil }
         var rest = name[...]
         while let dot = rest.firstIndex(of: ".") {
             rest = rest[rest.index(after: dot)...]
-            if let wild = records["*." + rest] { return wild }
+            if records["*." + rest] != nil { return "*." + rest }
             if records[String(rest)] != nil || ancestors.contains(String(rest)) { return nil }
         }
         return nil
-    }
-
-    /// A name as the table knows it.
-    private static func canonical(_ name: String) -> String {
-        let lower = name.lowercased()
-        return lower.hasSuffix(".") ? String(lower.dropLast()) : lower
     }
 }

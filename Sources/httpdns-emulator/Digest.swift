@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import COpenSSL
+
+/// The digests vendors sign with, all written as lower-case hex.
+enum Digest {
+    /// MD5: Alibaba v1, Baidu, Volcengine.
+    static func md5(_ text: String) -> String { hash(text, "MD5") }
+
+    /// SHA-256: AliDNS.
+    static func sha256(_ text: String) -> String { hash(text, "SHA256") }
+
+    /// HMAC-SHA256: Alibaba v2.
+    static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
+        var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count = 0
+        let text = Array(text.utf8)
+        // SAFETY: the output has room for any digest, and lengths are those of the arrays.
+        let done = unsafe EVP_Q_mac(
+            nil,
+            "HMAC",
+            nil,
+            "SHA256",
+            nil,
+            key,
+            key.count,
+            text,
+            text.count,
+            &octets,
+            octets.count,
+            &count
+        )
+        precondition(unsafe done != nil, "OpenSSL has no HMAC-SHA256")
+        return Hex.encode(Array(octets[..<count]))
+    }
+
+    /// Whether texts are equal, in a time that depends on their lengths only.
+    static func areEqual(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        guard left.count == right.count else { return false }
+        // SAFETY: CRYPTO_memcmp reads as many octets of both as the guard found in both.
+        return unsafe CRYPTO_memcmp(left, right, left.count) == 0
+    }
+
+    /// The digest of a text.
+    private static func hash(_ text: String, _ name: String) -> String {
+        var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var count = 0
+        let text = Array(text.utf8)
+        // SAFETY: the output has room for any digest, and the length is that of the array.
+        let done = unsafe EVP_Q_digest(nil, name, nil, text, text.count, &octets, &count)
+        precondition(done == 1, "OpenSSL has no \(name)")
+        return Hex.encode(Array(octets[..<count]))
+    }
+}
+
+/// Hexadecimal digits: lower case out, any case in.
+enum Hex {
+    /// The digits of octets.
+    static func encode(_ octets: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self
+        )
+    }
+
+    /// The octets of digits, nil if they are odd in number or not digits.
+    static func decode(_ text: String) -> [UInt8]? {
+        let digits = text.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var octets: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = digits[index], let low = digits[index + 1] else { return nil }
+            octets.append(high << 4 | low)
+        }
+        return octets
+    }
+}

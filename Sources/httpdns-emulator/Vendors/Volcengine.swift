@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+
+/// Volcengine (ByteDance) HTTPDNS: `/resolve`.
+///
+/// Written from the vendor's documents "resolve one or several names" 6758/113991, "signature"
+/// 6758/174756 and "response" 6758/174757.  Chosen here, unverified: several names get an array of
+/// what one name gets; `type` is A, AAAA or, by default, both; errors have no content; at most 10
+/// names; a name that is not registered is 200 without addresses.  `svc_meta`, a closed test with
+/// an unknown signature, is left out.
+struct Volcengine: Vendor {
+    /// The one account there is.
+    var account = Account()
+
+    /// Names in one request, at most.
+    static let batchNames = 10
+
+    /// Seconds of an answer without addresses.
+    private static let emptySeconds = 60
+
+    /// The documented status codes.
+    enum Refusal: Int, Error, Sendable {
+        /// Wrong parameters, account, signature, or an expired one.
+        case forbidden = 403
+        /// A method other than GET.
+        case method = 405
+    }
+
+    /// `/resolve` is DNS in JSON too, which knows none of these parameters.
+    func serves(_ request: Request) -> Bool {
+        guard request.path == "/resolve" else { return false }
+        let names = request.parameters?.map(\.name) ?? []
+        return names.contains("account_id") || names.contains("domain")
+    }
+
+    /// A status: 403, 405, 429 or 500 by the documents, which show no content.
+    func failure(_ code: String) -> Response {
+        Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 403)
+    }
+
+    func call(_ request: Request, at time: Date) -> Call {
+        do throws(Refusal) {
+            return try lookup(request, at: time)
+        } catch {
+            return Call(channel: "volcengine-refused", isLookup: true) { _, _ in
+                Response(status: error.rawValue)
+            }
+        }
+    }
+
+    /// Reads a lookup.
+    private func lookup(_ request: Request, at time: Date) throws(Refusal) -> Call {
+        guard request.method == "GET" else { throw .method }
+        guard let parameters = Parameters(request), let domain = parameters.text("domain"),
+            let expiry = parameters.text("timestamp"), expiry.isDigits,
+            let milliseconds = Double(expiry), let signature = parameters.text("sign"),
+            parameters["account_id"] == account[.volcengineID]
+        else { throw .forbidden }
+        // Absent parameters take part as empty ones; the published hash fits no other rule.
+        let content = [
+            account[.volcengineSecret], expiry, account[.volcengineID], domain,
+            parameters["ip"] ?? "", parameters["type"] ?? "",
+        ]
+        .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        .joined(separator: "_")
+        guard Digest.areEqual(signature, Digest.md5(content)),
+            milliseconds / 1000 > time.timeIntervalSince1970
+        else { throw .forbidden }
+
+        let families: [Family] =
+            switch parameters.text("type") {
+            case nil: [.v4, .v6]
+            case "A": [.v4]
+            case "AAAA": [.v6]
+            default: throw .forbidden
+            }
+        let client = parameters.text("ip") ?? request.client
+        guard parameters.text("ip") == nil || Address(client) != nil else { throw .forbidden }
+        let names = domain.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard names.count <= Self.batchNames, names.allSatisfy(\.isHostName) else {
+            throw .forbidden
+        }
+        return Call(channel: "volcengine", names: names.map(\.asKey), isLookup: true) {
+            zone,
+            distortion in
+            let answers = names.map { name in
+                let found = families.map { ($0, zone.answer(name, $0, for: Address(client))) }
+                let ttl = found.filter { !$0.1.addresses.isEmpty }.map(\.1.ttl).min()
+                // IPv6 first, as in the document's example.
+                let addresses = found.reversed().flatMap { distortion.addresses($0.1, $0.0) }
+                return JSONText.object([
+                    ("cip", .string(client)),
+                    ("host", .string(distortion.wrongName ?? name)),
+                    ("ips", .strings(addresses)),
+                    ("ttl", distortion.json(ttl: ttl ?? Self.emptySeconds)),
+                ])
+            }
+            return Response(json: answers.count == 1 ? answers[0] : .array(answers))
+        }
+    }
+}
