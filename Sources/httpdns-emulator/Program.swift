@@ -66,7 +66,7 @@ struct Program: AsyncParsableCommand {
     mutating func run() async throws {
         // A client that leaves early is a failed write, not a reason to die (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
-        let signals = Signals([SIGHUP, SIGINT, SIGTERM])
+        let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
         let emulator = try makeEmulator()
         let listener = try await makeListener()
         FileHandle.standardOutput.write(Data("listening on \(listener.address)\n".utf8))
@@ -172,16 +172,24 @@ private struct Signals {
     /// What delivers them, for as long as this value lives.
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes signals over from the kernel's default action.
-    init(_ numbers: [Int32]) {
+    /// Takes signals over from the kernel's default action, and returns when none can be lost.
+    ///
+    /// Between `SIG_IGN` and registration, which libdispatch does in its own time, a signal would
+    /// be ignored, and whoever waits for our end would wait for ever.
+    init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
-        sources = numbers.map { number in
+        var sources: [any DispatchSourceSignal] = []
+        for number in numbers {
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { continuation.yield(number) }
-            source.resume()
-            return source
+            await withCheckedContinuation { registered in
+                source.setRegistrationHandler { registered.resume() }
+                source.resume()
+            }
+            sources.append(source)
         }
+        self.sources = sources
         arrivals = stream
     }
 }

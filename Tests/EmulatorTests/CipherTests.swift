@@ -3,7 +3,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("AES/DES encryption and decryption (379/3530)")
+@Suite("AES/DES encryption and decryption (379/3530), and what Alibaba adds (2978980)")
 struct CipherTests {
     private let desKey = Array("testkey1".utf8)
     private let aesKey = Array("1234567890123456".utf8)
@@ -75,6 +75,43 @@ struct CipherTests {
     @Test func `a key of the wrong length is refused`() {
         #expect(throws: Cipher.Failure.length) { try Cipher.aes.seal([1], key: desKey) }
         #expect(throws: Cipher.Failure.length) { try Cipher.des.seal([1], key: aesKey) }
+    }
+
+    @Test func `GCM seals and opens the vector, and nothing else`() throws {
+        let key = try #require(Hex.decode(AlibabaVector.aes))
+        let octets = try #require(Hex.decode(AlibabaVector.encrypted[1].1))
+        let text = Array(#"{"dn":"www.aliyun.com","q":"4,6"}"#.utf8)
+        #expect(try Cipher.gcm.open(octets, key: key) == text)
+        #expect(
+            try Cipher.gcm.seal(text, key: key, initialVector: Array(octets[..<12])) == octets
+        )
+        #expect(try Cipher.gcm.seal(text, key: key) != Cipher.gcm.seal(text, key: key))
+        for index in [0, 12, octets.count - 1] {
+            var spoilt = octets
+            spoilt[index] ^= 1
+            #expect(throws: Cipher.Failure.undecryptable) {
+                try Cipher.gcm.open(spoilt, key: key)
+            }
+        }
+        #expect(throws: Cipher.Failure.undecryptable) {
+            try Cipher.gcm.open(Array(octets[..<28]), key: key)
+        }
+    }
+
+    @Test(arguments: ["", "abc", "www.baidu.com-1234567890-1513602734"])
+    func `digests are those of openssl`(_ text: String) throws {
+        #expect(try Digest.md5(text) == OpenSSL.md5(text))
+        #expect(try Digest.sha256(text) == OpenSSL.sha256(text))
+        let key = AlibabaVector.secret
+        #expect(
+            try Digest.hmacSHA256(text, key: try #require(Hex.decode(key)))
+                == OpenSSL.hmac(text, key: key)
+        )
+    }
+
+    @Test func `texts are equal or not`() {
+        #expect(Digest.areEqual("", "") && Digest.areEqual("abc", "abc"))
+        #expect(!Digest.areEqual("abc", "abd") && !Digest.areEqual("abc", "abcd"))
     }
 
     @Test func `hex is read in any case, written in lower`() {

@@ -127,6 +127,55 @@ struct FaultTests {
         }
     }
 
+    @Test func `the distortions reach every vendor`() throws {
+        let emulator = try RunningEmulator()
+        try emulator.misbehave("wrong-name=evil.example", "zero-address", "ttl=-7")
+        let texts = try [
+            "/100000/d?host=www.a.com&query=4,6", "/100000/resolve?host=www.a.com&query=4,6",
+            "/v2/d?id=100000&m=0&dn=www.a.com&q=4,6", "/resolve?name=www.a.com&type=ANY",
+            BaiduTests.url("www.a.com", "&type=dual_stack"), VolcengineTests.url("www.a.com"),
+        ].map { try emulator.get($0).text }
+        for text in texts {
+            #expect(text.contains("evil.example") && !text.contains("www.a.com"), "\(text)")
+            #expect(text.contains(#""0.0.0.0""#) && text.contains(#""::""#), "\(text)")
+            #expect(text.lowercased().contains(#""ttl":-7"#), "\(text)")
+        }
+        try emulator.misbehave("ttl=soon")
+        #expect(try emulator.get("/100000/d?host=www.a.com").text.contains(#""ttl":"soon""#))
+        try emulator.misbehave("garbage")
+        #expect(try emulator.get("/resolve?name=www.a.com").body.first == 0xFF)
+    }
+
+    @Test(
+        arguments: [
+            ("/d?dn=www.a.com&token=987654321", "429", 429, ""),
+            ("/d?dn=www.a.com&token=987654321", "unknown", 500, ""),
+            ("/100000/d?host=www.a.com", "Throttling", 403, #"{"code":"Throttling"}"#),
+            (BaiduTests.example, "busy", 200, #"{"msg":"busy"}"#),
+            (VolcengineTests.example, "429", 429, ""),
+            (
+                "/resolve?name=www.a.com", "SERVFAIL", 200,
+                #"{"Status":2,"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,"Question":[]}"#
+            ),
+            (
+                "/resolve?name=www.a.com", "5", 200,
+                #"{"Status":5,"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,"Question":[]}"#
+            ),
+            ("/resolve?name=www.a.com", "Forbidden", 403, #"{"code":"Forbidden"}"#),
+        ]
+    )
+    func `errors are the vendor's own`(
+        _ path: String,
+        _ code: String,
+        _ status: Int,
+        _ content: String
+    ) throws {
+        let emulator = try RunningEmulator("--fault", "error=" + code)
+        let reply = try emulator.get(path)
+        #expect(reply.status == status)
+        #expect(reply.text == content)
+    }
+
     // MARK: - When
 
     @Test func `faults count only the calls they concern`() throws {
@@ -164,7 +213,8 @@ struct FaultTests {
     @Test(
         arguments: [
             "", "explode", "delay", "delay=-1", "delay=1:every:0", "status=99", "status=429,x",
-            "silent=1", "ttl=", "close:first:none", "close:probability:2", "redirect=a b",
+            "silent=1", "ttl=", "error", "error=", "close:first:none", "close:probability:2",
+            "redirect=a b",
             "close:path:conf", "close:sometimes:1",
         ]
     )

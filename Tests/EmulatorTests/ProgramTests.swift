@@ -35,6 +35,14 @@ struct ProgramTests {
             (["--token", "secret"], "token"),
             (["--zone", "/nonexistent"], "/nonexistent"),
             (["--account", "/nonexistent"], "/nonexistent"),
+            (["--set", "alibaba-aes=00"], "alibaba-aes: not 32 hex digits"),
+            (["--set", "alibaba-id=me"], "alibaba-id: not a positive integer"),
+            (["--set", "baidu-secret="], "baidu-secret: empty"),
+            (["--set", "colour=red"], "no field 'colour'"),
+            (["--set", "token"], "'token' has no '='"),
+            (["--ss-servers", "localhost"], "'localhost' is neither ADDR nor ADDR:PORT"),
+            (["--ss-status", "perhaps"], "perhaps"),
+            (["--json-question", "list"], "list"),
             (["--conf-servers", "::1"], "no IPv4 address"),
             (["--conf-ttl", "0"], "1-1440"),
             (["--refusal", "1"], "no status code"),
@@ -62,6 +70,10 @@ struct ProgramTests {
         #expect(try emulator.get("/d?dn=www.qq.com&token=43&id=7").body.count > 0)
         #expect(try emulator.get("/d?dn=www.qq.com&token=42&id=7").status == 401)
         #expect(try emulator.get("/conf?id=7&alg=des").status == 200)
+        let vendors = try TemporaryFile("alibaba-id = 8\nbaidu-id = 9\n")
+        let other = try RunningEmulator("--account", vendors.path, "--set", "alibaba-id=10")
+        #expect(try other.get("/8/ss").status == 403)
+        #expect(try other.get("/10/ss").status == 200)
         var account = Account()
         #expect(throws: Account.Failure.self) { try account.apply(text: "key = 1") }
     }
@@ -73,7 +85,8 @@ struct ProgramTests {
             "delay=MS", "silent", "reset", "close", "truncated", "noise", "garbage", "bad-padding",
             "wrong-key", "wrong-name", "status=CODE", "redirect=URL", "huge=OCTETS", "empty",
             "zero-address", "ttl=TEXT", "gzip", "/_emulator/calls", "SIGHUP",
-        ] {
+            "error=CODE", "CNAME", "/v2/d", "/v4/resolve", "application/dns-json", "alibaba-v1",
+        ] + Account.Field.allCases.map(\.rawValue) + Alibaba.Code.allCases.map(\.rawValue) {
             #expect(help.contains(kind), "\(kind)")
         }
         for line in help.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }

@@ -29,11 +29,18 @@ struct Child {
         try spawning.withLock { _ in try process.run() }
     }
 
+    /// Gives its descriptors back: Foundation would keep them, thousands in one run.
+    func close() {
+        try? output.fileHandleForReading.close()
+        try? errors.fileHandleForReading.close()
+    }
+
     /// Everything it says to stdout and stderr until it ends, and its exit code.
     func finish() throws -> (output: [UInt8], errors: String, code: Int32) {
         let said = try output.fileHandleForReading.readToEnd() ?? Data()
         let complained = try errors.fileHandleForReading.readToEnd() ?? Data()
         ended.wait()
+        close()
         return (Array(said), String(decoding: complained, as: UTF8.self), process.terminationStatus)
     }
 }
@@ -68,7 +75,10 @@ final class RunningEmulator {
         url = "http://" + text.dropFirst("listening on ".count)
     }
 
-    deinit { child.process.terminate() }
+    deinit {
+        child.process.terminate()
+        child.close()
+    }
 
     /// Sends a signal.
     func send(_ signal: Int32) { kill(child.process.processIdentifier, signal) }

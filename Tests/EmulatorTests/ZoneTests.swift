@@ -46,8 +46,49 @@ struct ZoneTests {
         #expect(zone.answer("none.example.com", .v4, for: nil) == .init())
     }
 
+    @Test func `aliases lead to addresses, with the smallest TTL of the way`() throws {
+        let zone = try Zone(
+            text: """
+                a.example.com    60 CNAME B.example.com.
+                b.example.com    30 cname www.example.com
+                www.example.com 300 A     192.0.2.1
+                *.w.example.com  60 CNAME www.example.com
+                out.example.com  60 CNAME elsewhere.example
+                x.example.com    60 CNAME y.example.com
+                y.example.com    60 CNAME x.example.com
+                """
+        )
+        #expect(
+            zone.answer("A.example.com", .v4, for: nil) == .init(addresses: ["192.0.2.1"], ttl: 30)
+        )
+        #expect(
+            zone.chain("a.example.com")
+                == .init(
+                    links: [
+                        .init(owner: "a.example.com", target: "b.example.com", ttl: 60),
+                        .init(owner: "b.example.com", target: "www.example.com", ttl: 30),
+                    ],
+                    end: "www.example.com"
+                )
+        )
+        #expect(zone.answer("z.w.example.com", .v4, for: nil).addresses == ["192.0.2.1"])
+        #expect(zone.chain("out.example.com").end == "elsewhere.example")
+        #expect(zone.isRegistered("out.example.com") && !zone.exists("elsewhere.example"))
+        #expect(zone.exists("w.example.com") && !zone.isRegistered("w.example.com"))
+        #expect(zone.chain("x.example.com").end == nil)
+        #expect(zone.answer("x.example.com", .v4, for: nil) == .init())
+    }
+
     @Test(
         arguments: [
+            (
+                "a.example 1 CNAME b.example\na.example 1 A 192.0.2.1",
+                "line 2: a.example has a CNAME"
+            ),
+            ("a.example 1 A 192.0.2.1\na.example 1 CNAME b.example", "line 2: a.example has other"),
+            ("a.example 1 CNAME b.example\nA.example 1 CNAME c.example", "line 2: A.example has"),
+            ("a.example 1 CNAME a..b", "line 1: 'a..b' is no name"),
+            ("a.example 1 CNAME b.example subnet=::/0", "line 1: 'CNAME' is neither"),
             ("www.example.com", "line 1: expected"),
             ("\nwww.example.com x A 192.0.2.1", "line 2: 'x' is no TTL"),
             ("www.example.com 1 MX 192.0.2.1", "line 1: 'MX' is neither"),
@@ -74,6 +115,10 @@ struct ZoneTests {
             try emulator.ask("www.example.com,none.example.com", "&type=addrs&ttl=1").text
                 == "www.example.com.:192.0.2.7,30-2001:db8::7,30\nnone.example.com.:0-0"
         )
+        let alias = #"{"a.example": {"CNAME": "b.example", "ttl": 5}}"#
+        #expect(try Zone(json: Data(alias.utf8)).chain("a.example").end == "b.example")
+        let both = #"{"a.example": {"CNAME": "b.example", "A": ["192.0.2.1"], "ttl": 5}}"#
+        #expect(throws: ZoneError.self) { try Zone(json: Data(both.utf8)) }
         #expect(throws: ZoneError.self) { try Zone(json: Data("{\"a\": 1}".utf8)) }
         #expect(throws: ZoneError.self) {
             try Zone(json: Data("{\"a\": {\"A\": [\"::1\"], \"ttl\": 1}}".utf8))
