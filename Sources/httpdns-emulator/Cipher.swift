@@ -90,14 +90,18 @@ enum Cipher: Sendable {
 
     // MARK: - OpenSSL
 
-    /// Whether both of OpenSSL's providers we need are there; they stay until the process ends.
+    /// A library context with both of the providers we need; it stays until the process ends.
     ///
     /// DES-ECB lives in OpenSSL 3's legacy provider, and loading one provider by name keeps the
-    /// default one from being loaded by itself, so both are named (`OSSL_PROVIDER_load(3)`).
-    private static let providersAreLoaded: Bool = {
-        // SAFETY: nil is the default library context; the names are literals.
-        unsafe OSSL_PROVIDER_load(nil, "default") != nil
-            && OSSL_PROVIDER_load(nil, "legacy") != nil
+    /// default one from being loaded by itself, so both are named (`OSSL_PROVIDER_load(3)`).  A
+    /// context of its own, so that nobody else in the process finds DES without asking for it.
+    // SAFETY: made once and never freed; OpenSSL locks what its contexts share.
+    private nonisolated(unsafe) static let library: OpaquePointer? = {
+        guard let library = unsafe OSSL_LIB_CTX_new(),
+            unsafe OSSL_PROVIDER_load(library, "default") != nil,
+            unsafe OSSL_PROVIDER_load(library, "legacy") != nil
+        else { return nil }
+        return unsafe library
     }()
 
     /// Random octets for an IV.
@@ -121,7 +125,7 @@ enum Cipher: Sendable {
     ) throws(Failure) -> [UInt8] {
         let shape = shape
         guard key.count == shape.key, vector.count == shape.vector else { throw .length }
-        guard Self.providersAreLoaded else { throw .unavailable }
+        guard let library = unsafe Self.library else { throw .unavailable }
         var output = [UInt8](repeating: 0, count: input.count + 16)
         var written: Int32 = 0
         var last: Int32 = 0
@@ -130,7 +134,7 @@ enum Cipher: Sendable {
         // the cipher reads; output holds the input and one block more, the most EVP may write;
         // the tag has the octets its two calls read or write.
         ERR_clear_error()
-        guard let cipher = unsafe EVP_CIPHER_fetch(nil, shape.name, nil) else {
+        guard let cipher = unsafe EVP_CIPHER_fetch(library, shape.name, nil) else {
             throw .unavailable
         }
         defer { unsafe EVP_CIPHER_free(cipher) }
