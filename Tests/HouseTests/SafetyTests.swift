@@ -11,7 +11,7 @@ private let allowance = [
     "HTTPDNS": 47,
     "Net": 262,
     "Server": 47,
-    "httpdns-emulator": 18,
+    "httpdns-emulator": 22,
     "httpdnsctl": 16,
     "httpdnsd": 1,
 ]
