@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import HTTPDNS
+import Net
 import Testing
 
 @testable import Server
@@ -76,8 +77,7 @@ struct SettingsContractTests {
     /// What of it is refused.
     private static let refused = [
         "16:5: `vendors.tencent.return-to-primary-after`",
-        "18:11: `kind: alibaba`",
-        "29:11: `kind: json`",
+        "27:5: `vendors.alibaba.schedule`",
         "38:5: `routes.stale`",
         "43:25: `https://`",
         "44:25: `tls://`",
@@ -93,13 +93,18 @@ struct SettingsContractTests {
     private func contract(in folder: TemporaryFolder) throws -> String {
         _ = try folder.write("1234567\n", to: "tencent.token")
         _ = try folder.write("1234567890123456\n", to: "tencent.key")
+        _ = try folder.write("00112233445566778899aabbccddeeff\n", to: "alibaba-secret")
+        _ = try folder.write("ffeeddccbbaa99887766554433221100\n", to: "alibaba-aes")
         return Self.contract.replacing("FOLDER", with: folder.path)
     }
 
     @Test("the contract as a whole has one error per thing to come and no other")
     func whole() throws {
         let folder = try TemporaryFolder()
-        let found = problems(in: try contract(in: folder))
+        let found = problems(
+            in: try contract(in: folder),
+            environment: SettingsEnvironment(credentialsDirectory: folder.path)
+        )
         #expect(found == Self.refused.map { "f:\($0) is not yet supported" })
     }
 
@@ -110,22 +115,35 @@ struct SettingsContractTests {
             separator: "\n",
             omittingEmptySubsequences: false
         )
-        // The lines of alibaba, alidns, the two URLs, hosts, and each single line that is refused.
-        let left: Set<Int> = Set([16, 38, 43, 44, 57, 58, 59, 60, 62] + (17...31) + (48...50))
+        // The two URLs, hosts, and each single line that is refused.
+        let left: Set<Int> = Set([16, 27, 38, 43, 44, 57, 58, 59, 60, 62] + (48...50))
         let text = lines.enumerated()
             .filter { !left.contains($0.offset + 1) }
             .map(\.element).joined(separator: "\n")
-            .replacing("vendors: [tencent, alibaba]", with: "vendors: [tencent]")
-        let loaded = try settings(of: text)
-        #expect(loaded.warnings == [])
+        let loaded = try settings(
+            of: text,
+            environment: SettingsEnvironment(credentialsDirectory: folder.path)
+        )
+        #expect(loaded.warnings.map(\.message) == ["no route names the vendor `alidns`"])
+        #expect(loaded.vendors.map(\.account.kind) == [.tencent, .alibaba, .json])
+        #expect(loaded.vendors.map(\.account.channel) == ["https", "v2 gcm", "https"])
         let vendor = try #require(loaded.vendors.first)
-        #expect(vendor.channel == .https)
-        #expect(vendor.id == 12345)
-        #expect(vendor.token?.value.copy == [UInt8]("1234567".utf8))
-        #expect(vendor.key?.value.count == 16)
+        #expect(vendor.tencent.channel == .https)
+        #expect(vendor.tencent.id == 12345)
+        #expect(vendor.tencent.token?.value.copy == [UInt8]("1234567".utf8))
+        #expect(vendor.tencent.key?.value.count == 16)
         #expect(texts(vendor.servers) == ["119.29.29.99:443", "119.28.28.99:443"])
         #expect(vendor.timeout == .seconds(2))
         #expect(vendor.retriesBeforeSwitch == 3)
+        let alibaba = loaded.vendors[1]
+        #expect(alibaba.alibaba.account == "100000")
+        #expect(alibaba.alibaba.secret?.source == .credential("alibaba-secret"))
+        #expect(alibaba.alibaba.aesKey?.value.count == 32)
+        #expect(alibaba.alibaba.encryption == .gcm)
+        #expect(alibaba.alibaba.tlsName == "resolvers.httpdns.aliyuncs.com")
+        #expect(alibaba.servers.first?.description == "203.107.1.1:443")
+        #expect(loaded.vendors[2].json.url?.text == "https://dns.alidns.com/resolve")
+        #expect(texts(loaded.vendors[2].servers) == ["223.5.5.5:443", "223.6.6.6:443"])
         #expect(
             loaded.routes.map { texts($0.domains) } == [
                 ["example.com", "=only.this.cn", "*.below.cn"], ["corp.lan", "10.in-addr.arpa"],
@@ -140,6 +158,7 @@ struct SettingsContractTests {
         expected.vendors = loaded.vendors
         expected.routes = loaded.routes
         expected.upstreams = loaded.upstreams
+        expected.warnings = loaded.warnings
         #expect(loaded == expected)
     }
 
@@ -158,17 +177,6 @@ struct SettingsContractTests {
         let found = problems(in: text)
         #expect(found.count == 1)
         #expect(found.first?.hasSuffix("`\(name)` is not yet supported") == true, "\(found)")
-    }
-
-    @Test(
-        "kinds of vendors to come are refused",
-        arguments: ["alibaba", "json", "baidu", "volcengine"]
-    )
-    func kinds(kind: String) {
-        #expect(
-            problems(in: isp + "vendors: {v: {kind: \(kind), x: 1}}")
-                == ["f:2:21: `kind: \(kind)` is not yet supported"]
-        )
     }
 
     @Test("values that ask for what is done anyway are accepted")

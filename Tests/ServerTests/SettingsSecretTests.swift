@@ -20,7 +20,7 @@ struct SettingsSecretTests {
         let folder = try TemporaryFolder()
         let file = try folder.write(token + end, to: "token", mode: 0o640)
         let loaded = try settings(of: vendor("token: {file: \(file)}"))
-        let secret = try #require(loaded.vendors.first?.token)
+        let secret = try #require(loaded.vendors.first?.tencent.token)
         #expect(secret.value.copy == [UInt8](token.utf8))
         #expect(secret.source == .file(file))
     }
@@ -33,7 +33,7 @@ struct SettingsSecretTests {
         let text = vendor("token: {credential: tencent-token}")
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)
         let loaded = try settings(of: text, environment: environment)
-        let secret = try #require(loaded.vendors.first?.token)
+        let secret = try #require(loaded.vendors.first?.tencent.token)
         #expect(secret.value.copy == [UInt8](token.utf8))
         #expect(loaded.effectiveText.contains("token: {credential: tencent-token}"))
 
@@ -155,7 +155,7 @@ struct SettingsSecretTests {
         let folder = try TemporaryFolder()
         let file = try folder.write(token, to: "token")
         let loaded = try settings(of: vendor("token: {file: \(file)}"))
-        let secret = try #require(loaded.vendors.first?.token)
+        let secret = try #require(loaded.vendors.first?.tencent.token)
         #expect("\(secret)" == "(secret)")
         #expect(String(reflecting: secret) == "(secret)")
         #expect(Mirror(reflecting: secret).children.isEmpty)

@@ -32,6 +32,9 @@ package struct DNSJSON: Vendor {
     /// The account that signs; none for the free resolvers.
     private let account: Account?
 
+    /// Whether calls cost money.
+    private let isBillable: Bool
+
     /// Uses the API at `url`.
     ///
     /// - Parameters:
@@ -39,8 +42,13 @@ package struct DNSJSON: Vendor {
     ///     `{type}` in the query stand for what is asked, and without them `name=` and `type=` are
     ///     added.  The host is what the certificate must be for.
     ///   - account: an account with AliDNS.
+    ///   - isBillable: whether calls cost money; nil means that they do with an account.
     /// - Throws: `DNSJSONSetupError`.
-    package init(url: String, account: Account? = nil) throws(DNSJSONSetupError) {
+    package init(
+        url: String,
+        account: Account? = nil,
+        isBillable: Bool? = nil
+    ) throws(DNSJSONSetupError) {
         guard let parsed = HTTPURL(url), !parsed.path.contains("{") else { throw .url }
         self.url = parsed
         if let account {
@@ -54,6 +62,7 @@ package struct DNSJSON: Vendor {
             }
         }
         self.account = account
+        self.isBillable = isBillable ?? (account != nil)
     }
 
     package var facts: VendorFacts {
@@ -61,7 +70,7 @@ package struct DNSJSON: Vendor {
             kind: "json",
             maximumNames: 1,
             pairsFamilies: false,
-            isBillable: account != nil,
+            isBillable: isBillable,
             defaultPort: url.port
         )
     }

@@ -70,35 +70,6 @@ struct Assembly {
             cache: cache
         )
     }
-
-    private static func client(
-        _ settings: VendorSettings,
-        _ http: HTTPClient
-    ) throws(StartError) -> VendorClient {
-        let vendor: Tencent
-        do throws(TencentSetupError) {
-            vendor = try Tencent(settings)
-        } catch {
-            throw .vendor(settings.name, "\(error)")
-        }
-        var options = VendorClient.Settings()
-        options.timeout = settings.timeout
-        options.retriesBeforeSwitch = settings.retriesBeforeSwitch
-        options.clientSubnet = settings.clientSubnet
-        options.certificateFile = settings.caFile
-        options.version = settings.http
-        return VendorClient(
-            name: settings.name,
-            vendor: vendor,
-            servers: settings.servers,
-            settings: options,
-            transport: http,
-            clocks: VendorClient.Clocks(
-                now: { Clock.now },
-                wallSeconds: { Clock.wallSeconds }
-            )
-        )
-    }
 }
 
 /// Why the daemon could not start.
@@ -137,28 +108,6 @@ package enum StartError: Error, CustomStringConvertible {
 }
 
 // MARK: - From settings
-
-extension Tencent {
-    fileprivate init(_ settings: VendorSettings) throws(TencentSetupError) {
-        switch settings.channel {
-        case .https:
-            guard let token = settings.token else { throw .token }
-            try self.init(
-                token: token.value,
-                id: settings.id,
-                tlsName: settings.tlsName.flatMap { try? Name($0) }
-            )
-        case .aes, .des:
-            guard let key = settings.key, let id = settings.id else { throw .id }
-            try self.init(
-                key: key.value,
-                id: id,
-                algorithm: settings.channel == .aes ? .aes : .des,
-                clientSubnetForm: settings.clientSubnetForm == .plain ? .plain : .encrypted
-            )
-        }
-    }
-}
 
 extension RoutePattern {
     fileprivate init(_ pattern: DomainPattern) {

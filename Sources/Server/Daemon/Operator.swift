@@ -139,8 +139,8 @@ extension VendorStatus {
     fileprivate init(_ settings: VendorSettings, _ client: VendorClient) {
         self.init(
             name: settings.name,
-            kind: settings.kind.rawValue,
-            channel: settings.channel.rawValue
+            kind: settings.account.kind.rawValue,
+            channel: settings.account.channel
         )
         let statistics = client.statistics
         calls = statistics.calls

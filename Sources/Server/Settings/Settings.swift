@@ -135,7 +135,6 @@ extension Settings {
         .named(
             "vendors",
             \.vendors,
-            example: "tencent",
             """
             Your accounts with vendors of HTTPDNS, under names of your own. A vendor is asked only \
             for names that a route sends to it.

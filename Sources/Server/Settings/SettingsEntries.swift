@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something the file has many of: a vendor, a route, an upstream.
+/// Something the file has a list of: a route, an upstream.
 protocol SettingsEntry: Sendable {
     /// The entry's options.
     static var table: SettingsTable<Self> { get }
@@ -12,17 +12,31 @@ protocol SettingsEntry: Sendable {
     var name: String { get }
 }
 
+/// Something the file has many of by name, of several kinds with options of their own: a vendor.
+protocol SettingsNamedEntry: Sendable {
+    /// The options of the entry at `node`, which may depend on what stands there.
+    static func table(for node: YAMLNode) -> SettingsTable<Self>
+
+    /// The options of this entry.
+    var table: SettingsTable<Self> { get }
+
+    /// What the manual shows: one entry of each kind.
+    static var examples: [SettingsManual.Example] { get }
+
+    /// The entry with every option at its default.
+    init(name: String, place: SettingsPlace)
+
+    /// The key of the entry.
+    var name: String { get }
+}
+
 // MARK: - Rows of entries
 
 extension SettingsOption {
     /// A mapping of entries by their names.
-    ///
-    /// - Parameters:
-    ///   - example: the entry that the manual shows, commented out.
-    static func named<Entry: SettingsEntry>(
+    static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
-        example: String,
         _ doc: String
     ) -> SettingsOption {
         SettingsOption(
@@ -33,7 +47,7 @@ extension SettingsOption {
                     return reading.reportMismatch(
                         pair.value,
                         key,
-                        expected: "a mapping of names (`\(example): {…}`)"
+                        expected: "a mapping of names (`\(Entry.examples[0].name): {…}`)"
                     )
                 }
                 for pair in pairs {
@@ -49,7 +63,8 @@ extension SettingsOption {
                     }
                     var entry = Entry(name: pair.key, place: reading.place(at: pair.keyPlace))
                     reading.note(pair.keyPlace, of: key)
-                    guard Entry.table.read(pair.value, as: key, into: &entry, &reading) else {
+                    let table = Entry.table(for: pair.value)
+                    guard table.read(pair.value, as: key, into: &entry, &reading) else {
                         reading.leftOut.insert(pair.key)
                         continue
                     }
@@ -57,17 +72,10 @@ extension SettingsOption {
                 }
             },
             write: { owner in
-                .map(owner[keyPath: path].map { ($0.name, Entry.table.write($0)) })
+                .map(owner[keyPath: path].map { ($0.name, $0.table.write($0)) })
             },
             explain: { _ in
-                SettingsManual.Entry(
-                    name: name,
-                    doc: doc,
-                    form: .named(
-                        example,
-                        Entry.table.explain(Entry(name: example, place: SettingsPlace()))
-                    )
-                )
+                SettingsManual.Entry(name: name, doc: doc, form: .named(Entry.examples))
             }
         )
     }

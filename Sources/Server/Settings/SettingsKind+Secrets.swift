@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
+    /// A secret of which `complaint` says what is wrong, without quoting it; nil if nothing is.
+    static func secret(
+        _ complaint: @escaping @Sendable (Secret) -> String?
+    ) -> SettingsKind {
+        let any = secret
+        return SettingsKind(
+            expected: any.expected,
+            read: { node, key, reading in
+                guard let secret = any.read(node, key, &reading) else { return nil }
+                guard let message = complaint(secret.value) else { return secret }
+                reading.report(node.place, "`\(key.shown)`: \(message)")
+                return nil
+            },
+            write: any.write
+        )
+    }
+
     /// `{file: PATH}` or `{credential: NAME}`; the secret is read at once.
     ///
     /// No message ever quotes what stands here: it may be the secret itself.

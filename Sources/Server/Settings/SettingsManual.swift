@@ -43,14 +43,26 @@ package enum SettingsManual {
         /// With the options of its section.
         case section([Entry])
 
-        /// With an example of an entry called so.
-        case named(String, [Entry])
+        /// With examples of its entries.
+        case named([Example])
 
         /// With the entries in force, and an example of another.
         case list(live: YAMLNode, [Entry])
 
         /// Not at all, except in the list of what is not yet supported.
         case notYet
+    }
+
+    /// An entry with a name of its own, commented out.
+    struct Example: Sendable {
+        /// The key.
+        var name: String
+
+        /// The paragraph above it.
+        var doc: String
+
+        /// Its options.
+        var entries: [Entry]
     }
 
     private static let preamble = """
@@ -77,7 +89,8 @@ package enum SettingsManual {
             case .notYet: return [path]
             case .section(let entries), .list(_, let entries):
                 return later(entries, in: path + ".")
-            case .named(_, let entries): return later(entries, in: path + ".NAME.")
+            case .named(let examples):
+                return examples.flatMap { later($0.entries, in: path + ".NAME.") }
             case .value, .example: return []
             }
         }
@@ -102,10 +115,13 @@ extension SettingsManual {
         case .section(let entries):
             let body = render(entries, indent: indent + 2, inExample: inExample)
             return body.isEmpty ? [] : about + ["\(margin)\(entry.name):"] + body
-        case .named(let name, let entries):
-            let body = render(entries, indent: 4, inExample: true)
+        case .named(let examples):
+            let bodies = examples.map { example in
+                comment(example.doc, indent: 2) + ["  \(example.name):"]
+                    + render(example.entries, indent: 4, inExample: true)
+            }
             return about + ["\(entry.name): {}"]
-                + commentedOut(["\(entry.name):", "  \(name):"] + body)
+                + commentedOut(["\(entry.name):"] + bodies.joined(separator: [""]))
         case .list(let live, let entries):
             let body = render(entries, indent: 4, inExample: true)
             return about + YAMLPrinter.lines(entry.name, live)

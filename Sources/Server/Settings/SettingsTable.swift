@@ -9,6 +9,9 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     /// The rows.
     let options: [SettingsOption<Owner>]
 
+    /// What to say about keys that mean something elsewhere, by key: the end of a sentence.
+    var strangers: [String: String] = [:]
+
     /// Looks at an entry before its options are read; returns false to leave it out.
     ///
     /// For entries of a kind that is not yet supported: one complaint, not one per option.
@@ -16,6 +19,11 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     }
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
+
+    init(_ options: [SettingsOption<Owner>], strangers: [String: String] = [:]) {
+        self.options = options
+        self.strangers = strangers
+    }
 
     /// The same table, with a look at each entry before it is read.
     func admitting(
@@ -65,6 +73,10 @@ extension SettingsTable {
 
         for pair in pairs {
             guard let option = options.first(where: { $0.name == pair.key }) else {
+                if let rule = strangers[pair.key] {
+                    reading.report(pair.keyPlace, "`\(key.option(pair.key).shown)` \(rule)")
+                    continue
+                }
                 // What the key was meant to say is unknown: nothing is called missing.
                 reading.damage(key)
                 let section = key.shown.isEmpty ? "" : " in `\(key.shown)`"
@@ -152,15 +164,20 @@ extension SettingsOption {
     }
 
     /// An option that may be absent, which no value says.
+    ///
+    /// - Parameter standard: what its absence means, in words.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,
         _ kind: SettingsKind<Value>,
+        required: Bool = false,
+        standard: String = "none",
         example: Value,
         _ doc: String
     ) -> SettingsOption {
         SettingsOption(
             name: name,
+            isRequired: required,
             read: { pair, key, owner, reading in
                 owner[keyPath: path] = kind.read(pair.value, key, &reading)
                 if owner[keyPath: path] == nil { reading.damage(key) }
@@ -170,7 +187,7 @@ extension SettingsOption {
                 SettingsManual.Entry(
                     name: name,
                     doc: doc,
-                    facts: "\(kind.expected); default none",
+                    facts: "\(kind.expected); " + (required ? "required" : "default \(standard)"),
                     form: .example(kind.write(example))
                 )
             }
@@ -201,6 +218,16 @@ extension SettingsOption {
                     form: .section(table.explain(owner[keyPath: path]))
                 )
             }
+        )
+    }
+
+    /// An option of an entry whose kind cannot be told, so that its value cannot be judged.
+    static func unread(_ name: String) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            read: { _, _, _, _ in },
+            write: { _ in nil },
+            explain: { _ in SettingsManual.Entry(name: name, form: .notYet) }
         )
     }
 

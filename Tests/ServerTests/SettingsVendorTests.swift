@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+import HTTPDNS
+import Net
+import Testing
+
+@testable import Server
+
+@Suite("Each kind of vendor has options of its own")
+struct SettingsVendorTests {
+    /// A folder with a file of each sort of secret.
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        _ = try folder.write("1234567", to: "number")
+        _ = try folder.write("00112233445566778899aabbccddeeff\n", to: "hex")
+        _ = try folder.write("0011223344556677", to: "short")
+        _ = try folder.write("not a key", to: "words")
+        _ = try folder.write(String(repeating: "x", count: 129), to: "long")
+    }
+
+    /// A file with one vendor, which the only route names; `$hex` is a secret in the file `hex`.
+    private func text(_ vendor: String) -> String {
+        var options = vendor
+        for name in ["number", "hex", "short", "words", "long"] {
+            options = options.replacing("$\(name)", with: "{file: \(folder.path)/\(name)}")
+        }
+        return isp
+            + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
+    }
+
+    /// Problems without their places, which long paths of temporary files would shift.
+    private func messages(_ vendor: String) -> [String] {
+        problems(in: text(vendor)).map { problem in
+            problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""
+        }
+    }
+
+    // MARK: - Defaults
+
+    @Test(
+        "what is left out comes from the kind",
+        arguments: [
+            ("kind: alibaba, account: 1", "v2 https", 10, "203.107.1.1:443"),
+            ("kind: alibaba, account: 1, api: v1, scheme: http", "v1 http", 10, "203.107.1.1:80"),
+            ("kind: alibaba, account: 1, region: de", "v2 https", 4, "47.89.80.182:443"),
+            (
+                "kind: alibaba, account: 1, encryption: gcm, aes-key: $hex, servers: [192.0.2.1]",
+                "v2 gcm", 1, "192.0.2.1:443"
+            ),
+            (
+                "kind: json, url: \"https://dns.example:8443/resolve\", servers: [192.0.2.1]",
+                "https", 1, "192.0.2.1:8443"
+            ),
+            (
+                "kind: json, url: \"http://dns.example/d\", servers: [\"192.0.2.1:81\", 192.0.2.2]",
+                "http", 2, "192.0.2.1:81"
+            ),
+            ("kind: baidu, account: 1, secret: $hex", "https", 2, "180.76.76.200:443"),
+            ("kind: baidu, account: 1, secret: $hex, scheme: http", "http", 2, "180.76.76.200:80"),
+            (
+                "kind: volcengine, account: 1, secret: $hex, servers: [192.0.2.1]",
+                "https", 1, "192.0.2.1:443"
+            ),
+        ]
+    )
+    func defaults(vendor: String, channel: String, servers: Int, first: String) throws {
+        let loaded = try #require(try settings(of: text(vendor)).vendors.first)
+        #expect(loaded.account.channel == channel)
+        #expect(loaded.servers.count == servers)
+        #expect(loaded.servers.first?.description == first)
+    }
+
+    @Test("options may stand before the kind")
+    func order() throws {
+        let loaded = try settings(of: text("secret: $hex, account: 7, timeout: 1s, kind: baidu"))
+        let vendor = try #require(loaded.vendors.first)
+        #expect(vendor.baidu.account == "7")
+        #expect(vendor.baidu.secret?.value.count == 32)
+        #expect(vendor.baidu.tlsName == Baidu.defaultTLSName)
+        #expect(vendor.timeout == .seconds(1))
+    }
+
+    // MARK: - Mistakes
+
+    @Test("an option of another kind is said to be one")
+    func strangers() {
+        #expect(
+            messages("kind: alibaba, account: 1, token: $number, conf: {}, schedul: on") == [
+                "`vendors.v.token` is for vendors of the kind tencent, not alibaba",
+                "`vendors.v.conf` is for vendors of the kind tencent, not alibaba",
+                "unknown key `schedul` in `vendors.v` (did you mean `schedule`?)",
+            ]
+        )
+        #expect(
+            messages("kind: tencent, token: $number, secret: $hex, scheme: http, url: x") == [
+                "`vendors.v.secret` is for vendors of the kinds alibaba, json, baidu, volcengine,"
+                    + " not tencent",
+                "`vendors.v.scheme` is for vendors of the kinds alibaba, baidu, volcengine,"
+                    + " not tencent",
+                "`vendors.v.url` is for vendors of the kind json, not tencent",
+            ]
+        )
+    }
+
+    @Test("without a kind nothing else is judged but what no kind knows")
+    func undecided() {
+        #expect(messages("token: $number, url: 1") == ["`vendors.v.kind` is missing"])
+        #expect(
+            messages("kind: alibab, account: 1, aes-key: 1, colour: red") == [
+                "`vendors.v.kind` must be one of `tencent`, `alibaba`, `json`, `baidu`,"
+                    + " `volcengine`, not `alibab` (did you mean `alibaba`?)",
+                "unknown key `colour` in `vendors.v`",
+            ]
+        )
+    }
+
+    @Test(
+        "what a kind needs is missed",
+        arguments: [
+            ("kind: alibaba", ["account"]), ("kind: json", ["url", "servers"]),
+            ("kind: baidu", ["account", "secret"]),
+            ("kind: volcengine", ["account", "secret", "servers"]),
+        ]
+    )
+    func missing(vendor: String, options: [String]) {
+        #expect(messages(vendor) == options.map { "`vendors.v.\($0)` is missing" })
+    }
+
+    @Test("Alibaba's options fit together")
+    func alibaba() throws {
+        #expect(
+            messages("kind: alibaba, account: 1, encryption: gcm") == [
+                "the vendor `v` needs `aes-key` for its encryption gcm"
+            ]
+        )
+        #expect(
+            messages("kind: alibaba, account: 1, encryption: cbc, aes-key: $hex, api: v1") == [
+                "only the API v2 can be encrypted"
+                    + " (leave `api: v1` out, or say `encryption: none`)"
+            ]
+        )
+        let odd = try settings(of: text("kind: alibaba, account: 1, scheme: http, aes-key: $hex"))
+        #expect(
+            odd.warnings.map(\.message) == [
+                "over plain HTTP others can forge answers",
+                "the key is not used, as nothing is encrypted",
+            ]
+        )
+        let good = try settings(
+            of: text("kind: alibaba, account: 1, scheme: http, encryption: gcm, aes-key: $hex")
+        )
+        #expect(good.warnings == [])
+    }
+
+    @Test("secrets are what their kind takes, and are not quoted")
+    func secrets() {
+        #expect(
+            messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short")
+                == [
+                    "`vendors.v.secret`: the secret must be hexadecimal digits,"
+                        + " as the console shows it",
+                    "`vendors.v.aes-key`: the AES key must have 32 hexadecimal digits, not 16",
+                ]
+        )
+        let rule = "`vendors.v.secret`: the secret must be 1 to 128 printable ASCII characters"
+        #expect(messages("kind: baidu, account: 1, secret: $words") == [rule])
+        #expect(
+            messages("kind: volcengine, account: 1, secret: $long, servers: [192.0.2.1]") == [rule]
+        )
+        let json = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
+        #expect(
+            messages(json + ", account: 1, access-key-id: 1, secret: $long") == [
+                "`vendors.v.secret`: the secret is longer than 128 octets"
+            ]
+        )
+    }
+
+    @Test("a JSON API has a URL, and an account as a whole")
+    func json() throws {
+        let servers = "servers: [192.0.2.1]"
+        for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
+            #expect(
+                messages("kind: json, url: \"\(url)\", \(servers)") == [
+                    "`vendors.v.url` must be a URL such as https://dns.example/resolve, without"
+                        + " user or fragment, not `\(url)`"
+                ]
+            )
+        }
+        #expect(
+            messages("kind: json, url: \"https://dns.example/d\", \(servers), account: 1") == [
+                "the vendor `v` needs `access-key-id` to sign calls"
+                    + " (`account`, `access-key-id` and `secret` go together)",
+                "the vendor `v` needs `secret` to sign calls"
+                    + " (`account`, `access-key-id` and `secret` go together)",
+            ]
+        )
+        let plain = try settings(of: text("kind: json, url: \"http://dns.example/d\", \(servers)"))
+        #expect(
+            plain.warnings.map(\.message) == ["over plain HTTP others can read and forge answers"]
+        )
+    }
+
+    @Test("accounts and names of certificates can stand in a request")
+    func accounts() {
+        #expect(
+            messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\"") == [
+                "`vendors.v.account` must be 1 to 128 letters and digits, not `1/2`",
+                "`vendors.v.tls-name` must be a host name or an IP address, not `a b`",
+            ]
+        )
+    }
+
+    // MARK: - Protocols
+
+    @Test("the protocol that is spoken is the kind's")
+    func protocols() throws {
+        let vendors = [
+            "kind: tencent, token: $number",
+            "kind: alibaba, account: 1, secret: $hex, aes-key: $hex, encryption: gcm",
+            "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]",
+            "kind: baidu, account: 1, secret: $hex",
+            "kind: volcengine, account: 1, secret: $hex, servers: [192.0.2.1]",
+        ]
+        for (vendor, kind) in zip(vendors, VendorKind.allCases) {
+            let settings = try #require(try settings(of: text(vendor)).vendors.first)
+            #expect(try Assembly.vendor(settings.account).facts.kind == kind.rawValue)
+        }
+    }
+
+    @Test("calls of a JSON API are billable if the settings or an account say so")
+    func billable() throws {
+        let api = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
+        let account = ", account: 1, access-key-id: 1, secret: $hex"
+        for (options, isBillable) in [
+            ("", false), (", billable: true", true), (account, true),
+            (account + ", billable: off", false),
+        ] {
+            let settings = try #require(try settings(of: text(api + options)).vendors.first)
+            #expect(
+                try Assembly.vendor(settings.account).facts.isBillable == isBillable,
+                "\(options)"
+            )
+        }
+    }
+}
