@@ -14,7 +14,7 @@ package final class VendorStage {
     private let policy: TTLPolicy
     private let origins: Origins
     private let store: AnswerStore
-    private let inFlight = InFlight<Name, Outcome>()
+    private let inFlight = InFlight<Wanted, Outcome>()
 
     /// Names that a vendor had nothing for, until when; asking for their other family is spared.
     private var knownEmpty = RecentNames(limit: 4_096)
@@ -39,7 +39,17 @@ package final class VendorStage {
         /// There is such a vendor, but it has no address: no record, or a name not registered with
         /// it; the two cannot be told apart.
         case empty
+
+        /// There is no such name or no such address, by the vendor's own word; only APIs that pass on
+        /// what the DNS says have one.
+        case denied(Denial, Provenance)
         case failed
+    }
+
+    /// What one call is for.
+    private struct Wanted: Hashable, Sendable {
+        let name: Name
+        let families: Families
     }
 
     /// What is known after the vendors were asked for one family.
@@ -60,13 +70,21 @@ package final class VendorStage {
             numbers.paired += 1
             return .empty
         }
-        let (outcome, wasMerged) = await inFlight.value(for: question.name) { [self] in
-            await ask(question.name, match, deadline: deadline)
+        // Both families with one call, unless an API of the route answers one a call.
+        let pairs = match.route.vendors.allSatisfy(\.facts.pairsFamilies)
+        let wanted = Wanted(
+            name: question.name,
+            families: pairs ? .both : question.type == .a ? .v4 : .v6
+        )
+        let (outcome, wasMerged) = await inFlight.value(for: wanted) { [self] in
+            await ask(wanted, match, deadline: deadline)
         }
         if wasMerged { numbers.paired += 1 }
         switch outcome {
         case .failed: return .failed
         case .empty: return .empty
+        case .denied(let denial, let provenance):
+            return .answered(denied(question, match, denial, provenance))
         case .answered(let answer, let provenance):
             let families = self.resolutions(question.name, answer, match, provenance)
             // A family of which the vendor said nothing usable is the fallback's to answer.
@@ -95,7 +113,7 @@ package final class VendorStage {
 
     /// Asks one vendor after the other, each with its share of the time that is left.
     private func ask(
-        _ name: Name,
+        _ wanted: Wanted,
         _ match: RouteTable.Match,
         deadline: ContinuousClock.Instant
     ) async -> Outcome {
@@ -106,24 +124,38 @@ package final class VendorStage {
             guard now < end else { break }
             let share = (end - now) / (match.route.vendors.count - index)
             do throws(VendorFailure) {
-                let reply = try await vendor.lookUp(name, families: .both, deadline: now + share)
+                let reply = try await vendor.lookUp(
+                    wanted.name,
+                    families: wanted.families,
+                    deadline: now + share
+                )
                 latency.note(reply.duration)
-                let answer = usable(reply.answer, match.route)
-                guard !answer.isEmpty else {
-                    knownEmpty.insert(name, until: Clock.now + .seconds(policy.negative.lowerBound))
-                    return .empty
-                }
                 let provenance = Provenance(
                     source: .vendor,
                     origin: origins.number("\(vendor.name)/\(reply.server)")
                 )
-                keep(name, answer, match, provenance)
+                if let denial = reply.answer.denial { return .denied(denial, provenance) }
+                let answer = usable(reply.answer, match.route)
+                guard !answer.isEmpty else {
+                    rememberEmpty(wanted)
+                    return .empty
+                }
+                keep(wanted.name, answer, match, provenance)
                 return .answered(answer, provenance)
             } catch {
                 continue
             }
         }
         return .failed
+    }
+
+    /// Lets the other family of an empty name be answered without a call for a while.
+    private func rememberEmpty(_ wanted: Wanted) {
+        guard wanted.families == .both else { return }
+        knownEmpty.insert(
+            wanted.name,
+            until: Clock.now + .seconds(policy.negative.lowerBound)
+        )
     }
 
     /// The answer without addresses that no public name may have, unless the route allows them.
@@ -203,6 +235,22 @@ package final class VendorStage {
             )
         }
         return resolutions
+    }
+
+    /// "No such name" or "no such address", as the vendor said it.
+    private func denied(
+        _ question: Question,
+        _ match: RouteTable.Match,
+        _ denial: Denial,
+        _ provenance: Provenance
+    ) -> Resolution {
+        let seconds = policy.clamp(
+            denial.ttl ?? policy.negative.lowerBound,
+            to: policy.negative
+        )
+        var resolution = noData(question, match, seconds: seconds, provenance)
+        if denial.kind == .nxDomain { resolution.rcode = .nxDomain }
+        return resolution
     }
 
     private func noData(
