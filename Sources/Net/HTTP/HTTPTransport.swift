@@ -36,6 +36,9 @@ package struct HTTPRequest: Sendable, Hashable {
     /// An HTTP proxy that is asked to CONNECT to `server`; the environment's are never used.
     package var proxy: SocketAddress?
 
+    /// Whether an old connection is suspected of being dead, so that a new one must be opened.
+    package var wantsFreshConnection = false
+
     package init(url: String, server: SocketAddress, body: [UInt8]? = nil) {
         self.url = url
         self.server = server

@@ -132,7 +132,9 @@ extension Transfer {
             }
         try set(CURLOPT_HTTP_VERSION, Int(version))
         // Wait for a connection that others may share rather than open one more beside it.
-        if request.version != .http1, isSecure || request.version == .http2 {
+        if request.wantsFreshConnection {
+            try set(CURLOPT_FRESH_CONNECT, 1)
+        } else if request.version != .http1, isSecure || request.version == .http2 {
             try set(CURLOPT_PIPEWAIT, 1)
         }
         for line in request.headers where line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 }) {
