@@ -6,93 +6,175 @@ import Testing
 
 @Suite("Which server is asked")
 struct EndpointPoolTests {
+    private let now = ContinuousClock().systemEpoch
+
     /// A pool of `count` servers that moves on after three failures.
     private func pool(_ count: Int, failuresBeforeSwitch: Int = 3) throws -> EndpointPool {
         let servers = try (1...count).map { try server("192.0.2.\($0):443") }
         return EndpointPool(servers: servers, failuresBeforeSwitch: failuresBeforeSwitch)
     }
 
-    /// All servers of one call, in order.
-    private func order(_ pool: EndpointPool) -> [Int] {
-        var course = pool.begin()
-        var order: [Int] = []
-        while let next = pool.next(in: &course) { order.append(next) }
-        return order
+    /// The last digits of the servers of one call, in order; none if it may ask nobody.
+    private func order(_ pool: EndpointPool, after time: Duration = .zero) -> String {
+        guard case .servers(let order) = pool.order(now: now + time) else { return "" }
+        return order.map { String($0.host.suffix(1)) }.joined()
+    }
+
+    /// Begins an attempt that must be admitted.
+    private func begin(
+        _ pool: inout EndpointPool,
+        _ server: SocketAddress,
+        after time: Duration = .zero
+    ) throws -> EndpointPool.Attempt {
+        guard let attempt = pool.begin(server, now: now + time) else {
+            throw Unexpected(what: "no attempt on \(server)")
+        }
+        return attempt
+    }
+
+    /// Makes attempts on the server with that last digit, which all end so.
+    @discardableResult
+    private func attempt(
+        _ pool: inout EndpointPool,
+        _ digit: Int,
+        _ outcome: EndpointPool.Outcome,
+        times: Int = 1,
+        after time: Duration = .zero
+    ) throws -> [EndpointPool.Change] {
+        try (0..<times).compactMap { _ in
+            let server = try server("192.0.2.\(digit):443")
+            let attempt = try begin(&pool, server, after: time)
+            return pool.end(attempt, outcome, now: now + time)
+        }
     }
 
     @Test("a call tries each server once, in the order of the settings")
     func order() throws {
-        #expect(order(try pool(3)) == [0, 1, 2])
-        #expect(order(try pool(1)) == [0])
-        #expect(try pool(3).address(at: 1) == (try server("192.0.2.2:443")))
+        #expect(order(try pool(3)) == "123")
+        #expect(order(try pool(1)) == "1")
+        let twice = try [1, 2, 1].map { try server("192.0.2.\($0):443") }
+        #expect(EndpointPool(servers: twice).servers.count == 2)
+    }
+
+    @Test("families take turns, beginning with that of the current server")
+    func families() throws {
+        let servers = try ["192.0.2.1", "192.0.2.2", "192.0.2.3", "[2001:db8::4]", "[2001:db8::5]"]
+            .map { try server("\($0):443") }
+        var pool = EndpointPool(servers: servers, failuresBeforeSwitch: 1)
+        #expect(order(pool) == "14253")
+        try attempt(&pool, 1, .failed)
+        #expect(order(pool) == "41523")
     }
 
     @Test("three failures in a row make the next server current")
     func switching() throws {
         var pool = try pool(3)
-        #expect(pool.failed(0) == nil)
-        #expect(pool.failed(0) == nil)
-        #expect(pool.current == 0)
-        #expect(pool.failed(0) == .switched(from: 0, to: 1))
-        #expect(pool.current == 1)
-        #expect(order(pool) == [1, 2, 0])
+        let (first, second) = (pool.servers[0], pool.servers[1])
+        #expect(try attempt(&pool, 1, .failed, times: 2).isEmpty)
+        #expect(pool.current == first)
+        #expect(try attempt(&pool, 1, .failed) == [.switched(from: first, to: second)])
+        #expect(pool.current == second)
+        #expect(order(pool) == "231")
     }
 
-    @Test("a success ends the row")
+    @Test("an answer ends the row, also a late one")
     func success() throws {
         var pool = try pool(2)
         for _ in 0..<10 {
-            #expect(pool.failed(0) == nil)
-            #expect(pool.failed(0) == nil)
-            pool.succeeded(0)
+            #expect(try attempt(&pool, 1, .failed, times: 2).isEmpty)
+            try attempt(&pool, 1, .answeredLate)
         }
-        #expect(pool.current == 0)
+        #expect(order(pool) == "12")
     }
 
-    @Test("the current server stays current while it works, whatever the others do")
+    @Test("neither another server's failures, nor 429, nor what was given up move the current one")
     func sticky() throws {
         var pool = try pool(3)
-        for _ in 0..<10 {
-            pool.succeeded(0)
-            #expect(pool.failed(1) == nil)
-            #expect(pool.failed(2) == nil)
-        }
-        #expect(pool.current == 0)
+        #expect(try attempt(&pool, 2, .failed, times: 10).isEmpty)
+        #expect(try attempt(&pool, 1, .unjudged, times: 10).isEmpty)
+        #expect(try attempt(&pool, 1, .limited(retryAfter: .seconds(1))).isEmpty)
+        #expect(pool.current == pool.primary)
     }
 
-    @Test("calls that fail together cause one switch, not several")
+    @Test("calls that fail together cause one switch, also when it leads round to them again")
     func together() throws {
-        var pool = try pool(3)
-        let changes = (0..<50).compactMap { _ in pool.failed(0) }
-        #expect(changes == [.switched(from: 0, to: 1)])
-        #expect(pool.current == 1)
-    }
-
-    @Test("a server that becomes current starts without earlier failures")
-    func afresh() throws {
         var pool = try pool(2)
-        for _ in 0..<2 {
-            _ = pool.failed(0)
-            _ = pool.failed(1)
-        }
-        #expect(pool.failed(0) == .switched(from: 0, to: 1))
-        #expect(pool.failed(1) == nil)
-        #expect(pool.failed(1) == nil)
-        #expect(pool.failed(1) == .switched(from: 1, to: 0))
+        let server = pool.primary
+        let attempts = (0..<50).compactMap { _ in pool.begin(server, now: now) }
+        let changes = attempts.prefix(25).compactMap { pool.end($0, .failed, now: now) }
+        #expect(changes.count == 1)
+        try attempt(&pool, 2, .failed, times: 3)
+        #expect(order(pool) == "12")
+        #expect(attempts.suffix(25).compactMap { pool.end($0, .failed, now: now) }.isEmpty)
     }
 
-    @Test("after the last server comes the first")
+    @Test("after the last server comes the first, and an only server stays")
     func round() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
-        #expect(pool.failed(0) == .switched(from: 0, to: 1))
-        #expect(pool.failed(1) == .switched(from: 1, to: 2))
-        #expect(pool.failed(2) == .switched(from: 2, to: 0))
+        #expect(try (1...3).flatMap { try attempt(&pool, $0, .failed) }.count == 3)
+        #expect(order(pool) == "123")
+        #expect(pool.returnAt == nil)
+        var single = try self.pool(1)
+        #expect(try attempt(&single, 1, .failed, times: 10).isEmpty)
     }
 
-    @Test("an only server stays")
-    func alone() throws {
+    @Test("when it is time one call tries the first server, and only one at a time")
+    func probe() throws {
+        var pool = try pool(3, failuresBeforeSwitch: 1)
+        try attempt(&pool, 1, .failed)
+        #expect(order(pool, after: .seconds(599)) == "231")
+        #expect(order(pool, after: .seconds(600)) == "123")
+        let probe = try begin(&pool, pool.primary, after: .seconds(600))
+        #expect(order(pool, after: .seconds(600)) == "231")
+        #expect(
+            pool.end(probe, .answered, now: now + .seconds(600))
+                == .returned(from: pool.servers[1])
+        )
+        #expect(order(pool, after: .seconds(600)) == "123")
+    }
+
+    @Test("a change of the network forgets failures, breakers and waiting, not the current server")
+    func network() throws {
+        var pool = try pool(2)
+        try attempt(&pool, 1, .failed, times: 3)
+        try attempt(&pool, 2, .failed, times: 2)
+        let old = try begin(&pool, pool.current)
+        try attempt(&pool, 2, .limited(retryAfter: .seconds(60)))
+        pool.networkChanged(now: now)
+        #expect(pool.end(old, .failed, now: now) == nil)
+        #expect(order(pool) == "12")  // the first is tried at once
+        #expect(pool.current == pool.servers[1])
+        #expect(try attempt(&pool, 2, .failed, times: 2).isEmpty)
+    }
+
+    @Test("scheduled servers come before the configured ones, which stay")
+    func scheduling() throws {
+        var pool = try pool(2)
+        let scheduled = try [7, 8].map { try server("192.0.2.\($0):443") }
+        let old = try begin(&pool, pool.primary)
+        pool.schedule(scheduled, now: now)
+        #expect(order(pool) == "7812")
+        #expect(pool.end(old, .failed, now: now) == nil)
+
+        try attempt(&pool, 7, .failed, times: 3)
+        pool.schedule([scheduled[1], pool.servers[2]], now: now)
+        #expect(order(pool) == "812")
+        try attempt(&pool, 8, .failed, times: 3)
+        #expect(order(pool) == "128")
+        pool.schedule([pool.current, scheduled[0]], now: now)
+        #expect(pool.current == (try server("192.0.2.1:443")))  // named again, so it stays
+        pool.schedule([], now: now)
+        #expect(order(pool) == "12")
+    }
+
+    @Test("an attempt on a server that is gone is not begun, and its end changes nothing")
+    func gone() throws {
         var pool = try pool(1)
-        for _ in 0..<10 { #expect(pool.failed(0) == nil) }
-        #expect(pool.current == 0)
+        let other = try server("192.0.2.7:443")
+        pool.schedule([other], now: now)
+        let attempt = try begin(&pool, other)
+        pool.schedule([], now: now)
+        #expect(pool.end(attempt, .failed, now: now) == nil)
+        #expect(pool.order(now: now) != .servers([other]))
     }
 }

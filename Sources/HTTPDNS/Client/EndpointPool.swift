@@ -3,92 +3,229 @@ package import Net
 
 /// Which server of a vendor is asked, and which one after it: events in, decisions out.
 ///
-/// One server is current and sticky, so that its connection stays warm.  A call that fails on it
-/// goes on to the next server at once, each server at most once; only failures in a row move the
-/// current one.  Knows no clock and no network: `VendorClient` asks and reports.
+/// One server is current and sticky, so that its connection stays warm.  Failures in a row move it
+/// on to the next one; after a while one call tries the first server again, and its success moves
+/// it back.  Each server has a breaker for 429.  Knows no network, and of time what it is told:
+/// ``VendorClient`` asks and reports.
+///
+/// Every move of the current server begins a new era.  What an attempt of an earlier era reports
+/// moves nothing any more, so that fifty calls which fail together cause one switch.
 package struct EndpointPool: Sendable, Hashable {
     /// One server and what is known of it.
-    private struct Endpoint: Sendable, Hashable {
+    struct Endpoint: Sendable, Hashable {
+        /// Where it is; no two endpoints have the same address.
         let address: SocketAddress
 
-        /// Failures since the last success, or since it became current.
+        /// Failures in this era since the last answer.
         var failuresInRow = 0
+
+        /// Closed unless it said 429.
+        var breaker = Breaker()
     }
 
-    /// The servers in the order of the settings; never empty.
-    private var endpoints: [Endpoint]
+    /// The servers in the order of preference, the primary one first; never empty.
+    private(set) var endpoints: [Endpoint]
+
+    /// The servers of the settings, which stay when others are scheduled.
+    private let configured: [SocketAddress]
 
     /// Failures in a row that make the next server current.
     private let failuresBeforeSwitch: Int
 
+    /// How long another server than the first stays current without the first being tried.
+    private let returnAfter: Duration
+
     /// The index of the server that is asked first; always one of `endpoints`.
-    package private(set) var current = 0
+    private(set) var currentIndex = 0
+
+    /// Counts the moves of the current server and the changes of the network.
+    private(set) var era: UInt64 = 0
+
+    /// The number of the latest attempt.
+    private var latest: UInt64 = 0
+
+    /// When the primary server may be tried again; nil exactly while it is current.
+    package private(set) var returnAt: ContinuousClock.Instant?
+
+    /// The number of the attempt that tries the primary one; nil if `returnAt` is.
+    private var probe: UInt64?
 
     /// Makes a pool whose first server is current.
     ///
     /// - Precondition: there is a server, and `failuresBeforeSwitch` is at least 1.
-    package init(servers: [SocketAddress], failuresBeforeSwitch: Int) {
+    package init(
+        servers: [SocketAddress],
+        failuresBeforeSwitch: Int = 3,
+        returnAfter: Duration = .seconds(600)
+    ) {
         precondition(!servers.isEmpty, "a vendor without servers cannot be asked")
         precondition(failuresBeforeSwitch >= 1, "at least one failure makes a switch")
-        endpoints = servers.map { Endpoint(address: $0) }
+        configured = Self.distinct(servers)
+        endpoints = configured.map { Endpoint(address: $0) }
         self.failuresBeforeSwitch = failuresBeforeSwitch
+        self.returnAfter = returnAfter
     }
 
-    /// How many servers there are.
-    package var count: Int { endpoints.count }
+    /// The addresses of all servers, the primary one first.
+    package var servers: [SocketAddress] { endpoints.map(\.address) }
 
-    /// The address of the server at `index`.
-    package func address(at index: Int) -> SocketAddress { endpoints[index].address }
-}
+    /// The server that is asked first.
+    package var current: SocketAddress { endpoints[currentIndex].address }
 
-// MARK: - One call
+    /// The server that is preferred.
+    package var primary: SocketAddress { endpoints[0].address }
 
-extension EndpointPool {
-    /// The servers that one call has not tried yet.
-    package struct Course: Sendable, Hashable {
-        /// Indices of servers, the next one first.
-        fileprivate var untried: ArraySlice<Int>
+    /// Whether the primary one is being tried while another is current.
+    package var isProbing: Bool { probe != nil }
+
+    /// Until when `server` has asked to be left alone; nil if it has not.
+    package func openUntil(_ server: SocketAddress) -> ContinuousClock.Instant? {
+        endpoints.first { $0.address == server }?.breaker.openUntil
     }
 
-    /// Starts a call: first the current server, then those after it, round the end.
-    package func begin() -> Course {
-        Course(untried: (Array(current..<count) + Array(0..<current))[...])
-    }
-
-    /// The server to try next.
-    ///
-    /// - Returns: nil when the call has tried them all.
-    package func next(in course: inout Course) -> Int? {
-        course.untried.popFirst()
+    /// `servers`, each once.
+    private static func distinct(_ servers: [SocketAddress]) -> [SocketAddress] {
+        servers.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 }
 
-// MARK: - Events
+// MARK: - Attempts
 
 extension EndpointPool {
-    /// What a report made the pool do.
-    package enum Change: Sendable, Hashable {
-        /// Another server is current from now on.
-        case switched(from: Int, to: Int)
-    }
-
-    /// The server at `index` gave an answer, be it an empty one.
-    package mutating func succeeded(_ index: Int) {
-        endpoints[index].failuresInRow = 0
-    }
-
-    /// The server at `index` gave none.
+    /// Begins an attempt on `server`.
     ///
-    /// Many calls can fail on one server at the same time; only while it is current can their
-    /// failures move the pool on, so that together they cause one switch and not several.
-    package mutating func failed(_ index: Int) -> Change? {
+    /// - Returns: nil if its breaker admits none now, or there is no such server any more.
+    package mutating func begin(
+        _ server: SocketAddress,
+        now: ContinuousClock.Instant
+    ) -> Attempt? {
+        guard let index = index(of: server), endpoints[index].breaker.admits(at: now) else {
+            return nil
+        }
+        latest += 1
+        endpoints[index].breaker.began(latest)
+        if index == 0, isReturnDue(now) { probe = latest }
+        return Attempt(server: server, number: latest, era: era)
+    }
+
+    /// Notes how `attempt` ended; to be called once for each.
+    package mutating func end(
+        _ attempt: Attempt,
+        _ outcome: Outcome,
+        now: ContinuousClock.Instant
+    ) -> Change? {
+        let wasProbe = probe == attempt.number
+        if wasProbe { probe = nil }
+        guard let index = index(of: attempt.server) else { return nil }
+        switch outcome {
+        case .answered, .answeredLate:
+            endpoints[index].breaker.answered(attempt.number)
+            endpoints[index].failuresInRow = 0
+        case .limited(let retryAfter):
+            endpoints[index].breaker.limited(
+                attempt.number,
+                retryAfter: retryAfter,
+                last: latest,
+                now: now
+            )
+        case .failed, .unjudged:
+            endpoints[index].breaker.ended(attempt.number)
+        }
+        if wasProbe { return probeEnded(outcome, now) }
+        return outcome == .failed ? failed(index, in: attempt.era, now) : nil
+    }
+
+    /// Moves back to the primary server, or puts that off.
+    ///
+    /// An answer that came late puts it off, too: a server that loses every race would have every
+    /// call hedged and paid twice, and never fails.
+    private mutating func probeEnded(
+        _ outcome: Outcome,
+        _ now: ContinuousClock.Instant
+    ) -> Change? {
+        switch outcome {
+        case .answered:
+            let old = current
+            move(to: 0, now)
+            return .returned(from: old)
+        case .answeredLate, .failed, .limited:
+            returnAt = now + returnAfter
+        case .unjudged:
+            break
+        }
+        return nil
+    }
+
+    /// Counts a failure of an attempt that was begun in `era`, and moves on if it is one too many.
+    private mutating func failed(
+        _ index: Int,
+        in era: UInt64,
+        _ now: ContinuousClock.Instant
+    ) -> Change? {
+        guard era == self.era else { return nil }
         endpoints[index].failuresInRow += 1
-        guard index == current, count > 1,
-            endpoints[index].failuresInRow >= failuresBeforeSwitch
+        guard index == currentIndex, endpoints[index].failuresInRow >= failuresBeforeSwitch,
+            let next = rotation.dropFirst().first
         else { return nil }
-        current = (index + 1) % count
-        // Its earlier failures were those of second choices; it starts afresh.
-        endpoints[current].failuresInRow = 0
-        return .switched(from: index, to: current)
+        move(to: next, now)
+        return .switched(from: endpoints[index].address, to: current)
+    }
+
+    /// Makes the server at `index` current and begins an era.
+    private mutating func move(to index: Int, _ now: ContinuousClock.Instant) {
+        currentIndex = index
+        beginEra()
+        if index == 0 {
+            returnAt = nil
+            probe = nil
+        } else if returnAt == nil {
+            returnAt = now + returnAfter
+        }
+    }
+
+    /// Forgets the failures so far, and what attempts under way will report.
+    private mutating func beginEra() {
+        era += 1
+        for index in endpoints.indices { endpoints[index].failuresInRow = 0 }
+    }
+
+    /// The place of `server`.
+    private func index(of server: SocketAddress) -> Int? {
+        endpoints.firstIndex { $0.address == server }
+    }
+}
+
+// MARK: - Changes from outside
+
+extension EndpointPool {
+    /// The network is another one: nothing that was learnt about servers holds any more.
+    ///
+    /// The current server stays so, but if it is not the primary one, that is tried by the next
+    /// call.  What is under way reports in vain.
+    package mutating func networkChanged(now: ContinuousClock.Instant) {
+        for index in endpoints.indices { endpoints[index].breaker.reset() }
+        beginEra()
+        probe = nil
+        if returnAt != nil { returnAt = now }
+    }
+
+    /// Prefers the servers that the vendor names now to those it named before.
+    ///
+    /// The configured ones stay as the last resort.  A current server that is named again stays
+    /// current; else the first one named is, as its answers are what the vendor means us to have.
+    ///
+    /// - Parameter scheduled: in the vendor's order; none brings back the configured ones alone.
+    package mutating func schedule(_ scheduled: [SocketAddress], now: ContinuousClock.Instant) {
+        let old = endpoints
+        let oldCurrent = current
+        endpoints = Self.distinct(scheduled + configured).map { address in
+            old.first { $0.address == address } ?? Endpoint(address: address)
+        }
+        guard endpoints.map(\.address) != old.map(\.address) else { return }
+        let preferred = scheduled.isEmpty ? configured : scheduled
+        let kept = preferred.contains(oldCurrent) ? index(of: oldCurrent) : nil
+        returnAt = nil
+        probe = nil
+        move(to: kept ?? 0, now)
     }
 }

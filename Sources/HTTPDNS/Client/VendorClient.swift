@@ -2,16 +2,133 @@
 package import DNSWire
 package import Net
 
-/// Asks one vendor: chooses the server, keeps the deadlines, fails over and counts.
+/// Asks one vendor: chooses servers, keeps deadlines, hedges, batches, stays in budget and counts.
+///
+/// The rules are state machines without clock and network (``EndpointPool``, ``Course``,
+/// ``BatchQueue``, `AccountGate`, `ClockSkew`, ``Budget``, ``AddressSchedule``); this is the shell
+/// around them.  A look-up becomes a name that waits, a name becomes part of a call, and a call
+/// sends tries until one of them brings an answer.
 @ServiceLoop
 package final class VendorClient {
+    /// The operator's name for this vendor.
+    package nonisolated let name: String
+
+    /// The facts of the vendor's API.
+    package nonisolated let facts: VendorFacts
+
+    let settings: Settings
+    let transport: any HTTPTransport
+    let clocks: Clocks
+    let entropy: Entropy
+
+    /// The account; under its other TLS name once that has proved to be the right one.
+    var vendor: any Vendor
+
+    /// Which server is asked.
+    var pool: EndpointPool
+
+    /// Whether the vendor is asked at all.
+    var gate = AccountGate()
+
+    /// How far the vendor's clock is from ours.
+    var skew = ClockSkew()
+
+    /// What may be spent.
+    var budget: Budget
+
+    /// What each name has cost.
+    var costs = CostTable()
+
+    /// What is known of each server; exactly those of `pool`, and others that tries still run on.
+    var records: [SocketAddress: ServerRecord] = [:]
+
+    /// The counters, except those of servers.
+    var counters = VendorStatistics()
+
+    /// Every name that somebody waits for, queued or in a call.
+    var pending: [BatchQueue.Question: PendingName] = [:]
+
+    /// The names that are in no call yet.
+    var queue = BatchQueue()
+
+    /// Whether the queue will be looked at in the next turn of the loop.
+    var isFlushing = false
+
+    /// Calls without an answer so far.
+    var calls: Set<VendorCall> = []
+
+    /// Calls that are over, but for tries that still run.
+    var lingering: Set<VendorCall> = []
+
+    /// Ends the waiting of queued look-ups.
+    lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
+
+    /// Where servers' addresses come from, besides the settings.
+    let source: AddressSource?
+
+    /// When they are asked for.
+    var schedule: AddressSchedule
+
+    /// The request for them that is under way.
+    var refresh: Task<Void, Never>?
+
+    /// Begins the next one.
+    lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
+
+    /// Makes a client; nothing is sent yet.
+    ///
+    /// - Parameter source: the vendor's scheduling service, asked from ``start()`` on.
+    /// - Precondition: there is at least one server.
+    package nonisolated init(
+        name: String,
+        vendor: any Vendor,
+        servers: [SocketAddress],
+        settings: Settings,
+        transport: any HTTPTransport,
+        clocks: Clocks,
+        entropy: Entropy = .system,
+        source: AddressSource? = nil
+    ) {
+        self.name = name
+        self.vendor = vendor
+        facts = vendor.facts
+        self.settings = settings
+        self.transport = transport
+        self.clocks = clocks
+        self.entropy = entropy
+        self.source = source
+        schedule = AddressSchedule(lifetime: source?.refresh ?? ClientLimits.addressLifetime)
+        budget = Budget(settings.budget)
+        pool = EndpointPool(
+            servers: servers,
+            failuresBeforeSwitch: settings.retriesBeforeSwitch,
+            returnAfter: settings.returnToPrimaryAfter
+        )
+    }
+}
+
+// MARK: - What it is given
+
+extension VendorClient {
     /// What an operator can set for every kind of vendor.
     package struct Settings: Sendable, Hashable {
         /// The longest wait for one server.
         package var timeout: Duration = .seconds(2)
 
+        /// How long one server may be silent before the next one is asked, too.
+        package var hedgeAfter: Duration = .milliseconds(300)
+
         /// Failures in a row of the current server that make the next one current.
         package var retriesBeforeSwitch = 3
+
+        /// How long another server than the first stays current before the first is tried again.
+        package var returnToPrimaryAfter: Duration = .seconds(600)
+
+        /// Calls in flight, at least 1; names that come while there are as many share calls.
+        package var concurrentCalls = 32
+
+        /// How many calls a day may cost; nil for any number.
+        package var budget: Budget.Rule?
 
         /// The address to answer for, instead of the one the vendor sees.
         package var clientSubnet: IPAddress?
@@ -22,241 +139,59 @@ package final class VendorClient {
         /// The versions of HTTP that may be spoken.
         package var version: HTTPVersion = .automatic
 
+        /// An HTTP proxy between us and the servers.
+        package var proxy: SocketAddress?
+
         package init() {}
     }
 
     /// Where time comes from.
     package struct Clocks: Sendable {
+        /// Waits until an instant of the monotonic clock.
+        package typealias Sleeping =
+            @Sendable @ServiceLoop (ContinuousClock.Instant) async throws(CancellationError) -> Void
+
         /// The monotonic clock, of deadlines and durations.
         package var now: @Sendable () -> ContinuousClock.Instant
 
         /// Seconds since 1970, for signatures.
         package var wallSeconds: @Sendable () -> Int64
 
+        /// Waits by the monotonic clock.
+        package var sleep: Sleeping
+
         package init(
             now: @escaping @Sendable () -> ContinuousClock.Instant,
-            wallSeconds: @escaping @Sendable () -> Int64
+            wallSeconds: @escaping @Sendable () -> Int64,
+            sleep: @escaping Sleeping = { (end) async throws(CancellationError) in
+                try await ServiceLoop.sleep(until: end)
+            }
         ) {
             self.now = now
             self.wallSeconds = wallSeconds
+            self.sleep = sleep
         }
     }
 
-    /// The operator's name for this vendor.
-    package nonisolated let name: String
+    /// A service that names servers, and whom to ask for it.
+    package struct AddressSource: Sendable {
+        /// Its two functions.
+        package var scheduling: any AddressScheduling
 
-    /// The facts of the vendor's API.
-    package nonisolated let facts: VendorFacts
+        /// Where it is; not empty.
+        package var servers: [SocketAddress]
 
-    private let vendor: any Vendor
-    private let settings: Settings
-    private let transport: any HTTPTransport
-    private let clocks: Clocks
-    private let entropy: Entropy
+        /// How long its word is taken at most.
+        package var refresh: Duration
 
-    /// Which server is asked.
-    private var pool: EndpointPool
-
-    /// How long the replies of each server took.
-    private let latencies: [LatencyHistogram]
-
-    /// The counters, except which server is current and how quick each is.
-    private var counters: VendorStatistics
-
-    /// Makes a client; nothing is sent yet.
-    ///
-    /// - Precondition: there is at least one server.
-    package nonisolated init(
-        name: String,
-        vendor: any Vendor,
-        servers: [SocketAddress],
-        settings: Settings,
-        transport: any HTTPTransport,
-        clocks: Clocks,
-        entropy: Entropy = .system
-    ) {
-        self.name = name
-        self.vendor = vendor
-        facts = vendor.facts
-        self.settings = settings
-        self.transport = transport
-        self.clocks = clocks
-        self.entropy = entropy
-        pool = EndpointPool(
-            servers: servers,
-            failuresBeforeSwitch: settings.retriesBeforeSwitch
-        )
-        counters = VendorStatistics(servers: servers)
-        latencies = servers.map { _ in LatencyHistogram() }
-    }
-
-    /// The counters up to now.
-    package var statistics: VendorStatistics {
-        var statistics = counters
-        statistics.servers[pool.current].isCurrent = true
-        for (index, latency) in latencies.enumerated() {
-            statistics.servers[index].medianLatency = latency.median
+        package init(
+            _ scheduling: any AddressScheduling,
+            servers: [SocketAddress],
+            refresh: Duration = .seconds(12 * 3_600)
+        ) {
+            self.scheduling = scheduling
+            self.servers = servers
+            self.refresh = refresh
         }
-        return statistics
-    }
-}
-
-// MARK: - Asking
-
-extension VendorClient {
-    /// Asks for the addresses of `name`.
-    ///
-    /// A vendor that can is asked for both families, whatever is wanted: the other one is for
-    /// free, and the next question.  A failed server is followed by the next one at once, until
-    /// each was tried or `deadline` is reached; only a refused account ends the call, as all
-    /// servers refuse alike.
-    ///
-    /// - Throws: `VendorFailure`; its reason is `.transport(.cancelled)` if the task was cancelled.
-    package func lookUp(
-        _ name: Name,
-        families: Families,
-        deadline: ContinuousClock.Instant
-    ) async throws(VendorFailure) -> VendorReply {
-        let lookup = Lookup(
-            names: [name],
-            families: facts.pairsFamilies ? .both : families,
-            clientSubnet: settings.clientSubnet
-        )
-        let start = clocks.now()
-        counters.calls += 1
-
-        var failed: [FailedTry] = []
-        var course = pool.begin()
-        while let server = pool.next(in: &course) {
-            let tryStart = clocks.now()
-            guard tryStart < deadline else { break }
-            do throws(VendorError) {
-                let (answer, reply) = try await ask(
-                    server,
-                    for: lookup,
-                    deadline: min(deadline, tryStart + settings.timeout)
-                )
-                noteAnswer(answer)
-                return VendorReply(
-                    answer: answer,
-                    server: pool.address(at: server),
-                    duration: clocks.now() - start,
-                    connectionReused: reply.connectionReused,
-                    failedTries: failed
-                )
-            } catch {
-                failed.append(
-                    FailedTry(
-                        server: pool.address(at: server),
-                        error: error,
-                        duration: clocks.now() - tryStart
-                    )
-                )
-                guard error.verdict == .serverFailed else { break }
-            }
-        }
-
-        let reason = failed.last?.error ?? .outOfTime
-        if reason == .transport(.cancelled) {
-            counters.cancelled += 1
-        } else {
-            counters.failures += 1
-        }
-        throw VendorFailure(reason: reason, tries: failed)
-    }
-
-    /// Sends one request to one server and counts what becomes of it.
-    private func ask(
-        _ server: Int,
-        for lookup: Lookup,
-        deadline: ContinuousClock.Instant
-    ) async throws(VendorError) -> (VendorAnswer, HTTPReply) {
-        var request: HTTPRequest
-        do throws(VendorError) {
-            request = try vendor.request(
-                for: lookup,
-                at: pool.address(at: server),
-                now: clocks.wallSeconds(),
-                entropy: entropy
-            )
-        } catch {
-            counters.failuresByKind[error.kind, default: 0] += 1
-            throw error
-        }
-        request.certificateFile = settings.certificateFile
-        request.version = settings.version
-
-        counters.tries += 1
-        counters.servers[server].tries += 1
-        let wait = deadline - clocks.now()
-        do throws(VendorError) {
-            let reply = try await send(request, deadline: deadline)
-            latencies[server].note(reply.duration)
-            if reply.connectionReused {
-                counters.connectionsReused += 1
-            } else {
-                counters.connectionsOpened += 1
-            }
-            let answers = try vendor.answers(to: lookup, in: reply)
-            noteSuccess(of: server)
-            return (answers[0], reply)
-        } catch {
-            noteFailure(of: server, error, after: wait)
-            throw error
-        }
-    }
-
-    /// Sends `request`, with the transport's errors as ours.
-    private func send(
-        _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
-    ) async throws(VendorError) -> HTTPReply {
-        do throws(HTTPError) {
-            return try await transport.send(request, deadline: deadline)
-        } catch {
-            throw .transport(error)
-        }
-    }
-}
-
-// MARK: - Counting
-
-extension VendorClient {
-    /// Counts a try that brought an answer.
-    private func noteSuccess(of server: Int) {
-        if facts.isBillable { counters.billable += 1 }
-        counters.servers[server].failuresInRow = 0
-        pool.succeeded(server)
-    }
-
-    /// Counts a try that brought none, and maybe moves on to another server.
-    ///
-    /// - Parameter wait: how long the server was given.
-    private func noteFailure(of server: Int, _ error: VendorError, after wait: Duration) {
-        if facts.isBillable, error.mayBeBilled { counters.billable += 1 }
-        counters.failuresByKind[error.kind, default: 0] += 1
-        // A call that was given up says nothing about the server.
-        guard error.verdict != .notTheServer else { return }
-        counters.servers[server].failures += 1
-        counters.servers[server].failuresInRow += 1
-        counters.servers[server].lastError = error
-        guard error.verdict == .serverFailed else { return }
-        // Nor does a timeout that came because the call was nearly over when the try began.
-        if case .transport(.timedOut) = error,
-            wait < min(settings.timeout, VendorLimits.fairWait)
-        {
-            return
-        }
-        if case .switched = pool.failed(server) { counters.switches += 1 }
-    }
-
-    /// Counts what an answer holds.
-    private func noteAnswer(_ answer: VendorAnswer) {
-        if answer.isEmpty {
-            counters.empty += 1
-        } else {
-            counters.successes += 1
-        }
-        counters.droppedAddresses += UInt64(answer.dropped)
     }
 }

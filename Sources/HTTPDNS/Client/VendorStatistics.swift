@@ -24,6 +24,9 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Requests that may be on the bill: all but those that surely reached nobody or were refused.
     package var billable: UInt64 = 0
 
+    /// The names in those requests; more than `billable` when names share calls.
+    package var billableNames: UInt64 = 0
+
     /// Tries that brought no answer, by kind.
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
 
@@ -39,11 +42,75 @@ package struct VendorStatistics: Sendable, Hashable {
     /// How often another server became current.
     package var switches: UInt64 = 0
 
-    /// The servers in the order of the settings.
-    package var servers: [ServerStatistics]
+    /// How often the first server became current again.
+    package var returns: UInt64 = 0
 
-    init(servers: [SocketAddress]) {
-        self.servers = servers.map { ServerStatistics(address: $0) }
+    /// Requests sent because the one before was slow.
+    package var hedges: UInt64 = 0
+
+    /// Requests sent again on a fresh connection after a silence on an old one.
+    package var freshRetries: UInt64 = 0
+
+    /// Calls that were begun again because the network changed.
+    package var reissued: UInt64 = 0
+
+    /// Look-ups that were spared a call: the same was being asked.
+    package var merged: UInt64 = 0
+
+    /// Look-ups that were spared a call: the other family was being asked.
+    package var paired: UInt64 = 0
+
+    /// Names that were spared a call of their own: they shared another's.
+    package var batched: UInt64 = 0
+
+    /// How far the vendor's clock is ahead of ours; nil as long as ours was good enough.
+    package var clockSkew: Duration?
+
+    /// How often signing with the vendor's time made a refused request acceptable.
+    package var skewRepairs: UInt64 = 0
+
+    /// Requests of the present day of UTC.
+    package var spentToday: UInt64 = 0
+
+    /// Calls that the budget forbade, or requests sent in spite of it.
+    package var beyondBudget: UInt64 = 0
+
+    /// How often the vendor told its servers' addresses.
+    package var refreshes: UInt64 = 0
+
+    /// How often it was asked for them in vain.
+    package var refreshFailures: UInt64 = 0
+
+    /// Why it was in vain the last time; nil if it was not.
+    package var refreshError: VendorError?
+
+    /// Calls without an answer so far.
+    package var inFlight = 0
+
+    /// Names that wait for a place among them.
+    package var queued = 0
+
+    /// Whether the vendor is asked, and if not, why.
+    package var state = State.open
+
+    /// The servers in the order of preference.
+    package var servers: [ServerStatistics] = []
+
+    /// Whether a vendor is asked, and if not, why.
+    package enum State: Sendable, Hashable {
+        case open
+
+        /// The operator paused it, which is no degradation.
+        case paused
+
+        /// It refuses the account; a trial may pass at that instant, or is under way.
+        case refused(until: ContinuousClock.Instant)
+
+        /// All its servers said 429; one may be tried at that instant.
+        case limited(until: ContinuousClock.Instant)
+
+        /// The budget of the day is spent.
+        case overBudget
     }
 }
 
@@ -63,6 +130,12 @@ package struct ServerStatistics: Sendable, Hashable {
 
     /// Its latest failure, however long ago.
     package var lastError: VendorError?
+
+    /// When that was.
+    package var lastErrorAt: ContinuousClock.Instant?
+
+    /// Until when it asked to be left alone; nil if it did not.
+    package var limitedUntil: ContinuousClock.Instant?
 
     /// How long half of its replies took at most; nil before the first.
     package var medianLatency: Duration?

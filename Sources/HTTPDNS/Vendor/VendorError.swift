@@ -46,6 +46,15 @@ package enum VendorError: Error, Hashable {
 
     /// The time for the call was over before a server could be tried.
     case outOfTime
+
+    /// The operator paused the vendor.
+    case paused
+
+    /// The day's budget of calls is spent.
+    case budget
+
+    /// Too many look-ups wait already.
+    case busy
 }
 
 /// What is wrong with a body that cannot be read.
@@ -86,7 +95,7 @@ extension VendorError {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
         case .transport(.cancelled), .transport(.invalidRequest): .notTheServer
-        case .refused, .unusableName, .cipher, .outOfTime: .notTheServer
+        case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .busy: .notTheServer
         case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
             .transport:
             .serverFailed
@@ -116,7 +125,7 @@ extension VendorError {
         switch self {
         case .transport(.connect), .transport(.tls), .transport(.invalidRequest): false
         case .unauthorized, .wrongTime, .refused, .limited: false
-        case .unusableName, .cipher, .outOfTime: false
+        case .unusableName, .cipher, .outOfTime, .paused, .budget, .busy: false
         case .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName, .transport: true
         }
     }
@@ -137,6 +146,9 @@ extension VendorError {
         case tls
         case broken
         case cancelled
+        case paused
+        case budget
+        case busy
         case ours
     }
 
@@ -157,6 +169,9 @@ extension VendorError {
         case .transport(.tls): .tls
         case .transport(.broken): .broken
         case .transport(.cancelled): .cancelled
+        case .paused: .paused
+        case .budget: .budget
+        case .busy: .busy
         case .transport(.invalidRequest), .unusableName, .cipher: .ours
         }
     }
@@ -189,6 +204,9 @@ extension VendorError: CustomStringConvertible {
         case .unusableName: "the name is no host name"
         case .cipher(let error): error.description
         case .outOfTime: "no time was left"
+        case .paused: "the operator paused this vendor"
+        case .budget: "the budget of calls for today is spent"
+        case .busy: "too many look-ups wait already"
         }
     }
 

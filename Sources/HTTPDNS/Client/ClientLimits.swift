@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the vendor client allows itself, where no setting says otherwise.
+package enum ClientLimits {
+    /// The first pause of a server that says 429 without `Retry-After`; doubles with each further.
+    static let firstPause = Duration.seconds(1)
+
+    /// The longest such pause that we choose; a `Retry-After` may be longer.
+    static let longestPause = Duration.seconds(60)
+
+    /// How long a vendor that refuses the account is left alone before one trial call.
+    static let refusalPause = Duration.seconds(300)
+
+    /// Seconds between two clocks that are no reason to sign again: `Date` has no fractions.
+    static let tolerableSkew: Int64 = 2
+
+    /// Look-ups that wait for a place among the calls in flight; more fail at once.
+    static let queuedNames = 4_096
+
+    /// Requests that run on after their call was answered; more are given up.
+    static let lingeringTries = 64
+
+    /// Names whose calls are counted apart.
+    static let countedNames = 1_024
+
+    /// The shortest time between two requests for the service's addresses.
+    static let refreshPause = Duration.seconds(60)
+
+    /// The longest time between them when they fail.
+    static let longestRefreshPause = Duration.seconds(3_600)
+
+    /// How long addresses are used of which the vendor does not say it.
+    static let addressLifetime = Duration.seconds(12 * 3_600)
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// One caller of `lookUp`, until there is a result.
+@ServiceLoop
+final class LookUp {
+    /// When the caller asked, and until when it waits.
+    let start: ContinuousClock.Instant
+    let deadline: ContinuousClock.Instant
+
+    /// The result; never changes once it is set.
+    private(set) var result: Result<VendorReply, VendorFailure>?
+
+    /// The caller, while it is suspended.
+    private var continuation: CheckedContinuation<Void, Never>?
+
+    init(start: ContinuousClock.Instant, deadline: ContinuousClock.Instant) {
+        self.start = start
+        self.deadline = deadline
+    }
+
+    /// Ends the wait.
+    ///
+    /// - Returns: false if it was over already.
+    func finish(_ result: Result<VendorReply, VendorFailure>) -> Bool {
+        guard self.result == nil else { return false }
+        self.result = result
+        continuation?.resume()
+        continuation = nil
+        return true
+    }
+
+    /// Suspends until there is a result; to be called once.
+    func wait() async -> Result<VendorReply, VendorFailure> {
+        if result == nil { await withCheckedContinuation { continuation = $0 } }
+        guard let result else { preconditionFailure("a look-up went on without a result") }
+        return result
+    }
+}
+
+/// A name that somebody waits for.
+@ServiceLoop
+final class PendingName {
+    let question: BatchQueue.Question
+
+    /// The families that the first of them wanted.
+    let wanted: Families
+
+    /// Those who wait; when the last one is gone, so is the name.
+    var lookUps: [LookUp] = []
+
+    /// The call that asks for it; nil while it is queued.
+    weak var call: VendorCall?
+
+    init(_ question: BatchQueue.Question, wanted: Families) {
+        self.question = question
+        self.wanted = wanted
+    }
+
+    /// The earliest end of a wait.
+    var firstDeadline: ContinuousClock.Instant? { lookUps.map(\.deadline).min() }
+
+    /// The latest end of a wait.
+    var lastDeadline: ContinuousClock.Instant? { lookUps.map(\.deadline).max() }
+}
+
+/// One question to the vendor, from its first try until its last one has ended.
+@ServiceLoop
+final class VendorCall {
+    /// One request that is under way.
+    struct RunningTry {
+        let attempt: EndpointPool.Attempt
+        let task: Task<Void, Never>
+        let start: ContinuousClock.Instant
+        let until: ContinuousClock.Instant
+    }
+
+    /// What is asked.
+    let lookup: Lookup
+
+    /// The names, in the order of the look-up; without those that nobody waits for any more.
+    var names: [PendingName]
+
+    /// Which servers are asked when.
+    var course: Course
+
+    /// The tries that run, by the course's numbers.
+    var running: [Int: RunningTry] = [:]
+
+    /// The tries that failed, in the order of their failing.
+    var failed: [FailedTry] = []
+
+    /// Whether its end tells whether the vendor accepts the account again.
+    let isTrial: Bool
+
+    /// Counts the beginnings: numbers of an earlier course mean nothing any more.
+    var round = 0
+
+    /// Wakes the call for its next hedge, or for a caller whose time is over.
+    var alarm: Alarm?
+
+    init(_ lookup: Lookup, names: [PendingName], course: Course, isTrial: Bool) {
+        self.lookup = lookup
+        self.names = names
+        self.course = course
+        self.isTrial = isTrial
+    }
+}
+
+extension VendorCall: Hashable {
+    nonisolated static func == (first: VendorCall, second: VendorCall) -> Bool { first === second }
+
+    nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// What is known of one server.
+struct ServerRecord {
+    /// The counters.
+    var statistics: ServerStatistics
+
+    /// How long its replies took.
+    let latency = LatencyHistogram()
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+// MARK: - The life of a call
+
+extension VendorClient {
+    /// Begins a call for `names`, or ends their waiting if there may be none.
+    func begin(_ names: [PendingName], _ families: Families) {
+        let now = clocks.now()
+        let lookup = Lookup(
+            names: names.map(\.question.name),
+            families: families,
+            clientSubnet: settings.clientSubnet
+        )
+        // What forbids a call was asked when the names came, but they may have waited since.
+        if let reason = refusal(now) {
+            for name in names { answer(name, .failure(VendorFailure(reason: reason, tries: []))) }
+            return
+        }
+        guard case .servers(let order) = pool.order(now: now) else {
+            preconditionFailure("a vendor that can be asked has a server for it")
+        }
+        let deadline = names.compactMap(\.lastDeadline).max() ?? now
+        let call = VendorCall(
+            lookup,
+            names: names,
+            course: course(order, until: deadline),
+            isTrial: gate.begin()
+        )
+        for name in names { name.call = call }
+        calls.insert(call)
+        counters.batched += UInt64(names.count - 1)
+        call.alarm = Alarm(clocks) { [weak self, weak call] in
+            guard let self, let call else { return }
+            tick(call)
+        }
+        perform(call.course.begin(now: now), of: call)
+    }
+
+    /// The way through servers in that order.
+    func course(_ order: [SocketAddress], until deadline: ContinuousClock.Instant) -> Course {
+        Course(
+            order: order,
+            timeout: settings.timeout,
+            hedgeAfter: settings.hedgeAfter,
+            deadline: deadline
+        )
+    }
+
+    /// Does what the course wants.
+    func perform(_ moves: [Course.Move], of call: VendorCall) {
+        for move in moves {
+            switch move {
+            case .ask(let number, let server, let fresh, let until):
+                ask(server, fresh: fresh, until: until, number, of: call)
+            case .end:
+                fail(call)
+            }
+        }
+        arm(call)
+    }
+
+    /// Sets the alarm of `call` for its next hedge, or the next end of a wait.
+    func arm(_ call: VendorCall) {
+        guard calls.contains(call) else { return }
+        let wakes = [call.course.wake] + call.names.map(\.firstDeadline)
+        call.alarm?.set(wakes.compactMap(\.self).min())
+    }
+
+    /// Time has passed for `call`.
+    private func tick(_ call: VendorCall) {
+        let now = clocks.now()
+        let moves = call.course.tick(now: now)
+        counters.hedges += UInt64(moves.count)
+        perform(moves, of: call)
+        let waits = call.running.sorted { $0.key < $1.key }.map { _, running in
+            FailedTry(
+                server: running.attempt.server,
+                error: .transport(.timedOut(reused: false)),
+                duration: now - running.start
+            )
+        }
+        let tries = call.failed + waits
+        for name in call.names {
+            expire(name, now, reason: tries.last?.error ?? .outOfTime, tries: tries)
+        }
+        if call.names.isEmpty, calls.contains(call) { end(call) } else { arm(call) }
+    }
+
+    /// The call has failed: nobody has anything to wait for.
+    private func fail(_ call: VendorCall) {
+        let failure = VendorFailure(
+            reason: call.failed.last?.error ?? .outOfTime,
+            tries: call.failed
+        )
+        for name in call.names { answer(name, .failure(failure)) }
+        if call.course.isExhausted, failure.reason.verdict == .serverFailed {
+            schedule.serversFailed(now: clocks.now())
+            armRefresh()
+        }
+        end(call)
+    }
+
+    /// Gives all who wait for `name` what there is.
+    func answer(_ name: PendingName, _ result: Result<VendorReply, VendorFailure>) {
+        let now = clocks.now()
+        for lookUp in name.lookUps {
+            guard case .success(var reply) = result else {
+                finish(lookUp, result)
+                continue
+            }
+            reply.duration = now - lookUp.start
+            finish(lookUp, .success(reply))
+        }
+        name.lookUps = []
+        if pending[name.question] === name { pending[name.question] = nil }
+    }
+
+    /// Ends a call; tries that still run go on, so that silent servers are found out.
+    func end(_ call: VendorCall) {
+        guard calls.remove(call) != nil else { return }
+        call.course.abandon()
+        call.alarm?.set(nil)
+        if call.isTrial { gate.trialEnded() }
+        if !call.running.isEmpty {
+            let tries = lingering.reduce(call.running.count) { $0 + $1.running.count }
+            lingering.insert(call)
+            if tries > ClientLimits.lingeringTries { giveUp(call) }
+        }
+        sendQueued()
+    }
+
+    /// Cancels the tries of a call that is over; they count for nothing.
+    func giveUp(_ call: VendorCall) {
+        for running in call.running.values { running.task.cancel() }
+    }
+}

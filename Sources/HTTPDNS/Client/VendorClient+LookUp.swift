@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+internal import Net
+
+// MARK: - Asking
+
+extension VendorClient {
+    /// Asks for the addresses of `name`.
+    ///
+    /// A vendor that can is asked for both families, whatever is wanted: the other one is for
+    /// free, and the next question.  Who asks what is being asked already waits for that answer.
+    ///
+    /// - Throws: `VendorFailure`; its reason is `.transport(.cancelled)` if the task was cancelled.
+    package func lookUp(
+        _ name: Name,
+        families: Families,
+        deadline: ContinuousClock.Instant
+    ) async throws(VendorFailure) -> VendorReply {
+        guard families == .both, !facts.pairsFamilies else {
+            return try await wait(for: name, families, deadline).get()
+        }
+        let v6 = ServiceLoop.task { [self] in await wait(for: name, .v6, deadline) }
+        let v4 = await withTaskCancellationHandler {
+            await wait(for: name, .v4, deadline)
+        } onCancel: {
+            v6.cancel()
+        }
+        return try Self.joined(v4, await v6.value)
+    }
+
+    /// The answers of two calls, one a family.
+    ///
+    /// Where only one came, it counts if it has addresses; else nothing is known about the name.
+    private static func joined(
+        _ v4: Result<VendorReply, VendorFailure>,
+        _ v6: Result<VendorReply, VendorFailure>
+    ) throws(VendorFailure) -> VendorReply {
+        switch (v4, v6) {
+        case (.success(var first), .success(let second)):
+            first.answer.v6 = second.answer.v6
+            if second.answer.isNXDomain || first.answer.denial == nil {
+                first.answer.denial = second.answer.denial
+            }
+            first.duration = max(first.duration, second.duration)
+            first.failedTries += second.failedTries
+            return first
+        case (.success(var reply), .failure(let failure)),
+            (.failure(let failure), .success(var reply)):
+            guard !reply.answer.isEmpty || reply.answer.isNXDomain else { throw failure }
+            reply.failedTries += failure.tries
+            return reply
+        case (.failure(let failure), .failure(let other)):
+            throw VendorFailure(reason: failure.reason, tries: failure.tries + other.tries)
+        }
+    }
+
+    /// Waits for the answer to one question.
+    private func wait(
+        for name: Name,
+        _ families: Families,
+        _ deadline: ContinuousClock.Instant
+    ) async -> Result<VendorReply, VendorFailure> {
+        let lookUp = LookUp(start: clocks.now(), deadline: deadline)
+        let question = BatchQueue.Question(
+            name: name,
+            families: facts.pairsFamilies ? .both : families
+        )
+        counters.calls += 1
+        if let reason = enqueue(lookUp, question, wanted: families) {
+            finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
+        }
+        return await withTaskCancellationHandler {
+            await lookUp.wait()
+        } onCancel: {
+            ServiceLoop.post { self.cancel(lookUp, question) }
+        }
+    }
+
+    /// Joins `lookUp` to those who wait for the same, or makes the name wait.
+    ///
+    /// - Returns: why not.
+    private func enqueue(
+        _ lookUp: LookUp,
+        _ question: BatchQueue.Question,
+        wanted: Families
+    ) -> VendorError? {
+        guard lookUp.start < lookUp.deadline else { return .outOfTime }
+        if let name = pending[question] {
+            if name.wanted == wanted { counters.merged += 1 } else { counters.paired += 1 }
+            name.lookUps.append(lookUp)
+            name.call?.course.extend(to: lookUp.deadline)
+            if let call = name.call {
+                arm(call)
+            } else {
+                queueAlarm.bring(forward: lookUp.deadline)
+            }
+            return nil
+        }
+        if let reason = refusal(lookUp.start) { return reason }
+        guard queue.count < ClientLimits.queuedNames else { return .busy }
+        let name = PendingName(question, wanted: wanted)
+        name.lookUps = [lookUp]
+        pending[question] = name
+        queue.add(question)
+        flushSoon(lookUp.deadline)
+        return nil
+    }
+
+    /// Why no call would be made now; nil if one would.
+    func refusal(_ now: ContinuousClock.Instant) -> VendorError? {
+        switch gate.refusal(now: now) {
+        case .byOperator: return .paused
+        case .byVendor(let error, _): return error
+        case nil: break
+        }
+        if case .limited(let until) = pool.order(now: now) {
+            return .limited(retryAfter: max(.zero, until - now))
+        }
+        guard budget.forbids(wallSeconds: clocks.wallSeconds()) else { return nil }
+        budget.refused()
+        return .budget
+    }
+}
+
+// MARK: - The queue
+
+extension VendorClient {
+    /// Sends what is queued in the next turn of the loop, or at once if nothing is gained by that.
+    ///
+    /// Questions that arrive together are handed over in one turn, so they share calls for the
+    /// price of a turn, about a microsecond; nobody is made to wait for company.  Only while as many
+    /// calls are in flight as may be do names wait for each other, and then they would wait anyway.
+    ///
+    /// - Parameter deadline: when the wait for what was queued last ends.
+    private func flushSoon(_ deadline: ContinuousClock.Instant) {
+        guard calls.count < settings.concurrentCalls else {
+            queueAlarm.bring(forward: deadline)
+            return
+        }
+        guard facts.maximumNames > 1 else {
+            sendQueued()
+            return
+        }
+        guard !isFlushing else { return }
+        isFlushing = true
+        ServiceLoop.task { [self] in
+            isFlushing = false
+            sendQueued()
+        }
+    }
+
+    /// Begins calls for what is queued, as many as there may be.
+    func sendQueued() {
+        while calls.count < settings.concurrentCalls,
+            let (names, families) = queue.nextBatch(fit: facts.canCarry)
+        {
+            begin(
+                names.compactMap {
+                    pending[BatchQueue.Question(name: $0, families: families)]
+                },
+                families
+            )
+        }
+        if queue.count == 0 { queueAlarm.set(nil) }
+    }
+
+    /// Ends the waiting of queued look-ups whose time is over.
+    func expireQueued() {
+        let now = clocks.now()
+        for name in Array(pending.values) where name.call == nil {
+            expire(name, now, reason: .outOfTime, tries: [])
+        }
+        let queued = pending.values.lazy.filter { $0.call == nil }
+        queueAlarm.set(queued.compactMap(\.firstDeadline).min())
+    }
+}
+
+// MARK: - Ends
+
+extension VendorClient {
+    /// Ends one wait and counts how.
+    func finish(_ lookUp: LookUp, _ result: Result<VendorReply, VendorFailure>) {
+        guard lookUp.finish(result) else { return }
+        switch result {
+        case .success(let reply) where reply.answer.isEmpty: counters.empty += 1
+        case .success: counters.successes += 1
+        case .failure(let failure) where failure.reason == .transport(.cancelled):
+            counters.cancelled += 1
+        case .failure: counters.failures += 1
+        }
+    }
+
+    /// Ends the waits for `name` whose time is over.
+    func expire(
+        _ name: PendingName,
+        _ now: ContinuousClock.Instant,
+        reason: VendorError,
+        tries: [FailedTry]
+    ) {
+        for lookUp in name.lookUps where lookUp.deadline <= now {
+            finish(lookUp, .failure(VendorFailure(reason: reason, tries: tries)))
+        }
+        name.lookUps.removeAll { $0.result != nil }
+        if name.lookUps.isEmpty { forget(name) }
+    }
+
+    /// The caller of `lookUp` does not wait any more.
+    private func cancel(_ lookUp: LookUp, _ question: BatchQueue.Question) {
+        finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
+        guard let name = pending[question], name.lookUps.contains(where: { $0 === lookUp }) else {
+            return
+        }
+        name.lookUps.removeAll { $0 === lookUp }
+        guard name.lookUps.isEmpty else { return }
+        let call = name.call
+        forget(name)
+        guard let call, call.names.isEmpty else { return }
+        end(call)
+        giveUp(call)
+    }
+
+    /// Takes a name, for which nobody waits any more, out of the queue or its call.
+    func forget(_ name: PendingName) {
+        if pending[name.question] === name {
+            pending[name.question] = nil
+            queue.remove(name.question)
+        }
+        name.call?.names.removeAll { $0 === name }
+    }
+}

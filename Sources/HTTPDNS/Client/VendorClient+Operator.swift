@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+package import Net
+
+// MARK: - Events from outside
+
+extension VendorClient {
+    /// Begins to ask for servers' addresses, if the vendor has a service for that.
+    package func start() {
+        guard source != nil else { return }
+        schedule.start(now: clocks.now())
+        armRefresh()
+    }
+
+    /// Leaves the vendor alone until ``resume()``; calls in flight go on.
+    package func pause() {
+        gate.isPausedByOperator = true
+    }
+
+    /// Asks the vendor again, also if it refused the account a moment ago.
+    package func resume() {
+        gate.resume()
+    }
+
+    /// The network is another one: what is under way is sent again, what was learnt is forgotten.
+    ///
+    /// Whoever owns the transport drops its connections in the same turn of the loop, so that the
+    /// new requests take new ones, which they can share.
+    package func networkChanged() {
+        let now = clocks.now()
+        pool.networkChanged(now: now)
+        gate.networkChanged(now: now)
+        for call in lingering { giveUp(call) }
+        for call in calls { reissue(call, now) }
+        guard source != nil else { return }
+        refresh?.cancel()
+        refresh = nil
+        schedule.networkChanged(now: now)
+        armRefresh()
+    }
+
+    /// Begins a call anew, with the time that is left for it.
+    private func reissue(_ call: VendorCall, _ now: ContinuousClock.Instant) {
+        let old = call.running.values
+        call.running = [:]
+        call.round += 1
+        for running in old {
+            running.task.cancel()
+            note(pool.end(running.attempt, .unjudged, now: now))
+        }
+        guard case .servers(let order) = pool.order(now: now) else { return }
+        counters.reissued += 1
+        call.course = course(order, until: call.course.deadline)
+        perform(call.course.begin(now: now), of: call)
+    }
+}
+
+// MARK: - Servers' addresses
+
+extension VendorClient {
+    /// Sets the alarm for the next request for addresses.
+    func armRefresh() {
+        guard source != nil else { return }
+        refreshAlarm.set(schedule.due)
+    }
+
+    /// Asks for addresses, one start-up server after the other.
+    func refreshAddresses() {
+        let now = clocks.now()
+        guard let source, let due = schedule.due, due <= now else { return }
+        let number = schedule.began(now: now)
+        refresh = ServiceLoop.task { [self] in
+            var error = VendorError.outOfTime
+            for server in source.servers {
+                let exchange = Exchange(
+                    server: server,
+                    names: [],
+                    write: { [entropy] (wallSeconds) throws(VendorError) in
+                        try source.scheduling.scheduleRequest(
+                            at: server,
+                            now: wallSeconds,
+                            entropy: entropy
+                        )
+                    },
+                    read: { (reply) throws(VendorError) in
+                        try source.scheduling.servers(in: reply, from: server)
+                    }
+                )
+                let end = clocks.now() + settings.timeout
+                switch await signed(exchange, fresh: false, until: end) {
+                case .success((let addresses, _)):
+                    refreshed(number, addresses)
+                    return
+                case .failure(let failure):
+                    error = failure
+                }
+            }
+            refreshFailed(number, error)
+        }
+    }
+
+    /// Addresses have come.
+    private func refreshed(_ number: Int, _ addresses: ServiceAddresses) {
+        let now = clocks.now()
+        guard schedule.succeeded(number, validFor: addresses.validFor, now: now) else { return }
+        counters.refreshes += 1
+        counters.refreshError = nil
+        pool.schedule(addresses.servers, now: now)
+        let servers = Set(pool.servers)
+        records = records.filter { servers.contains($0.key) }
+        armRefresh()
+    }
+
+    /// No start-up server gave addresses: those that are known stay in use.
+    private func refreshFailed(_ number: Int, _ error: VendorError) {
+        guard error != .transport(.cancelled) else { return }
+        counters.refreshFailures += 1
+        counters.refreshError = error
+        schedule.failed(number, now: clocks.now())
+        armRefresh()
+    }
+}
+
+// MARK: - Numbers
+
+extension VendorClient {
+    /// The counters up to now.
+    package var statistics: VendorStatistics {
+        let now = clocks.now()
+        var statistics = counters
+        statistics.clockSkew = skew.offset.map { .seconds($0) }
+        statistics.skewRepairs = skew.repairs
+        statistics.spentToday = budget.spent(wallSeconds: clocks.wallSeconds())
+        statistics.beyondBudget = budget.exceeded
+        statistics.inFlight = calls.count
+        statistics.queued = queue.count
+        statistics.state = state(now)
+        statistics.servers = pool.servers.map { address in
+            let record = records[address]
+            var server = record?.statistics ?? ServerStatistics(address: address)
+            server.medianLatency = record?.latency.median
+            server.isCurrent = address == pool.current
+            server.limitedUntil = pool.openUntil(address).flatMap { $0 > now ? $0 : nil }
+            return server
+        }
+        return statistics
+    }
+
+    /// Whether the vendor is asked, and if not, why.
+    private func state(_ now: ContinuousClock.Instant) -> VendorStatistics.State {
+        switch gate.refusal(now: now) {
+        case .byOperator: return .paused
+        case .byVendor(_, let until): return .refused(until: until)
+        case nil: break
+        }
+        if case .limited(let until) = pool.order(now: now) { return .limited(until: until) }
+        return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .overBudget : .open
+    }
+
+    /// How long the replies of `server` took, in all detail; nil before the first.
+    package func latency(of server: SocketAddress) -> LatencySum? {
+        guard let record = records[server] else { return nil }
+        var sum = LatencySum()
+        record.latency.add(to: &sum)
+        return sum
+    }
+
+    /// The names with the most billable requests, the costliest first.
+    package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+// MARK: - Tries
+
+extension VendorClient {
+    /// Sends a request to `server`, and reports to the course what comes of it.
+    func ask(
+        _ server: SocketAddress,
+        fresh: Bool,
+        until: ContinuousClock.Instant,
+        _ number: Int,
+        of call: VendorCall
+    ) {
+        let now = clocks.now()
+        guard let attempt = pool.begin(server, now: now) else {
+            // Its breaker opened since the call began.
+            let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
+            call.failed.append(FailedTry(server: server, error: error, duration: .zero))
+            perform(call.course.failed(number, .server, now: now), of: call)
+            return
+        }
+        let round = call.round
+        let task = ServiceLoop.task { [self] in
+            let result = await ask(call.lookup, at: server, fresh: fresh, until: until)
+            guard call.round == round else { return }
+            ended(number, of: call, result)
+        }
+        call.running[number] = VendorCall.RunningTry(
+            attempt: attempt,
+            task: task,
+            start: now,
+            until: until
+        )
+    }
+
+    /// A try has ended.
+    private func ended(
+        _ number: Int,
+        of call: VendorCall,
+        _ result: Result<([VendorAnswer], HTTPReply), VendorError>
+    ) {
+        guard let running = call.running.removeValue(forKey: number) else { return }
+        if call.running.isEmpty { lingering.remove(call) }
+        switch result {
+        case .success((let answers, let reply)):
+            let isFirst = call.course.answered(number)
+            records[running.attempt.server]?.statistics.failuresInRow = 0
+            note(pool.end(running.attempt, isFirst ? .answered : .answeredLate, now: clocks.now()))
+            gate.accepted()
+            if isFirst { deliver(answers, reply, from: running.attempt.server, to: call) }
+        case .failure(let error):
+            failed(number, running, error, of: call)
+        }
+    }
+
+    /// A try has brought nothing.
+    private func failed(
+        _ number: Int,
+        _ running: VendorCall.RunningTry,
+        _ error: VendorError,
+        of call: VendorCall
+    ) {
+        let now = clocks.now()
+        let server = running.attempt.server
+        call.failed.append(FailedTry(server: server, error: error, duration: now - running.start))
+        let moves = call.course.failed(number, error.fault, now: now)
+        let isRetried = moves.contains { move in
+            if case .ask(_, server, fresh: true, _) = move { true } else { false }
+        }
+        if isRetried { counters.freshRetries += 1 }
+        noteFailure(of: server, error, now)
+        if error.verdict == .accountRefused { gate.refused(error, now: now) }
+        let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
+        let outcome = error.outcome(isRetried: isRetried, wasFair: wasFair)
+        note(pool.end(running.attempt, outcome, now: now))
+        if error.wantsOtherServers {
+            schedule.serversFailed(now: now)
+            armRefresh()
+        }
+        perform(moves, of: call)
+    }
+
+    /// Gives each name of a call its answer.
+    private func deliver(
+        _ answers: [VendorAnswer],
+        _ reply: HTTPReply,
+        from server: SocketAddress,
+        to call: VendorCall
+    ) {
+        for name in call.names {
+            // A vendor's codec gives one answer a name; silence would be an empty one.
+            let answer =
+                call.lookup.names.firstIndex(of: name.question.name)
+                .flatMap { answers.indices.contains($0) ? answers[$0] : nil }
+                ?? VendorAnswer(name: name.question.name)
+            counters.droppedAddresses += UInt64(answer.dropped)
+            let found = VendorReply(
+                answer: answer,
+                server: server,
+                duration: .zero,
+                connectionReused: reply.connectionReused,
+                failedTries: call.failed
+            )
+            self.answer(name, .success(found))
+        }
+        end(call)
+    }
+}
+
+// MARK: - What an error means to whom
+
+extension VendorError {
+    /// What it is to the course of the call.
+    fileprivate var fault: Course.Fault {
+        switch verdict {
+        case .accountRefused: .account
+        case .notTheServer: .ours
+        case .serverFailed: self == .transport(.timedOut(reused: true)) ? .oldConnection : .server
+        }
+    }
+
+    /// What it is to the server it came from.
+    ///
+    /// A timeout says nothing about a server that was asked when the call was nearly over, and a
+    /// silence that is followed by a try on another connection is not yet the server's.
+    fileprivate func outcome(isRetried: Bool, wasFair: Bool) -> EndpointPool.Outcome {
+        switch self {
+        case .limited(let retryAfter): .limited(retryAfter: retryAfter)
+        case .transport(.timedOut) where isRetried || !wasFair: .unjudged
+        default: verdict == .serverFailed ? .failed : .unjudged
+        }
+    }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Names that share a call")
+struct BatchTests {
+    let world = World()
+
+    init() { ServiceLoop.start() }
+
+    /// The names of each call, in the order of the calls.
+    @ServiceLoop
+    private var calls: [[String]] { world.sent.map { namesAsked($0.request) } }
+
+    /// Begins look-ups of n1, n2, … in one turn of the loop.
+    @ServiceLoop
+    private func begin(
+        _ numbers: ClosedRange<Int>,
+        _ client: VendorClient
+    ) throws -> [Begun] {
+        try numbers.map { try world.begin(client, "n\($0).example.com") }
+    }
+
+    @Test("a name alone is sent at once")
+    @ServiceLoop
+    func alone() async throws {
+        world.servers([:])
+        _ = try await world.lookUp(world.client())
+        #expect(world.times == [0])
+    }
+
+    @Test("names that come in the same turn share calls, as many as one carries, without delay")
+    @ServiceLoop
+    func sameTurn() async throws {
+        world.servers([:])
+        let client = try world.client()
+        let begun = try begin(1...19, client)
+        for one in begun { _ = try await world.result(of: one).get() }
+        #expect(calls.map(\.count) == [8, 8, 3])
+        #expect(world.times == [0, 0, 0])
+        #expect(calls[0][0] == "n1.example.com")
+        #expect(client.statistics.batched == 16)
+        #expect(client.statistics.billable == 3)
+        #expect(client.statistics.billableNames == 19)
+    }
+
+    @Test("each name gets its own answer, and one that is missing is empty")
+    @ServiceLoop
+    func answers() async throws {
+        world.script = { _ in
+            .reply(ok("n2.example.com.:192.0.2.2,60-0\nn1.example.com.:192.0.2.1,60-0"))
+        }
+        let begun = try begin(1...3, world.client())
+        let answers = [
+            try await world.result(of: begun[0]).get(), try await world.result(of: begun[1]).get(),
+            try await world.result(of: begun[2]).get(),
+        ]
+        #expect(answers[0].answer.v4?.addresses == [try address("192.0.2.1")])
+        #expect(answers[1].answer.v4?.addresses == [try address("192.0.2.2")])
+        #expect(answers[2].answer.isEmpty)
+    }
+
+    @Test("a call that fails fails for each of its names")
+    @ServiceLoop
+    func failure() async throws {
+        world.script = { _ in .fail(.connect("refused")) }
+        let client = try world.client()
+        for begun in try begin(1...3, client) {
+            guard case .failure(let failure) = try await world.result(of: begun) else {
+                throw Unexpected(what: "an answer")
+            }
+            #expect(failure.tries.count == 2)
+        }
+        #expect(client.statistics.failures == 3)
+        #expect(world.sent.count == 2)
+    }
+
+    @Test("while as many calls are in flight as may be, names wait and go together")
+    @ServiceLoop
+    func full() async throws {
+        world.servers([:])
+        let client = try world.client { $0.concurrentCalls = 1 }
+        let first = try world.begin(client, "first.example.com")
+        await world.advance(by: .milliseconds(5))
+        var begun: [Begun] = []
+        for number in 1...3 {
+            begun += try begin(number...number, client)
+            await world.advance(by: .milliseconds(1))
+        }
+        #expect(world.sent.count == 1)
+        #expect(client.statistics.queued == 3)
+        _ = try await world.result(of: first).get()
+        for one in begun { _ = try await world.result(of: one).get() }
+        #expect(calls.map(\.count) == [1, 3])
+        #expect(world.times == [0, 20])
+        #expect(client.statistics.inFlight == 0)
+    }
+
+    @Test("a name that waits in vain fails at its deadline")
+    @ServiceLoop
+    func queuedTooLong() async throws {
+        let client = try world.client { $0.concurrentCalls = 1 }
+        _ = try world.begin(client, "first.example.com")
+        await world.advance(by: .milliseconds(1))
+        let failure = try await world.failure(client, within: .milliseconds(200))
+        #expect(failure == VendorFailure(reason: .outOfTime, tries: []))
+        #expect(world.elapsed == .milliseconds(201))
+    }
+
+    @Test("what is being asked already is not asked again")
+    @ServiceLoop
+    func merged() async throws {
+        world.servers([:])
+        let client = try world.client()
+        let first = try world.begin(client, families: .v4)
+        let second = try world.begin(client, families: .v4)
+        await world.advance(by: .milliseconds(10))
+        let third = try world.begin(client, families: .v6)
+        for one in [first, second, third] { _ = try await world.result(of: one).get() }
+        #expect(world.sent.count == 1)
+        #expect(client.statistics.merged == 1)
+        #expect(client.statistics.paired == 1)
+        #expect(client.statistics.successes == 3)
+    }
+
+    @Test("each waits as long as it can, and no longer")
+    @ServiceLoop
+    func deadlines() async throws {
+        world.servers([1: .reply(ok("www.example.com.:192.0.2.9,60-0"), after: .milliseconds(200))])
+        let client = try world.client()
+        let long = try world.begin(client)
+        let failure = try await world.failure(client, within: .milliseconds(50))
+        #expect(world.elapsed == .milliseconds(50))
+        #expect(failure.tries.map(\.error) == [.transport(.timedOut(reused: false))])
+        _ = try await world.result(of: long).get()
+        #expect(world.sent.count == 1)
+    }
+
+    @Test("a call goes on while one of its callers waits, and is given up with the last one")
+    @ServiceLoop
+    func cancelling() async throws {
+        world.servers([:])
+        let client = try world.client()
+        let begun = try begin(1...2, client)
+        await world.advance(by: .milliseconds(1))
+        begun[0].cancel()
+        await world.advance(by: .milliseconds(1))
+        guard case .failure(let failure) = try await world.result(of: begun[0]) else {
+            throw Unexpected(what: "an answer")
+        }
+        #expect(failure.reason == .transport(.cancelled))
+        #expect(world.cancelled == 0)
+        begun[1].cancel()
+        await world.advance(by: .milliseconds(1))
+        #expect(world.cancelled == 1)
+        let statistics = client.statistics
+        #expect(statistics.cancelled == 2)
+        #expect(statistics.failures == 0)
+        #expect(statistics.servers[0].failures == 0)
+        #expect(statistics.inFlight == 0)
+    }
+
+    @Test("a vendor of one family a call is asked twice, and both answers are one")
+    @ServiceLoop
+    func singleFamily() async throws {
+        world.script = {
+            .reply(ok($0.url.hasSuffix("v4") ? "192.0.2.1" : "2001:db8::1"))
+        }
+        let client = try world.client(vendor: SingleFamilyVendor())
+        let reply = try await world.lookUp(client)
+        #expect(reply.answer.v4?.addresses == [try address("192.0.2.1")])
+        #expect(reply.answer.v6?.addresses == [try address("2001:db8::1")])
+        #expect(world.times == [0, 0])
+        #expect(client.statistics.billable == 0)
+
+        world.script = {
+            $0.url.hasSuffix("v4")
+                ? .reply(ok("192.0.2.1")) : .reply(HTTPReply(status: 500, body: []))
+        }
+        #expect(try await world.lookUp(client).answer.v6 == nil)
+        world.script = {
+            .reply($0.url.hasSuffix("v4") ? ok("none") : HTTPReply(status: 500, body: []))
+        }
+        #expect(try await world.failure(client).reason == .serverStatus(500))
+    }
+}
+
+@Suite("The queue of names")
+struct BatchQueueTests {
+    private func question(
+        _ name: String,
+        _ families: Families = .both
+    ) throws -> BatchQueue.Question {
+        BatchQueue.Question(name: try Name(name), families: families)
+    }
+
+    @Test("who waits longest goes first, and takes along those who want the same families")
+    func order() throws {
+        var queue = BatchQueue()
+        for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
+            queue.add(try question(name, families))
+        }
+        let first = queue.nextBatch { _ in true }
+        #expect(first?.names == [try Name("a"), try Name("c")])
+        #expect(first?.families == .v4)
+        #expect(queue.nextBatch { _ in true }?.families == .v6)
+        #expect(queue.nextBatch { _ in true } == nil)
+    }
+
+    @Test("a question that is taken back is not asked, and can be asked again")
+    func takenBack() throws {
+        var queue = BatchQueue()
+        let (first, second) = (try question("a"), try question("b"))
+        queue.add(first)
+        queue.add(second)
+        queue.add(second)
+        queue.remove(first)
+        #expect(queue.count == 1)
+        queue.add(first)
+        let names = queue.nextBatch { _ in true }?.names
+        #expect(names == [second.name, first.name])
+        #expect(queue.count == 0)
+    }
+
+    @Test("names that are too long together go apart")
+    func tooLong() throws {
+        var queue = BatchQueue()
+        let facts = try plainTencent().facts
+        let label = String(repeating: "x", count: 60)
+        for number in 1...8 { queue.add(try question("n\(number).\(label).\(label).\(label).com")) }
+        var sizes: [Int] = []
+        while let batch = queue.nextBatch(fit: facts.canCarry) { sizes.append(batch.names.count) }
+        #expect(sizes == [5, 3])
+    }
+
+    @Test("what is asked and taken back again and again takes no room")
+    func bounded() throws {
+        var queue = BatchQueue()
+        let question = try question("a")
+        for _ in 0..<100_000 {
+            queue.add(question)
+            queue.remove(question)
+        }
+        #expect(queue.count == 0)
+        #expect(queue.nextBatch { _ in true } == nil)
+    }
+}

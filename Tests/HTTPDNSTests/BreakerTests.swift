@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("After 429")
+struct BreakerTests {
+    private let epoch = ContinuousClock().systemEpoch
+
+    @Test("pauses double from a second to a minute, and an answer ends the doubling")
+    func doubling() {
+        var breaker = Breaker()
+        var now = epoch
+        var pauses: [Int] = []
+        for number: UInt64 in 1...9 {
+            #expect(breaker.admits(at: now))
+            breaker.began(number)
+            breaker.limited(number, retryAfter: nil, last: number, now: now)
+            let until = breaker.openUntil ?? now
+            pauses.append((until - now).milliseconds / 1_000)
+            #expect(!breaker.admits(at: until - .milliseconds(1)))
+            now = until
+        }
+        #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60])
+        breaker.began(10)
+        breaker.answered(10)
+        #expect(breaker == Breaker())
+    }
+
+    @Test("what the server says counts more")
+    func retryAfter() {
+        var breaker = Breaker()
+        breaker.limited(1, retryAfter: .seconds(600), last: 1, now: epoch)
+        #expect(breaker.openUntil == epoch + .seconds(600))
+    }
+
+    @Test("calls that are refused together double nothing, but the longest pause counts")
+    func together() {
+        var breaker = Breaker()
+        for number: UInt64 in 1...20 {
+            breaker.limited(number, retryAfter: nil, last: 30, now: epoch)
+        }
+        #expect(breaker.openUntil == epoch + .seconds(1))
+        breaker.limited(21, retryAfter: .seconds(9), last: 30, now: epoch)
+        breaker.limited(22, retryAfter: .seconds(3), last: 30, now: epoch)
+        #expect(breaker.openUntil == epoch + .seconds(9))
+        // Nor does the answer to a call from before close it.
+        breaker.answered(23)
+        #expect(!breaker.admits(at: epoch))
+    }
+
+    @Test("one trial passes at a time; one that says nothing leaves the place to the next")
+    func trial() {
+        var breaker = Breaker()
+        breaker.limited(1, retryAfter: nil, last: 1, now: epoch)
+        let later = epoch + .seconds(1)
+        #expect(breaker.admits(at: later))
+        breaker.began(2)
+        #expect(!breaker.admits(at: later))
+        breaker.ended(2)
+        #expect(breaker.admits(at: later))
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("What calls cost")
+struct BudgetTests {
+    let world = World()
+
+    init() { ServiceLoop.start() }
+
+    @Test("a spent budget sends nothing more, and lets the fallback answer")
+    @ServiceLoop
+    func fallback() async throws {
+        world.servers([:])
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 2) }
+        _ = try await world.lookUp(client)
+        _ = try await world.lookUp(client)
+        #expect(try await world.failure(client) == VendorFailure(reason: .budget, tries: []))
+        #expect(world.sent.count == 2)
+        let statistics = client.statistics
+        #expect(statistics.state == .overBudget)
+        #expect(statistics.spentToday == 2)
+        #expect(statistics.beyondBudget == 1)
+    }
+
+    @Test("a budget that only warns sends, and counts what is too much")
+    @ServiceLoop
+    func warn() async throws {
+        world.servers([:])
+        let client = try world.client {
+            $0.budget = Budget.Rule(callsPerDay: 1, onExceeded: .warn)
+        }
+        for _ in 0..<3 { _ = try await world.lookUp(client) }
+        #expect(client.statistics.beyondBudget == 2)
+        #expect(client.statistics.state == .open)
+    }
+
+    @Test("hedges are paid for, too, and what reached nobody is not")
+    @ServiceLoop
+    func hedges() async throws {
+        world.servers([1: .silence()])
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 1) }
+        #expect(try await world.failure(client).reason.kind == .timeout)
+        #expect(world.sent.count == 1)
+
+        world.servers([1: .fail(.connect("refused"))])
+        let other = try world.client { $0.budget = Budget.Rule(callsPerDay: 1) }
+        _ = try await world.lookUp(other)
+        #expect(other.statistics.spentToday == 1)
+    }
+
+    @Test("the names that cost most are known")
+    @ServiceLoop
+    func costliest() async throws {
+        world.servers([:])
+        let client = try world.client()
+        for name in ["a", "b", "a", "c", "a", "b"] {
+            _ = try await world.lookUp(client, "\(name).example.com")
+        }
+        let top = client.costliestNames(2)
+        #expect(top.map(\.name) == [try Name("a.example.com"), try Name("b.example.com")])
+        #expect(top.map(\.calls) == [3, 2])
+    }
+}
+
+@Suite("The budget of a day")
+struct DailyBudgetTests {
+    /// A midnight of UTC.
+    private let midnight: Int64 = 1_700_006_400
+
+    @Test("the day is that of UTC, and a new one begins anew")
+    func days() {
+        var budget = Budget(Budget.Rule(callsPerDay: 2))
+        #expect(midnight % 86_400 == 0)
+        #expect(budget.spend(wallSeconds: midnight - 1) == true)
+        #expect(budget.spend(wallSeconds: midnight - 1) == true)
+        #expect(budget.spend(wallSeconds: midnight - 1) == false)
+        #expect(budget.forbids(wallSeconds: midnight - 1))
+        #expect(!budget.forbids(wallSeconds: midnight))
+        #expect(budget.spend(wallSeconds: midnight) == true)
+        #expect(budget.spent(wallSeconds: midnight + 86_399) == 1)
+        #expect(budget.exceeded == 1)
+    }
+
+    @Test("a clock that is set back, even before 1970, does not lock the budget")
+    func setBack() {
+        var budget = Budget(Budget.Rule(callsPerDay: 1))
+        #expect(budget.spend(wallSeconds: midnight) == true)
+        #expect(budget.spend(wallSeconds: 0) == true)
+        #expect(budget.spend(wallSeconds: -1) == true)
+        #expect(budget.spend(wallSeconds: -86_400) == false)
+    }
+
+    @Test("a refund makes room, but never more than there was")
+    func refund() {
+        var budget = Budget(Budget.Rule(callsPerDay: 1))
+        budget.refund()
+        #expect(budget.spend(wallSeconds: midnight) == true)
+        budget.refund()
+        #expect(budget.spend(wallSeconds: midnight) == true)
+        #expect(budget.spend(wallSeconds: midnight) == false)
+    }
+
+    @Test("without a rule everything is counted and nothing forbidden")
+    func unlimited() {
+        var budget = Budget(nil)
+        for _ in 0..<1_000 { #expect(budget.spend(wallSeconds: midnight) == true) }
+        #expect(budget.spent(wallSeconds: midnight) == 1_000)
+        #expect(budget.exceeded == 0)
+    }
+}
+
+@Suite("The names that cost most")
+struct CostTableTests {
+    @Test("a table that is full forgets the cheapest name, and says how far it may be wrong")
+    func full() throws {
+        var table = CostTable(limit: 2)
+        let names = try ["a", "b", "c"].map { try Name($0) }
+        for index in [0, 0, 0, 1, 2] { table.note(names[index]) }
+        let top = table.top(9)
+        #expect(top.map(\.name) == [names[0], names[2]])
+        #expect(top.map(\.calls) == [3, 2])
+        #expect(top.map(\.excess) == [0, 1])
+    }
+
+    @Test(
+        "no count is too low, none too high by more than it says, and none of the costly is missing"
+    )
+    func bounds() throws {
+        var generator = SeededGenerator(state: 7)
+        var table = CostTable(limit: 32)
+        var truth: [Name: UInt64] = [:]
+        for _ in 0..<20_000 {
+            // Small numbers come far more often than large ones.
+            let number = Int.random(
+                in: 0..<Int.random(in: 1...300, using: &generator),
+                using: &generator
+            )
+            let name = try Name("n\(number)")
+            truth[name, default: 0] += 1
+            table.note(name)
+        }
+        let top = table.top(32)
+        for entry in top {
+            let calls = truth[entry.name] ?? 0
+            #expect(entry.calls >= calls && entry.calls - entry.excess <= calls)
+        }
+        for (name, calls) in truth where calls > 20_000 / 32 {
+            #expect(top.contains { $0.name == name })
+        }
+    }
+}

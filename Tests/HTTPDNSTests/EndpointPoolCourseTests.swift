@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("One call's way through the servers")
+struct EndpointPoolCourseTests {
+    private let epoch = ContinuousClock().systemEpoch
+
+    private static let servers = (1...3).compactMap { SocketAddress("192.0.2.\($0):1") }
+
+    private func course(within time: Duration = .seconds(3)) -> Course {
+        Course(
+            order: Self.servers,
+            timeout: .seconds(2),
+            hedgeAfter: .milliseconds(300),
+            deadline: epoch + time
+        )
+    }
+
+    @Test("a course wakes for each hedge, and not when nobody is left")
+    func wakes() {
+        var course = course()
+        #expect(course.begin(now: epoch).count == 1)
+        #expect(course.wake == epoch + .milliseconds(300))
+        #expect(course.tick(now: epoch + .milliseconds(299)).isEmpty)
+        #expect(course.tick(now: epoch + .milliseconds(300)).count == 1)
+        #expect(course.tick(now: epoch + .milliseconds(600)).count == 1)
+        #expect(course.wake == nil)
+    }
+
+    @Test("an error makes the next hedge wait for the server that was asked instead")
+    func errorThenHedge() {
+        var course = course()
+        _ = course.begin(now: epoch)
+        let later = epoch + .milliseconds(200)
+        #expect(course.failed(0, .server, now: later).count == 1)
+        #expect(course.wake == later + .milliseconds(300))
+    }
+
+    @Test("our own fault ends the call only when nothing else can answer")
+    func ours() {
+        var course = course()
+        _ = course.begin(now: epoch)
+        _ = course.tick(now: epoch + .milliseconds(300))
+        #expect(course.failed(1, .ours, now: epoch + .milliseconds(301)).isEmpty)
+        #expect(course.failed(0, .ours, now: epoch + .milliseconds(302)) == [.end])
+    }
+
+    @Test("somebody who joins can keep the call going")
+    func extending() {
+        var course = course(within: .milliseconds(100))
+        _ = course.begin(now: epoch)
+        course.extend(to: epoch + .seconds(1))
+        course.extend(to: epoch)
+        #expect(course.failed(0, .server, now: epoch + .milliseconds(200)).count == 1)
+    }
+
+    /// What can happen to a call.
+    private enum Event: CaseIterable {
+        case tick, hour, answeredFirst, answeredLast
+        case serverFirst, serverLast, connection, account, ours
+    }
+
+    /// A course and what a bystander has seen.
+    private struct State: Hashable {
+        var course: Course
+        var running: [Int: SocketAddress] = [:]
+        var asked: [SocketAddress] = []
+        var fresh: [SocketAddress] = []
+        var time = Duration.zero
+        var ends = 0
+        var answers = 0
+    }
+
+    /// Notes what the course wants done.
+    private func apply(_ moves: [Course.Move], to state: inout State) {
+        for move in moves {
+            switch move {
+            case .ask(let number, let server, let isFresh, let until):
+                #expect(state.ends + state.answers == 0, "nothing is sent after the end")
+                #expect(state.running[number] == nil)
+                #expect(until <= state.course.deadline && until > epoch + state.time)
+                state.running[number] = server
+                if isFresh { state.fresh.append(server) } else { state.asked.append(server) }
+            case .end:
+                state.ends += 1
+            }
+        }
+        #expect(Set(state.asked).count == state.asked.count, "each server is asked once")
+        #expect(Set(state.fresh).count == state.fresh.count, "and once on a fresh connection")
+        #expect(state.ends + state.answers <= 1, "a call ends once")
+        #expect(state.course.isOver == (state.ends + state.answers == 1))
+        #expect(state.course.isOver || !state.running.isEmpty, "a call that goes on has a try")
+        #expect(state.course.isIdle == state.running.isEmpty)
+        #expect(!state.course.isOver || state.course.wake == nil)
+    }
+
+    /// What follows `state` when `event` happens; nil if it cannot.
+    private func follow(_ state: State, _ event: Event) -> State? {
+        var state = state
+        let now = epoch + state.time
+        var moves: [Course.Move] = []
+        func failed(_ number: Int?, _ fault: Course.Fault) -> Bool {
+            guard let number else { return false }
+            state.running[number] = nil
+            moves = state.course.failed(number, fault, now: now)
+            return true
+        }
+        let (first, last) = (state.running.keys.min(), state.running.keys.max())
+        let happened: Bool
+        switch event {
+        case .tick, .hour:
+            state.time += event == .tick ? .milliseconds(300) : .seconds(3_600)
+            moves = state.course.tick(now: epoch + state.time)
+            happened = true
+        case .answeredFirst, .answeredLast:
+            guard let number = event == .answeredFirst ? first : last else { return nil }
+            state.running[number] = nil
+            if state.course.answered(number) { state.answers += 1 }
+            happened = true
+        case .serverFirst: happened = failed(first, .server)
+        case .serverLast: happened = failed(last, .server)
+        case .connection: happened = failed(first, .oldConnection)
+        case .account: happened = failed(last, .account)
+        case .ours: happened = failed(first, .ours)
+        }
+        guard happened else { return nil }
+        apply(moves, to: &state)
+        return state
+    }
+
+    @Test("six events in any order break no promise")
+    func explore() {
+        var start = State(course: course())
+        apply(start.course.begin(now: epoch), to: &start)
+        var frontier: Set<State> = [start]
+        var count = 0
+        for _ in 1...6 {
+            var next: Set<State> = []
+            for state in frontier {
+                for event in Event.allCases {
+                    if let state = follow(state, event) { next.insert(state) }
+                }
+            }
+            frontier = next
+            count += next.count
+        }
+        #expect(count > 500)
+    }
+}

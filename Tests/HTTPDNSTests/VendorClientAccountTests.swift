@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("When a vendor does not want to be asked")
+struct VendorClientAccountTests {
+    let world = World()
+
+    init() { ServiceLoop.start() }
+
+    /// A refusal with the `Date` of a clock that is some seconds ahead of ours.
+    @ServiceLoop
+    private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> World.Step {
+        var reply = HTTPReply(status: status, body: [])
+        // 1,700,000,000 is Tue, 14 Nov 2023 22:13:20 GMT.
+        if seconds == 3_600 { reply.date = "Tue, 14 Nov 2023 23:13:20 GMT" }
+        if seconds == 7_200 { reply.date = "Wed, 15 Nov 2023 00:13:20 GMT" }
+        if seconds == 0 { reply.date = "Tue, 14 Nov 2023 22:13:20 GMT" }
+        return .reply(reply, after: .zero)
+    }
+
+    /// A vendor that accepts what is signed with its time, `ahead` of ours.
+    @ServiceLoop
+    private func strict(ahead: Int64) {
+        world.script = { [self] request in
+            request.headers == ["\(World.wall + ahead)"]
+                ? .reply(good(request), after: .zero) : refusal(ahead: ahead)
+        }
+    }
+
+    @Test(
+        "a refused account ends the call, as every server would refuse it",
+        arguments: [401, 403]
+    )
+    @ServiceLoop
+    func refused(status: Int) async throws {
+        world.script = { _ in self.refusal(status) }
+        let client = try world.client()
+        let failure = try await world.failure(client)
+        #expect(failure.reason == .unauthorized(status: status))
+        #expect(failure.tries.count == 1)
+        #expect(client.statistics.servers[0].isCurrent)
+        #expect(client.statistics.billable == 0)
+        #expect(client.statistics.spentToday == 0)
+    }
+
+    @Test(
+        "after a refusal nothing is sent for five minutes, then one trial, and its answer ends it"
+    )
+    @ServiceLoop
+    func pause() async throws {
+        world.script = { _ in self.refusal() }
+        let client = try world.client()
+        _ = try await world.failure(client)
+        await world.advance(by: .milliseconds(299_999))
+        #expect(try await world.failure(client).reason == .unauthorized(status: 403))
+        #expect(client.statistics.state == .refused(until: world.start + .seconds(300)))
+        #expect(world.sent.count == 1)
+
+        await world.advance(by: .milliseconds(1))
+        world.servers([:])
+        let trial = try world.begin(client, "a.example.com")
+        await world.advance(by: .milliseconds(10))
+        #expect(try await world.failure(client, "b.example.com").tries.isEmpty)
+        _ = try await world.result(of: trial).get()
+        #expect(world.sent.count == 2)
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.state == .open)
+    }
+
+    @Test("a trial that is refused pauses anew; one that fails otherwise leaves the next one free")
+    @ServiceLoop
+    func trial() async throws {
+        world.script = { _ in self.refusal() }
+        let client = try world.client(servers: 1)
+        _ = try await world.failure(client)
+        await world.advance(by: .seconds(300))
+        world.script = { _ in .fail(.connect("refused")) }
+        _ = try await world.failure(client)
+        world.script = { _ in self.refusal() }
+        _ = try await world.failure(client)
+        #expect(world.sent.count == 3)
+        await world.advance(by: .seconds(299))
+        _ = try await world.failure(client)
+        #expect(world.sent.count == 3)
+    }
+
+    @Test("a refused request is signed once more with the vendor's time, which is kept")
+    @ServiceLoop
+    func skew() async throws {
+        strict(ahead: 3_600)
+        let client = try world.client(vendor: ClockedVendor())
+        _ = try await world.lookUp(client)
+        #expect(world.sent.count == 2)
+        #expect(client.statistics.clockSkew == .seconds(3_600))
+        #expect(client.statistics.servers[0].failures == 0)
+        _ = try await world.lookUp(client, "b.example.com")
+        #expect(world.sent.count == 3)
+        #expect(client.statistics.skewRepairs == 1)
+        #expect(client.statistics.state == .open)
+    }
+
+    @Test("when the offset fails it is learnt again")
+    @ServiceLoop
+    func skewAgain() async throws {
+        let client = try world.client(vendor: ClockedVendor())
+        for ahead: Int64 in [3_600, 7_200, 0] {
+            strict(ahead: ahead)
+            _ = try await world.lookUp(client)
+            #expect(client.statistics.clockSkew == .seconds(ahead))
+        }
+        #expect(world.sent.count == 6)
+    }
+
+    @Test("a refusal that time does not explain is not signed again, and leaves no trace")
+    @ServiceLoop
+    func noSkew() async throws {
+        world.script = { _ in self.refusal(ahead: 0) }
+        _ = try await world.failure(world.client(vendor: ClockedVendor()))
+        #expect(world.sent.count == 1)
+
+        world.script = { _ in self.refusal(ahead: 3_600) }
+        let client = try world.client(vendor: ClockedVendor())
+        #expect(try await world.failure(client).reason == .unauthorized(status: 403))
+        #expect(world.sent.count == 3)
+        #expect(client.statistics.clockSkew == nil)
+        #expect(client.statistics.state == .refused(until: world.start + .seconds(300)))
+    }
+
+    @Test("429 keeps a server out for as long as it says, and the others are asked")
+    @ServiceLoop
+    func limited() async throws {
+        var reply = HTTPReply(status: 429, body: [])
+        reply.retryAfter = "7"
+        world.servers([1: .reply(reply, after: .zero)])
+        let client = try world.client()
+        for _ in 0..<5 { _ = try await world.lookUp(client) }
+        #expect(world.hosts == "122222")
+        #expect(client.statistics.switches == 0)
+        #expect(client.statistics.servers[0].limitedUntil == world.start + .seconds(7))
+        world.servers([:])
+        await world.advance(by: .seconds(7))
+        _ = try await world.lookUp(client)
+        #expect(world.hosts.last == "1")
+    }
+
+    @Test("when all servers say 429 calls fail at once, until one of them may be tried")
+    @ServiceLoop
+    func allLimited() async throws {
+        world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }
+        let client = try world.client()
+        #expect(try await world.failure(client).reason.kind == .limited)
+        let second = try await world.failure(client)
+        #expect(second == VendorFailure(reason: .limited(retryAfter: .seconds(1)), tries: []))
+        #expect(client.statistics.state == .limited(until: world.start + .seconds(1)))
+        #expect(world.sent.count == 2)
+        world.servers([:])
+        await world.advance(by: .seconds(1))
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.state == .open)
+    }
+
+    @Test("a paused vendor is not asked until it is resumed; calls in flight go on")
+    @ServiceLoop
+    func operatorPause() async throws {
+        world.servers([:])
+        let client = try world.client()
+        let inFlight = try world.begin(client, "a.example.com")
+        await world.advance(by: .milliseconds(1))
+        client.pause()
+        #expect(try await world.failure(client) == VendorFailure(reason: .paused, tries: []))
+        #expect(client.statistics.state == .paused)
+        _ = try await world.result(of: inFlight).get()
+        client.resume()
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.state == .open)
+    }
+
+    @Test("the operator's word ends a vendor's refusal, too")
+    @ServiceLoop
+    func resume() async throws {
+        world.script = { _ in self.refusal() }
+        let client = try world.client()
+        _ = try await world.failure(client)
+        world.servers([:])
+        client.resume()
+        _ = try await world.lookUp(client)
+    }
+}

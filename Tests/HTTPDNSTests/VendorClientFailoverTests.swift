@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("When a vendor's server fails")
+struct VendorClientFailoverTests {
+    let world = World()
+
+    init() { ServiceLoop.start() }
+
+    /// Refused at once, the cheapest failure.
+    private static let refused = World.Step.fail(.connect("refused"))
+
+    @Test(
+        "what one server spoils the next one is asked, at once",
+        arguments: [
+            ("connect", .fail(.connect("refused"))), ("TLS", .fail(.tls("expired"))),
+            ("reset", .fail(.broken("reset"))), ("huge", .fail(.bodyTooLarge(limit: 8192))),
+            ("5xx", .reply(HTTPReply(status: 500, body: []), after: .zero)),
+            ("429", .reply(HTTPReply(status: 429, body: []), after: .zero)),
+            ("garbage", .reply(ok("<html>"), after: .zero)),
+            ("wrong name", .reply(ok("www.example.org.:192.0.2.66,60-0"), after: .zero)),
+        ] as [(String, World.Step)]
+    )
+    @ServiceLoop
+    func next(label: String, step: World.Step) async throws {
+        world.servers([1: step])
+        let reply = try await world.lookUp(world.client())
+        #expect(reply.server == (try server("192.0.2.2:443")), "\(label)")
+        #expect(reply.failedTries.map(\.server) == [try server("192.0.2.1:443")])
+        #expect(world.times == [0, 0])
+    }
+
+    @Test("after 300 ms of silence the next server is asked, too, and the first answer wins")
+    @ServiceLoop
+    func hedge() async throws {
+        world.servers([1: .silence()])
+        let client = try world.client()
+        let reply = try await world.lookUp(client)
+        #expect(world.times == [0, 300])
+        #expect(reply.duration == .milliseconds(320))
+        #expect(reply.server == (try server("192.0.2.2:443")))
+        #expect(client.statistics.hedges == 1)
+        // It was not late yet, only slower: no failure until its own time is over.
+        #expect(client.statistics.servers[0].failures == 0)
+        await world.advance(by: .milliseconds(1_679))
+        #expect(client.statistics.servers[0].failures == 0)
+        await world.advance(by: .milliseconds(1))
+        #expect(client.statistics.servers[0].failures == 1)
+    }
+
+    @Test("a slow server that answers before the next one wins, and its rival blames nobody")
+    @ServiceLoop
+    func slow() async throws {
+        world.servers([
+            1: .reply(ok("www.example.com.:192.0.2.10,60-0"), after: .milliseconds(310))
+        ])
+        let client = try world.client()
+        let reply = try await world.lookUp(client)
+        #expect(reply.server == (try server("192.0.2.1:443")))
+        #expect(reply.duration == .milliseconds(310))
+        await world.advance(by: .seconds(10))
+        #expect(world.hosts == "12")
+        #expect(client.statistics.servers.map(\.failures) == [0, 0])
+        #expect(client.statistics.successes == 1)
+        // Both were asked, so both are on the bill.
+        #expect(client.statistics.billable == 2)
+    }
+
+    @Test("two dead servers of three cost one hedge")
+    @ServiceLoop
+    func twoDead() async throws {
+        world.servers([1: .silence(), 2: Self.refused])
+        let reply = try await world.lookUp(world.client(servers: 3))
+        #expect(reply.duration == .milliseconds(320))
+        #expect(world.times == [0, 300, 300])
+    }
+
+    @Test("no try goes beyond its timeout, none beyond the deadline of the call")
+    @ServiceLoop
+    func deadline() async throws {
+        let client = try world.client(servers: 5)
+        let failure = try await world.failure(client)
+        #expect(world.times == [0, 300, 600, 900, 1_200])
+        #expect(world.sent.map(\.wait.milliseconds) == [2_000, 2_000, 2_000, 2_000, 1_800])
+        #expect(world.elapsed == .seconds(3))
+        #expect(failure.reason == .transport(.timedOut(reused: false)))
+        #expect(failure.tries.count == 5)
+    }
+
+    @Test("each server is tried once, and the last error is the reason")
+    @ServiceLoop
+    func allFail() async throws {
+        world.script = { .fail(digit($0) == 1 ? .connect("refused") : .tls("expired")) }
+        let failure = try await world.failure(world.client(servers: 3))
+        #expect(world.hosts == "123")
+        #expect(failure.reason == .transport(.tls("expired")))
+        #expect(
+            "\(failure)" == "192.0.2.1:443: cannot connect: refused; "
+                + "192.0.2.2:443: TLS failed: expired; 192.0.2.3:443: TLS failed: expired"
+        )
+    }
+
+    @Test("after three failures in a row the next server is asked first, and stays")
+    @ServiceLoop
+    func switching() async throws {
+        world.servers([1: Self.refused])
+        let client = try world.client()
+        for _ in 0..<5 { _ = try await world.lookUp(client) }
+        #expect(world.hosts == "12121222")
+        #expect(client.statistics.switches == 1)
+        #expect(client.statistics.servers.map(\.isCurrent) == [false, true])
+    }
+
+    @Test("silence that every call hedges away moves the current server, too")
+    @ServiceLoop
+    func silentSwitch() async throws {
+        world.servers([1: .silence(reused: true)])
+        let client = try world.client()
+        for _ in 0..<3 { _ = try await world.lookUp(client) }
+        await world.advance(by: .seconds(3))
+        #expect(client.statistics.switches == 1)
+        #expect(try await world.lookUp(client).duration == .milliseconds(20))
+    }
+
+    @Test(
+        "ten minutes after the switch one call tries the first server, and its answer brings it back"
+    )
+    @ServiceLoop
+    func returning() async throws {
+        world.servers([1: Self.refused])
+        let client = try world.client()
+        for _ in 0..<3 { _ = try await world.lookUp(client) }
+        world.servers([:])
+        await world.advance(by: .seconds(599))
+        #expect(try await world.lookUp(client).server == (try server("192.0.2.2:443")))
+        await world.advance(by: .seconds(1))
+        #expect(try await world.lookUp(client).server == (try server("192.0.2.1:443")))
+        #expect(client.statistics.servers[0].isCurrent)
+        #expect(client.statistics.returns == 1)
+    }
+
+    @Test("a first server that fails its trial, or is too slow for it, waits ten minutes more")
+    @ServiceLoop
+    func notReturning() async throws {
+        world.servers([1: Self.refused])
+        let client = try world.client()
+        for _ in 0..<3 { _ = try await world.lookUp(client) }
+        for step in [
+            Self.refused, .silence(), .reply(ok("www.example.com.:0-0"), after: .seconds(1)),
+        ] {
+            world.servers([1: step])
+            await world.advance(by: .seconds(603))
+            let before = world.sent.count
+            for _ in 0..<3 { _ = try await world.lookUp(client) }
+            #expect(world.hosts.dropFirst(before) == "1222")
+            await world.advance(by: .seconds(3))
+            #expect(client.statistics.servers[1].isCurrent)
+        }
+        #expect(client.statistics.returns == 0)
+    }
+
+    @Test("a server that was asked when the time was nearly over is not to blame")
+    @ServiceLoop
+    func unfair() async throws {
+        let client = try world.client { $0.hedgeAfter = .seconds(9) }
+        for _ in 0..<10 { _ = try await world.failure(client, within: .milliseconds(499)) }
+        #expect(client.statistics.switches == 0)
+        for _ in 0..<3 { _ = try await world.failure(client, within: .milliseconds(500)) }
+        #expect(client.statistics.switches == 1)
+    }
+
+    @Test("a short timeout is fair if the operator chose it")
+    @ServiceLoop
+    func shortTimeout() async throws {
+        let client = try world.client { $0.timeout = .milliseconds(100) }
+        for _ in 0..<3 { _ = try await world.failure(client, within: .milliseconds(100)) }
+        #expect(client.statistics.switches == 1)
+    }
+
+    @Test("only so many slow requests run on after their calls were answered")
+    @ServiceLoop
+    func lingering() async throws {
+        world.servers([1: .silence()])
+        let client = try world.client {
+            $0.retriesBeforeSwitch = 1_000
+            $0.concurrentCalls = 200
+        }
+        var begun: [Begun] = []
+        for number in 0..<100 {
+            begun.append(try world.begin(client, "n\(number).example.com"))
+            await world.advance(by: .milliseconds(1))
+        }
+        for one in begun { _ = try await world.result(of: one).get() }
+        let given = world.cancelled
+        #expect(given == 100 - ClientLimits.lingeringTries)
+        await world.advance(by: .seconds(5))
+        // Those that were given up count for nothing, the others as the silence they met.
+        #expect(
+            client.statistics.servers[0].failures == UInt64(client.statistics.servers[0].tries)
+                - UInt64(given)
+        )
+        #expect(client.statistics.successes == 100)
+    }
+
+    @Test("silence on an old connection is tried once more on a fresh one, at once")
+    @ServiceLoop
+    func freshConnection() async throws {
+        world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .silence(reused: true) }
+        let client = try world.client(servers: 1)
+        let reply = try await world.lookUp(client)
+        #expect(world.times == [0, 2_000])
+        #expect(world.sent.map(\.request.wantsFreshConnection) == [false, true])
+        #expect(reply.duration == .milliseconds(2_020))
+        #expect(client.statistics.freshRetries == 1)
+    }
+
+    @Test("silence on a fresh connection is not tried again")
+    @ServiceLoop
+    func freshOnce() async throws {
+        world.script = { _ in .silence(reused: true) }
+        _ = try await world.failure(world.client(servers: 1), within: .seconds(5))
+        #expect(world.times == [0, 2_000])
+    }
+
+    @Test("the name that certificates are for is changed once, and stays changed")
+    @ServiceLoop
+    func otherTLSName() async throws {
+        world.script = {
+            $0.url.contains("one") ? .fail(.tls("no such name")) : .reply(good($0))
+        }
+        let client = try world.client(servers: 1, vendor: TwoNamedVendor(name: "one"))
+        for _ in 0..<2 { _ = try await world.lookUp(client) }
+        #expect(world.sent.map { $0.request.url.contains("two") } == [false, true, true])
+        #expect(client.statistics.servers[0].failures == 0)
+    }
+}

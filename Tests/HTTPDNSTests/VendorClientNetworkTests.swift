@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("When the network or the vendor's servers change")
+struct VendorClientNetworkTests {
+    let world = World()
+
+    init() { ServiceLoop.start() }
+
+    /// A service that names servers, one request and reply after the other.
+    private struct Service: AddressScheduling {
+        func scheduleRequest(
+            at server: SocketAddress,
+            now wallSeconds: Int64,
+            entropy: Entropy
+        ) throws(VendorError) -> HTTPRequest {
+            HTTPRequest(url: "http://service/ss", server: server)
+        }
+
+        func servers(
+            in reply: HTTPReply,
+            from server: SocketAddress
+        ) throws(VendorError) -> ServiceAddresses {
+            guard reply.status == 200 else { throw .serverStatus(reply.status) }
+            let servers = String(decoding: reply.body, as: UTF8.self).split(separator: " ")
+                .compactMap { SocketAddress(String($0), defaultPort: 443) }
+            return ServiceAddresses(servers: servers, validFor: .seconds(3_600))
+        }
+    }
+
+    /// A client of .1 whose service is at .8 and .9.
+    @ServiceLoop
+    private func scheduledClient() throws -> VendorClient {
+        let service = try [8, 9].map { try server("192.0.2.\($0):80") }
+        return try world.client(
+            servers: 1,
+            source: VendorClient.AddressSource(Service(), servers: service)
+        )
+    }
+
+    /// Has the service say `text`, or fail without it, and all servers answer.
+    @ServiceLoop
+    private func serve(_ text: String?) {
+        world.script = { request in
+            guard request.url.hasSuffix("/ss") else { return .reply(good(request)) }
+            return text.map { .reply(ok($0)) } ?? .fail(.connect("refused"))
+        }
+    }
+
+    @Test("what is under way is sent again at once, and what came before counts for nothing")
+    @ServiceLoop
+    func reissue() async throws {
+        world.servers([1: .silence()])
+        let client = try world.client(servers: 1)
+        let begun = try world.begin(client)
+        await world.advance(by: .milliseconds(500))
+        world.servers([:])
+        client.networkChanged()
+        let reply = try await world.result(of: begun).get()
+        #expect(world.times == [0, 500])
+        #expect(reply.duration == .milliseconds(520))
+        await world.advance(by: .seconds(5))
+        #expect(world.cancelled == 1)
+        #expect(client.statistics.reissued == 1)
+        #expect(client.statistics.servers[0].failures == 0)
+        #expect(client.statistics.successes == 1)
+    }
+
+    @Test("a call that is sent again keeps its deadline")
+    @ServiceLoop
+    func reissuedDeadline() async throws {
+        let client = try world.client(servers: 1)
+        let begun = try world.begin(client)
+        await world.advance(by: .milliseconds(1_500))
+        client.networkChanged()
+        guard case .failure = try await world.result(of: begun) else {
+            throw Unexpected(what: "an answer")
+        }
+        #expect(world.elapsed == .seconds(3))
+    }
+
+    @Test("pauses and failures are forgotten, counters are not")
+    @ServiceLoop
+    func forget() async throws {
+        world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }
+        let client = try world.client()
+        _ = try await world.failure(client)
+        client.networkChanged()
+        world.servers([:])
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.failuresByKind == [.limited: 2])
+        #expect(client.statistics.calls == 2)
+    }
+
+    @Test("a portal's 403 does not outlive the network it was for")
+    @ServiceLoop
+    func portal() async throws {
+        world.script = { _ in .reply(HTTPReply(status: 403, body: [])) }
+        let client = try world.client()
+        _ = try await world.failure(client)
+        client.networkChanged()
+        world.servers([:])
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.state == .open)
+    }
+
+    @Test("the service is asked at the start, and its servers are asked first")
+    @ServiceLoop
+    func scheduled() async throws {
+        serve("192.0.2.5 192.0.2.6")
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .milliseconds(100))
+        #expect(try await world.lookUp(client).server == (try server("192.0.2.5:443")))
+        #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["5", "6", "1"])
+        #expect(client.statistics.refreshes == 1)
+        // A request for addresses is neither a try nor on the bill.
+        #expect(client.statistics.tries == 1)
+        #expect(client.statistics.billable == 1)
+    }
+
+    @Test("look-ups never wait for the service, and a dead one leaves the configured servers")
+    @ServiceLoop
+    func deadService() async throws {
+        world.script = { $0.url.hasSuffix("/ss") ? .silence() : .reply(good($0)) }
+        let client = try scheduledClient()
+        client.start()
+        #expect(try await world.lookUp(client).duration == .milliseconds(20))
+        await world.advance(by: .seconds(10))
+        #expect(world.hosts == "819" || world.hosts == "189")
+        #expect(client.statistics.refreshFailures == 1)
+        #expect(client.statistics.refreshError == .transport(.timedOut(reused: false)))
+        _ = try await world.lookUp(client)
+    }
+
+    @Test("addresses are asked for again when their time is over, and when the network changes")
+    @ServiceLoop
+    func refreshed() async throws {
+        serve("192.0.2.5")
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .seconds(3_599))
+        #expect(world.sent.count == 1)
+        await world.advance(by: .seconds(2))
+        #expect(world.sent.count == 2)
+        serve("192.0.2.6")
+        client.networkChanged()
+        await world.advance(by: .seconds(1))
+        #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
+    }
+
+    @Test("when all servers fail the service is asked, but not more than once a minute")
+    @ServiceLoop
+    func allFail() async throws {
+        serve("192.0.2.5")
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .seconds(100))
+        world.script = { $0.url.hasSuffix("/ss") ? .reply(ok("192.0.2.5")) : .fail(.connect("")) }
+        for _ in 0..<5 { _ = try await world.failure(client) }
+        await world.advance(by: .seconds(1))
+        #expect(client.statistics.refreshes == 2)
+        _ = try await world.failure(client)
+        await world.advance(by: .seconds(58))
+        #expect(client.statistics.refreshes == 2)
+        await world.advance(by: .seconds(3))
+        #expect(client.statistics.refreshes == 3)
+    }
+
+    @Test("a service that fails is asked again after a minute, then ever later up to an hour")
+    func backOff() {
+        let epoch = ContinuousClock().systemEpoch
+        var schedule = AddressSchedule()
+        schedule.start(now: epoch)
+        var now = epoch
+        var pauses: [Int] = []
+        for _ in 0..<8 {
+            let number = schedule.began(now: now)
+            #expect(schedule.due == nil)
+            schedule.failed(number, now: now)
+            let due = schedule.due ?? now
+            pauses.append((due - now).milliseconds / 60_000)
+            now = due
+        }
+        #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60])
+    }
+
+    @Test("an answer that comes after the network changed is for another place")
+    func stale() {
+        let epoch = ContinuousClock().systemEpoch
+        var schedule = AddressSchedule()
+        schedule.start(now: epoch)
+        let number = schedule.began(now: epoch)
+        schedule.networkChanged(now: epoch)
+        #expect(schedule.due == epoch)
+        #expect(schedule.succeeded(number, validFor: nil, now: epoch) == false)
+        let next = schedule.began(now: epoch)
+        #expect(schedule.succeeded(next, validFor: .zero, now: epoch) == true)
+        #expect(schedule.due == epoch + .seconds(60))
+    }
+}

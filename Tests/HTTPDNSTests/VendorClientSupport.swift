@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import HTTPDNS
+
+/// A good answer about each name that a request of `plainTencent()` asks for.
+func good(_ request: HTTPRequest) -> HTTPReply {
+    let names = namesAsked(request)
+    return ok(names.map { "\($0).:192.0.2.10,60-2001:db8::10,120" }.joined(separator: "\n"))
+}
+
+/// The names that a request of `plainTencent()` asks for.
+func namesAsked(_ request: HTTPRequest) -> [String] {
+    let query = request.url.split(separator: "?").last ?? ""
+    let value = query.split(separator: "&").first { $0.hasPrefix("dn=") }?.dropFirst(3) ?? ""
+    return value.split(separator: ",").map(String.init)
+}
+
+/// The last digit of the server that is asked.
+func digit(_ request: HTTPRequest) -> Int { Int(request.server.host.suffix(1)) ?? 0 }
+
+extension World {
+    /// A client of two servers, .1 and .2, or as many as said.
+    func client(
+        servers count: Int = 2,
+        vendor: (any Vendor)? = nil,
+        source: VendorClient.AddressSource? = nil,
+        configure: (inout VendorClient.Settings) -> Void = { _ in }
+    ) throws -> VendorClient {
+        var settings = VendorClient.Settings()
+        configure(&settings)
+        return VendorClient(
+            name: "tencent",
+            vendor: try vendor ?? plainTencent(),
+            servers: try (1...count).map { try server("192.0.2.\($0):443") },
+            settings: settings,
+            transport: self,
+            clocks: clocks,
+            source: source
+        )
+    }
+
+    /// Has the servers with these last digits do these things; the others answer.
+    func servers(_ steps: [Int: Step]) {
+        script = { steps[digit($0)] ?? .reply(good($0)) }
+    }
+}
+
+/// A vendor whose requests show the time they are signed with.
+struct ClockedVendor: Vendor {
+    let plain: Tencent
+
+    init() throws { plain = try plainTencent() }
+
+    var facts: VendorFacts { plain.facts }
+
+    func request(
+        for lookup: Lookup,
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        var request = try plain.request(
+            for: lookup,
+            at: server,
+            now: wallSeconds,
+            entropy: entropy
+        )
+        request.headers = ["\(wallSeconds)"]
+        return request
+    }
+
+    func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+        try plain.answers(to: lookup, in: reply)
+    }
+}
+
+/// A vendor that answers one family a call.
+struct SingleFamilyVendor: Vendor {
+    let facts = VendorFacts(
+        kind: "json",
+        maximumNames: 1,
+        pairsFamilies: false,
+        isBillable: false,
+        defaultPort: 443
+    )
+
+    func request(
+        for lookup: Lookup,
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        HTTPRequest(url: "https://dns/?type=\(lookup.families)", server: server)
+    }
+
+    func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+        guard reply.status == 200 else { throw .serverStatus(reply.status) }
+        let text = String(decoding: reply.body, as: UTF8.self)
+        let set = IPAddress(text).map { AddressSet(addresses: [$0], ttl: 60) } ?? .none
+        let isV4 = lookup.families.includesV4
+        return lookup.names.map {
+            VendorAnswer(name: $0, v4: isV4 ? set : nil, v6: isV4 ? nil : set)
+        }
+    }
+}
+
+/// A vendor with another name for its certificates.
+struct TwoNamedVendor: Vendor {
+    let name: String
+
+    var facts: VendorFacts {
+        VendorFacts(
+            kind: "two",
+            maximumNames: 1,
+            pairsFamilies: true,
+            isBillable: true,
+            defaultPort: 443
+        )
+    }
+
+    var withOtherTLSName: (any Vendor)? { name == "one" ? TwoNamedVendor(name: "two") : nil }
+
+    func request(
+        for lookup: Lookup,
+        at server: SocketAddress,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        HTTPRequest(url: "https://\(name).example.com/", server: server)
+    }
+
+    func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+        lookup.names.map { VendorAnswer(name: $0) }
+    }
+}
