@@ -32,11 +32,24 @@ struct BatchTests {
         #expect(world.times == [0])
     }
 
-    @Test("names that come in the same turn share calls, as many as one carries, without delay")
+    @Test("names for which there is a place go apart, so that no slow one holds up another")
+    @ServiceLoop
+    func apart() async throws {
+        world.script = {
+            .reply(good($0), after: $0.url.contains("n1.") ? .seconds(1) : .milliseconds(20))
+        }
+        let begun = try begin(1...2, world.client { $0.hedgeAfter = .seconds(2) })
+        #expect(try await world.result(of: begun[1]).get().duration == .milliseconds(20))
+        #expect(try await world.result(of: begun[0]).get().duration == .seconds(1))
+    }
+
+    @Test(
+        "where that is wanted, names that come in the same turn share calls, as many as one carries, without delay"
+    )
     @ServiceLoop
     func sameTurn() async throws {
         world.servers([:])
-        let client = try world.client()
+        let client = try world.client { $0.batching = .together }
         let begun = try begin(1...19, client)
         for one in begun { _ = try await world.result(of: one).get() }
         #expect(calls.map(\.count) == [8, 8, 3])
@@ -53,7 +66,7 @@ struct BatchTests {
         world.script = { _ in
             .reply(ok("n2.example.com.:192.0.2.2,60-0\nn1.example.com.:192.0.2.1,60-0"))
         }
-        let begun = try begin(1...3, world.client())
+        let begun = try begin(1...3, world.client { $0.batching = .together })
         let answers = [
             try await world.result(of: begun[0]).get(), try await world.result(of: begun[1]).get(),
             try await world.result(of: begun[2]).get(),
@@ -67,7 +80,7 @@ struct BatchTests {
     @ServiceLoop
     func failure() async throws {
         world.script = { _ in .fail(.connect("refused")) }
-        let client = try world.client()
+        let client = try world.client { $0.batching = .together }
         for begun in try begin(1...3, client) {
             guard case .failure(let failure) = try await world.result(of: begun) else {
                 throw Unexpected(what: "an answer")
@@ -143,7 +156,7 @@ struct BatchTests {
     @ServiceLoop
     func cancelling() async throws {
         world.servers([:])
-        let client = try world.client()
+        let client = try world.client { $0.batching = .together }
         let begun = try begin(1...2, client)
         await world.advance(by: .milliseconds(1))
         begun[0].cancel()
@@ -185,66 +198,5 @@ struct BatchTests {
             .reply($0.url.hasSuffix("v4") ? ok("none") : HTTPReply(status: 500, body: []))
         }
         #expect(try await world.failure(client).reason == .serverStatus(500))
-    }
-}
-
-@Suite("The queue of names")
-struct BatchQueueTests {
-    private func question(
-        _ name: String,
-        _ families: Families = .both
-    ) throws -> BatchQueue.Question {
-        BatchQueue.Question(name: try Name(name), families: families)
-    }
-
-    @Test("who waits longest goes first, and takes along those who want the same families")
-    func order() throws {
-        var queue = BatchQueue()
-        for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
-            queue.add(try question(name, families))
-        }
-        let first = queue.nextBatch { _ in true }
-        #expect(first?.names == [try Name("a"), try Name("c")])
-        #expect(first?.families == .v4)
-        #expect(queue.nextBatch { _ in true }?.families == .v6)
-        #expect(queue.nextBatch { _ in true } == nil)
-    }
-
-    @Test("a question that is taken back is not asked, and can be asked again")
-    func takenBack() throws {
-        var queue = BatchQueue()
-        let (first, second) = (try question("a"), try question("b"))
-        queue.add(first)
-        queue.add(second)
-        queue.add(second)
-        queue.remove(first)
-        #expect(queue.count == 1)
-        queue.add(first)
-        let names = queue.nextBatch { _ in true }?.names
-        #expect(names == [second.name, first.name])
-        #expect(queue.count == 0)
-    }
-
-    @Test("names that are too long together go apart")
-    func tooLong() throws {
-        var queue = BatchQueue()
-        let facts = try plainTencent().facts
-        let label = String(repeating: "x", count: 60)
-        for number in 1...8 { queue.add(try question("n\(number).\(label).\(label).\(label).com")) }
-        var sizes: [Int] = []
-        while let batch = queue.nextBatch(fit: facts.canCarry) { sizes.append(batch.names.count) }
-        #expect(sizes == [5, 3])
-    }
-
-    @Test("what is asked and taken back again and again takes no room")
-    func bounded() throws {
-        var queue = BatchQueue()
-        let question = try question("a")
-        for _ in 0..<100_000 {
-            queue.add(question)
-            queue.remove(question)
-        }
-        #expect(queue.count == 0)
-        #expect(queue.nextBatch { _ in true } == nil)
     }
 }

@@ -125,11 +125,12 @@ extension VendorClient {
 // MARK: - The queue
 
 extension VendorClient {
-    /// Sends what is queued in the next turn of the loop, or at once if nothing is gained by that.
+    /// Sends what is queued at once, as far as there is a place among the calls in flight.
     ///
-    /// Questions that arrive together are handed over in one turn, so they share calls for the
-    /// price of a turn, about a microsecond; nobody is made to wait for company.  Only while as many
-    /// calls are in flight as may be do names wait for each other, and then they would wait anyway.
+    /// Names share a call only when that costs them nothing: while as many calls are in flight as
+    /// may be, they wait anyway.  Names that arrive together could share calls for the price of a
+    /// turn, a microsecond, but not for free: the slowest of them, and the failure of one call,
+    /// would be everybody's.  So that is for those who prefer fewer calls (`Batching.together`).
     ///
     /// - Parameter deadline: when the wait for what was queued last ends.
     private func flushSoon(_ deadline: ContinuousClock.Instant) {
@@ -137,7 +138,7 @@ extension VendorClient {
             queueAlarm.bring(forward: deadline)
             return
         }
-        guard facts.maximumNames > 1 else {
+        guard facts.maximumNames > 1, settings.batching == .together else {
             sendQueued()
             return
         }

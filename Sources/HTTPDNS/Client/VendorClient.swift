@@ -127,6 +127,9 @@ extension VendorClient {
         /// Calls in flight, at least 1; names that come while there are as many share calls.
         package var concurrentCalls = 32
 
+        /// Which names share calls.
+        package var batching = Batching.waiting
+
         /// How many calls a day may cost; nil for any number.
         package var budget: Budget.Rule?
 
@@ -143,6 +146,16 @@ extension VendorClient {
         package var proxy: SocketAddress?
 
         package init() {}
+    }
+
+    /// Which names share calls.
+    package enum Batching: String, Sendable, Hashable, CaseIterable {
+        /// Those that have to wait for a place among the calls in flight.
+        case waiting
+
+        /// Those that come in the same turn of the loop, too: fewer calls, but a name that the
+        /// vendor is slow about, or a call that fails, then holds up its company.
+        case together
     }
 
     /// Where time comes from.
