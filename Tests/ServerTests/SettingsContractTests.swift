@@ -76,7 +76,6 @@ struct SettingsContractTests {
 
     /// What of it is refused.
     private static let refused = [
-        "16:5: `vendors.tencent.return-to-primary-after`",
         "27:5: `vendors.alibaba.schedule`",
         "38:5: `routes.stale`",
         "43:25: `https://`",
@@ -165,7 +164,7 @@ struct SettingsContractTests {
     @Test(
         "options to come are refused one by one",
         arguments: [
-            ("hedge-after: 300ms", "vendors.t.hedge-after"), ("proxy: x", "vendors.t.proxy"),
+            ("proxy: x", "vendors.t.proxy"),
             ("budget: 10", "vendors.t.budget"), ("conf: {refresh: 12h}", "vendors.t.conf"),
             ("auth-expiry: on", "vendors.t.auth-expiry"), ("http: 3", "vendors.t.http: 3"),
         ]

@@ -50,6 +50,8 @@ extension VendorClient.Settings {
         self.init()
         timeout = settings.timeout
         retriesBeforeSwitch = settings.retriesBeforeSwitch
+        hedgeAfter = settings.hedgeAfter
+        returnToPrimaryAfter = settings.returnToPrimaryAfter
         clientSubnet = settings.clientSubnet
         certificateFile = settings.caFile
         version = settings.http

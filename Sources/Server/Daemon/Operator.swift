@@ -30,7 +30,7 @@ final class Operator: ControlHandling {
         let vendors = parts.assembly.vendors.map { VendorStatus($0.settings, $0.client) }
         let upstreams = parts.assembly.upstreams.map { UpstreamStatus($0, now: Clock.now) }
         var problems: [String] = []
-        for vendor in vendors where vendor.state != .up {
+        for vendor in vendors where vendor.state != .up && vendor.state != .paused {
             problems.append("vendor \(vendor.name) does not answer: \(vendor.lastError ?? "")")
         }
         for upstream in upstreams where upstream.state != .up {
@@ -133,8 +133,8 @@ final class Operator: ControlHandling {
 // MARK: - Replies
 
 extension VendorStatus {
-    /// A vendor is down when the last call to every server failed, degraded when that to the current
-    /// one did.
+    /// A vendor is down when it rests as a whole, or the last call to every server failed, and
+    /// degraded when that to the current one did.
     @ServiceLoop
     fileprivate init(_ settings: VendorSettings, _ client: VendorClient) {
         self.init(
@@ -145,10 +145,18 @@ extension VendorStatus {
         let statistics = client.statistics
         calls = statistics.calls
         billableCalls = statistics.billable
-        servers = statistics.servers.map(VendorServer.init)
+        clockSkewSeconds = statistics.clockSkew.map { Int($0.components.seconds) }
+        let now = Clock.now
+        servers = statistics.servers.map { VendorServer($0, now: now) }
         let isCurrentDown = servers.contains { $0.current && $0.state == .down }
-        state =
-            servers.allSatisfy { $0.state == .down } ? .down : isCurrentDown ? .degraded : .up
+        switch statistics.state {
+        case .paused: state = .paused
+        case .refused, .limited: state = .down
+        case .overBudget: state = .degraded
+        case .open:
+            state =
+                servers.allSatisfy { $0.state == .down } ? .down : isCurrentDown ? .degraded : .up
+        }
     }
 
     /// The latest error of the current server.
@@ -156,13 +164,15 @@ extension VendorStatus {
 }
 
 extension VendorServer {
-    fileprivate init(_ server: ServerStatistics) {
+    fileprivate init(_ server: ServerStatistics, now: ContinuousClock.Instant) {
         self.init(address: "\(server.address)", current: server.isCurrent)
-        state = server.failuresInRow > 0 ? .down : .up
+        let isResting = server.limitedUntil.map { now < $0 } ?? false
+        state = server.failuresInRow > 0 || isResting ? .down : .up
         calls = server.tries
         failures = server.failures
         latencyMedian = server.medianLatency.map(milliseconds)
         lastError = server.lastError.map { "\($0)" }
+        lastErrorAgeSeconds = server.lastErrorAt.map { Int((now - $0).components.seconds) }
     }
 }
 

@@ -107,6 +107,10 @@ extension VendorStats {
         for (kind, count) in statistics.failuresByKind { failures[kind.rawValue] = count }
         connectionsOpened = statistics.connectionsOpened
         connectionsReused = statistics.connectionsReused
+        avoided = [
+            "merged": statistics.merged, "paired": statistics.paired,
+            "batched": statistics.batched,
+        ]
     }
 }
 

@@ -26,6 +26,12 @@ enum SettingsLimits {
     /// Failures in a row before the next server becomes the first choice.
     static let retries = 1...100
 
+    /// How long one server is waited for alone.
+    static let hedge: ClosedRange<Duration> = .milliseconds(10)...(.seconds(5))
+
+    /// How long the first server is left alone after a switch.
+    static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
+
     /// Memory of the cache, in octets.
     static let cacheSize = (1 << 20)...(64 << 30)
 

@@ -26,6 +26,12 @@ package struct VendorSettings: Sendable, Equatable {
     /// Failures in a row after which the next server becomes the first choice.
     package var retriesBeforeSwitch = 3
 
+    /// How long one server is waited for alone.
+    package var hedgeAfter = Duration.milliseconds(300)
+
+    /// How long another server than the first stays the first choice.
+    package var returnToPrimaryAfter = Duration.seconds(600)
+
     /// PEM file of the certificates to trust instead of the system's store.
     package var caFile: String?
 

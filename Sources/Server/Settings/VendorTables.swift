@@ -152,6 +152,24 @@ extension VendorSettings {
             """
         ),
         .option(
+            "hedge-after",
+            \.hedgeAfter,
+            .duration(SettingsLimits.hedge),
+            """
+            A server that has not answered after so long is not waited for alone: the next one is \
+            asked too, and the first answer counts.
+            """
+        ),
+        .option(
+            "return-to-primary-after",
+            \.returnToPrimaryAfter,
+            .duration(SettingsLimits.returnToPrimary),
+            """
+            So long after another server has become the first choice, one call tries the first of \
+            the list again; if it answers, it is the first choice again.
+            """
+        ),
+        .option(
             "ca-file",
             \.caFile,
             .certificates,
@@ -168,8 +186,6 @@ extension VendorSettings {
             The version of HTTP; `auto` speaks HTTP/2 where the server does, else 1.1.
             """
         ),
-        .notYet("return-to-primary-after"),
-        .notYet("hedge-after"),
         .notYet("proxy"),
         .notYet("budget"),
     ]
