@@ -47,8 +47,9 @@ struct ControlTests {
         let stack = try Stack()
         _ = try stack.daemon.dig("www.example.com", "A")  // and AAAA
         _ = try stack.daemon.dig("four.example.com", "A")  // and a negative AAAA
-        _ = try stack.daemon.dig("three.example.org", "A")
-        _ = try stack.daemon.dig("nowhere.example.org", "A")  // negative
+        #expect(try stack.daemon.dig("three.example.org", "A").status == "NOERROR")
+        let negative = try stack.daemon.dig("nowhere.example.org", "A")
+        #expect(negative.status == "NXDOMAIN", "\(negative.text)")
         return stack
     }
 
