@@ -119,7 +119,9 @@ struct CostTableTests {
     func full() throws {
         var table = CostTable(limit: 2)
         let names = try ["a", "b", "c"].map { try Name($0) }
-        for index in [0, 0, 0, 1, 2] { table.note(names[index]) }
+        for index in [0, 0, 0, 1, 2] {
+            table.note(CostTable.Charge(name: names[index], route: "r"))
+        }
         let top = table.top(9)
         #expect(top.map(\.name) == [names[0], names[2]])
         #expect(top.map(\.calls) == [3, 2])
@@ -141,7 +143,7 @@ struct CostTableTests {
             )
             let name = try Name("n\(number)")
             truth[name, default: 0] += 1
-            table.note(name)
+            table.note(CostTable.Charge(name: name, route: "r"))
         }
         let top = table.top(32)
         for entry in top {

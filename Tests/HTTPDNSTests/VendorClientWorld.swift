@@ -73,8 +73,8 @@ final class World: HTTPTransport {
     var times: [Int] { sent.map { $0.at.milliseconds } }
 
     /// The clocks as a client wants them.
-    var clocks: VendorClient.Clocks {
-        VendorClient.Clocks(
+    var clocks: Clocks {
+        Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
             wallSeconds: {
                 ServiceLoop.assumeIsolated { Self.wall + self.elapsed.components.seconds }

@@ -227,6 +227,7 @@ final class House {
     let transport: ScriptedTransport
     let upstream: ScriptedUpstream?
     let resolver: Resolver
+    let vendors: [VendorClient]
 
     /// Makes one whose routes are made by `route`.
     init(
@@ -237,8 +238,9 @@ final class House {
     ) throws {
         self.transport = transport
         self.upstream = upstream
+        vendors = try (1...3).map { try Self.vendor($0, transport) }
         var routes = RouteTable()
-        route(&routes, try (1...3).map { try Self.vendor($0, transport) })
+        route(&routes, vendors)
         resolver = Resolver(
             routes: routes,
             standard: upstream.map { UpstreamGroup([$0]) },
@@ -282,7 +284,7 @@ final class House {
             servers: [try #require(SocketAddress("192.0.2.\(number):443"))],
             settings: VendorClient.Settings(),
             transport: transport,
-            clocks: VendorClient.Clocks(now: { Clock.now }, wallSeconds: { 1_700_000_000 })
+            clocks: Clocks(now: { Clock.now }, wallSeconds: { 1_700_000_000 })
         )
     }
 

@@ -49,7 +49,7 @@ struct VendorStageTests {
         #expect(try await v4.value == ["A 192.0.2.10"])
         #expect(try await v6.value == ["AAAA 2001:db8::1"])
         #expect(house.transport.sent.count == 1)
-        #expect(house.resolver.vendors.numbers.paired == 1)
+        #expect(house.vendors[0].statistics.paired == 1)
         #expect(house.resolver.merging.merged == 0)
     }
 

@@ -8,9 +8,23 @@ package import DNSWire
 /// none is too high by more than `excess`, and every name with more than 1/n of all calls is in a
 /// table of n.
 package struct CostTable: Sendable {
+    /// A name that is paid for, and the route that sent it to the vendor.
+    package struct Charge: Sendable, Hashable {
+        package let name: Name
+        package let route: String
+
+        package init(name: Name, route: String) {
+            self.name = name
+            self.route = route
+        }
+    }
+
     /// What is known of one name.
     package struct Entry: Sendable, Hashable {
         package let name: Name
+
+        /// The route that sent it to the vendor last.
+        package let route: String
 
         /// Billable requests about it, at most.
         package let calls: UInt64
@@ -25,8 +39,9 @@ package struct CostTable: Sendable {
     /// Where each name is in the arrays below.
     private var places: [Name: Int] = [:]
 
-    /// Names, their counts and what they inherited, at the same places; at most `limit` of each.
-    private var names: [Name] = []
+    /// Names with their routes, their counts and what they inherited, at the same places; at most
+    /// `limit` of each.
+    private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
 
@@ -36,21 +51,22 @@ package struct CostTable: Sendable {
         self.limit = limit
     }
 
-    /// Counts a request about `name`.
-    package mutating func note(_ name: Name) {
-        if let place = places[name] {
+    /// Counts a request about a name.
+    package mutating func note(_ charge: Charge) {
+        if let place = places[charge.name] {
+            charges[place] = charge
             counts[place] += 1
-        } else if names.count < limit {
-            places[name] = names.count
-            names.append(name)
+        } else if charges.count < limit {
+            places[charge.name] = charges.count
+            charges.append(charge)
             counts.append(1)
             excesses.append(0)
         } else {
             // A look at 1,024 numbers takes less than a microsecond, a vendor's call milliseconds.
             let place = counts.indices.min { counts[$0] < counts[$1] } ?? 0
-            places[names[place]] = nil
-            places[name] = place
-            names[place] = name
+            places[charges[place].name] = nil
+            places[charge.name] = place
+            charges[place] = charge
             excesses[place] = counts[place]
             counts[place] += 1
         }
@@ -58,13 +74,18 @@ package struct CostTable: Sendable {
 
     /// The costliest names, the costliest first; equal ones in the order of their names.
     package func top(_ count: Int) -> [Entry] {
-        let order = names.indices.sorted { first, second in
+        let order = charges.indices.sorted { first, second in
             counts[first] != counts[second]
                 ? counts[first] > counts[second]
-                : names[first].description < names[second].description
+                : charges[first].name.description < charges[second].name.description
         }
         return order.prefix(max(0, count)).map { place in
-            Entry(name: names[place], calls: counts[place], excess: excesses[place])
+            Entry(
+                name: charges[place].name,
+                route: charges[place].route,
+                calls: counts[place],
+                excess: excesses[place]
+            )
         }
     }
 }

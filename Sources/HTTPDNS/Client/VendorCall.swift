@@ -9,6 +9,9 @@ final class LookUp {
     let start: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
 
+    /// Whether it joined those who waited already.
+    var wasMerged = false
+
     /// The result; never changes once it is set.
     private(set) var result: Result<VendorReply, VendorFailure>?
 
@@ -47,15 +50,19 @@ final class PendingName {
     /// The families that the first of them wanted.
     let wanted: Families
 
+    /// The route that sent the first of them here, whom the call is charged to.
+    let route: String
+
     /// Those who wait; when the last one is gone, so is the name.
     var lookUps: [LookUp] = []
 
     /// The call that asks for it; nil while it is queued.
     weak var call: VendorCall?
 
-    init(_ question: BatchQueue.Question, wanted: Families) {
+    init(_ question: BatchQueue.Question, wanted: Families, route: String) {
         self.question = question
         self.wanted = wanted
+        self.route = route
     }
 
     /// The earliest end of a wait.
@@ -78,6 +85,9 @@ final class VendorCall {
 
     /// What is asked.
     let lookup: Lookup
+
+    /// Whom it is charged to: one for each name of the look-up.
+    let charges: [CostTable.Charge]
 
     /// The names, in the order of the look-up; without those that nobody waits for any more.
     var names: [PendingName]
@@ -103,6 +113,7 @@ final class VendorCall {
     init(_ lookup: Lookup, names: [PendingName], course: Course, isTrial: Bool) {
         self.lookup = lookup
         self.names = names
+        charges = names.map { CostTable.Charge(name: $0.question.name, route: $0.route) }
         self.course = course
         self.isTrial = isTrial
     }

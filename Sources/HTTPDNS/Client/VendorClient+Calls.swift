@@ -111,6 +111,7 @@ extension VendorClient {
                 continue
             }
             reply.duration = now - lookUp.start
+            reply.wasMerged = lookUp.wasMerged
             finish(lookUp, .success(reply))
         }
         name.lookUps = []

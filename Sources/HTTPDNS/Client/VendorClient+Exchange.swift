@@ -10,17 +10,17 @@ extension VendorClient {
     /// What is wrong on our side is repaired on the way: the name that certificates are for, and
     /// the time that requests are signed with.
     func ask(
-        _ lookup: Lookup,
+        _ call: VendorCall,
         at server: SocketAddress,
         fresh: Bool,
         until deadline: ContinuousClock.Instant
     ) async -> Result<([VendorAnswer], HTTPReply), VendorError> {
         let used = vendor
-        let first = await ask(lookup, at: server, of: used, fresh: fresh, until: deadline)
+        let first = await ask(call, at: server, of: used, fresh: fresh, until: deadline)
         guard case .failure(.transport(.tls)) = first, let other = used.withOtherTLSName,
             clocks.now() < deadline
         else { return first }
-        let second = await ask(lookup, at: server, of: other, fresh: fresh, until: deadline)
+        let second = await ask(call, at: server, of: other, fresh: fresh, until: deadline)
         guard case .success = second else { return first }
         vendor = other
         return second
@@ -28,16 +28,17 @@ extension VendorClient {
 
     /// Asks one server under one TLS name.
     private func ask(
-        _ lookup: Lookup,
+        _ call: VendorCall,
         at server: SocketAddress,
         of vendor: any Vendor,
         fresh: Bool,
         until deadline: ContinuousClock.Instant
     ) async -> Result<([VendorAnswer], HTTPReply), VendorError> {
         let entropy = entropy
+        let lookup = call.lookup
         let exchange = Exchange(
             server: server,
-            names: lookup.names,
+            charges: call.charges,
             write: { (wallSeconds) throws(VendorError) in
                 try vendor.request(for: lookup, at: server, now: wallSeconds, entropy: entropy)
             },
@@ -53,8 +54,8 @@ extension VendorClient {
 struct Exchange<Value: Sendable>: Sendable {
     let server: SocketAddress
 
-    /// The names it is about, which are paid for; none for a request that costs nothing.
-    let names: [Name]
+    /// Whom it is charged to, by name; nobody for a request that costs nothing.
+    let charges: [CostTable.Charge]
 
     let write: @Sendable (_ wallSeconds: Int64) throws(VendorError) -> HTTPRequest
     let read: @Sendable (HTTPReply) throws(VendorError) -> Value
@@ -132,7 +133,7 @@ extension VendorClient {
     ///
     /// - Returns: false if the budget forbids it.
     private func pay<Value>(_ exchange: Exchange<Value>) -> Bool {
-        guard !exchange.names.isEmpty else { return true }
+        guard !exchange.charges.isEmpty else { return true }
         guard budget.spend(wallSeconds: clocks.wallSeconds()) else { return false }
         counters.tries += 1
         update(exchange.server) { $0.tries += 1 }
@@ -141,7 +142,7 @@ extension VendorClient {
 
     /// Counts a reply, whatever it says.
     private func noteReply<Value>(_ reply: HTTPReply, _ exchange: Exchange<Value>) {
-        guard !exchange.names.isEmpty else { return }
+        guard !exchange.charges.isEmpty else { return }
         records[exchange.server]?.latency.note(reply.duration)
         if reply.connectionReused {
             counters.connectionsReused += 1
@@ -152,15 +153,18 @@ extension VendorClient {
 
     /// Counts what a request cost after all.
     private func settle<Value>(_ exchange: Exchange<Value>, _ error: VendorError?) {
-        guard !exchange.names.isEmpty else { return }
+        guard !exchange.charges.isEmpty else { return }
         guard error?.mayBeBilled ?? true else {
             budget.refund()
             return
         }
         guard facts.isBillable else { return }
         counters.billable += 1
-        counters.billableNames += UInt64(exchange.names.count)
-        for name in exchange.names { costs.note(name) }
+        counters.billableNames += UInt64(exchange.charges.count)
+        for charge in exchange.charges {
+            costs.note(charge)
+            counters.billableByRoute[charge.route, default: 0] += 1
+        }
     }
 
     /// Counts a try that brought nothing.

@@ -10,18 +10,20 @@ extension VendorClient {
     /// A vendor that can is asked for both families, whatever is wanted: the other one is for
     /// free, and the next question.  Who asks what is being asked already waits for that answer.
     ///
+    /// - Parameter route: what a call is charged to, if this is what it is begun for.
     /// - Throws: `VendorFailure`; its reason is `.transport(.cancelled)` if the task was cancelled.
     package func lookUp(
         _ name: Name,
         families: Families,
+        route: String = "",
         deadline: ContinuousClock.Instant
     ) async throws(VendorFailure) -> VendorReply {
         guard families == .both, !facts.pairsFamilies else {
-            return try await wait(for: name, families, deadline).get()
+            return try await wait(for: name, families, route, deadline).get()
         }
-        let v6 = ServiceLoop.task { [self] in await wait(for: name, .v6, deadline) }
+        let v6 = ServiceLoop.task { [self] in await wait(for: name, .v6, route, deadline) }
         let v4 = await withTaskCancellationHandler {
-            await wait(for: name, .v4, deadline)
+            await wait(for: name, .v4, route, deadline)
         } onCancel: {
             v6.cancel()
         }
@@ -43,6 +45,7 @@ extension VendorClient {
             }
             first.duration = max(first.duration, second.duration)
             first.failedTries += second.failedTries
+            first.wasMerged = first.wasMerged && second.wasMerged
             return first
         case (.success(var reply), .failure(let failure)),
             (.failure(let failure), .success(var reply)):
@@ -58,6 +61,7 @@ extension VendorClient {
     private func wait(
         for name: Name,
         _ families: Families,
+        _ route: String,
         _ deadline: ContinuousClock.Instant
     ) async -> Result<VendorReply, VendorFailure> {
         let lookUp = LookUp(start: clocks.now(), deadline: deadline)
@@ -66,7 +70,7 @@ extension VendorClient {
             families: facts.pairsFamilies ? .both : families
         )
         counters.calls += 1
-        if let reason = enqueue(lookUp, question, wanted: families) {
+        if let reason = enqueue(lookUp, question, wanted: families, route) {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
         }
         return await withTaskCancellationHandler {
@@ -82,11 +86,13 @@ extension VendorClient {
     private func enqueue(
         _ lookUp: LookUp,
         _ question: BatchQueue.Question,
-        wanted: Families
+        wanted: Families,
+        _ route: String
     ) -> VendorError? {
         guard lookUp.start < lookUp.deadline else { return .outOfTime }
         if let name = pending[question] {
             if name.wanted == wanted { counters.merged += 1 } else { counters.paired += 1 }
+            lookUp.wasMerged = true
             name.lookUps.append(lookUp)
             name.call?.course.extend(to: lookUp.deadline)
             if let call = name.call {
@@ -98,7 +104,7 @@ extension VendorClient {
         }
         if let reason = refusal(lookUp.start) { return reason }
         guard queue.count < ClientLimits.queuedNames else { return .busy }
-        let name = PendingName(question, wanted: wanted)
+        let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps = [lookUp]
         pending[question] = name
         queue.add(question)

@@ -74,7 +74,7 @@ extension VendorClient {
             for server in source.servers {
                 let exchange = Exchange(
                     server: server,
-                    names: [],
+                    charges: [],
                     write: { [entropy] (wallSeconds) throws(VendorError) in
                         try source.scheduling.scheduleRequest(
                             at: server,

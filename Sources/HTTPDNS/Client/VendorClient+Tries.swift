@@ -23,7 +23,7 @@ extension VendorClient {
         }
         let round = call.round
         let task = ServiceLoop.task { [self] in
-            let result = await ask(call.lookup, at: server, fresh: fresh, until: until)
+            let result = await ask(call, at: server, fresh: fresh, until: until)
             guard call.round == round else { return }
             ended(number, of: call, result)
         }

@@ -158,34 +158,6 @@ extension VendorClient {
         case together
     }
 
-    /// Where time comes from.
-    package struct Clocks: Sendable {
-        /// Waits until an instant of the monotonic clock.
-        package typealias Sleeping =
-            @Sendable @ServiceLoop (ContinuousClock.Instant) async throws(CancellationError) -> Void
-
-        /// The monotonic clock, of deadlines and durations.
-        package var now: @Sendable () -> ContinuousClock.Instant
-
-        /// Seconds since 1970, for signatures.
-        package var wallSeconds: @Sendable () -> Int64
-
-        /// Waits by the monotonic clock.
-        package var sleep: Sleeping
-
-        package init(
-            now: @escaping @Sendable () -> ContinuousClock.Instant,
-            wallSeconds: @escaping @Sendable () -> Int64,
-            sleep: @escaping Sleeping = { (end) async throws(CancellationError) in
-                try await ServiceLoop.sleep(until: end)
-            }
-        ) {
-            self.now = now
-            self.wallSeconds = wallSeconds
-            self.sleep = sleep
-        }
-    }
-
     /// A service that names servers, and whom to ask for it.
     package struct AddressSource: Sendable {
         /// Its two functions.

@@ -15,6 +15,9 @@ package struct VendorReply: Sendable, Hashable {
     /// Whether it came over a connection that was already open.
     package var connectionReused: Bool
 
+    /// Whether the call was begun for somebody else, who has the answer too.
+    package var wasMerged = false
+
     /// The tries that failed before, in order.
     package var failedTries: [FailedTry]
 }

@@ -27,6 +27,9 @@ package struct VendorStatistics: Sendable, Hashable {
     /// The names in those requests; more than `billable` when names share calls.
     package var billableNames: UInt64 = 0
 
+    /// `billableNames` by the routes that sent them here.
+    package var billableByRoute: [String: UInt64] = [:]
+
     /// Tries that brought no answer, by kind.
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
 

@@ -21,9 +21,6 @@ package struct Resolution: Sendable {
 
     package var provenance: Provenance
 
-    /// Whether the stage that made it has put it into the cache already.
-    var isKept = false
-
     /// An answer with these records, TTLs as they are to be sent.
     init(
         _ question: Question,

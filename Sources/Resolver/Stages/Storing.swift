@@ -16,7 +16,7 @@ package final class Storing: Resolving {
 
     package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
         let resolution = await next.resolve(query, deadline: deadline)
-        if !resolution.isKept { store.keep(resolution, for: query.question) }
+        store.keep(resolution, for: query.question)
         return resolution
     }
 }

@@ -7,14 +7,13 @@ package import Net
 /// Asks the vendors of a route, one after the other, and answers both families with one call.
 ///
 /// Clients ask A and AAAA of a name nearly at once, and a vendor bills each call: so whoever asks
-/// first has both asked, whoever asks meanwhile waits for that call whatever the family, and both
-/// answers are kept.
+/// first has both asked where one call can, and both answers are kept.  Whoever asks meanwhile gets
+/// the same answer from the vendor's client, which is where calls are shared.
 @ServiceLoop
 package final class VendorStage {
     private let policy: TTLPolicy
     private let origins: Origins
     private let store: AnswerStore
-    private let inFlight = InFlight<Wanted, Outcome>()
 
     /// Names that a vendor had nothing for, until when; asking for their other family is spared.
     private var knownEmpty = RecentNames(limit: 4_096)
@@ -32,66 +31,49 @@ package final class VendorStage {
         self.store = store
     }
 
-    /// What the vendors of a route made of a name.
-    enum Outcome: Sendable {
-        case answered(VendorAnswer, Provenance)
+    /// What is known after the vendors of a route were asked.
+    enum Result {
+        case answered(Resolution)
 
         /// There is such a vendor, but it has no address: no record, or a name not registered with
         /// it; the two cannot be told apart.
         case empty
 
-        /// There is no such name or no such address, by the vendor's own word; only APIs that pass on
-        /// what the DNS says have one.
-        case denied(Denial, Provenance)
+        /// No vendor gave an answer in time.
         case failed
     }
 
-    /// What one call is for.
-    private struct Wanted: Hashable, Sendable {
-        let name: Name
-        let families: Families
-    }
-
-    /// What is known after the vendors were asked for one family.
-    enum Result {
-        case answered(Resolution)
-        case empty
-        case failed
-    }
-
-    /// Asks for the addresses of the question's name.
+    /// Asks one vendor after the other, each with its share of the time that is left.
     func resolve(
         _ query: Query,
         _ match: RouteTable.Match,
         deadline: ContinuousClock.Instant
     ) async -> Result {
         let question = query.question
-        if knownEmpty.contains(question.name, now: Clock.now) {
+        let start = Clock.now
+        if knownEmpty.contains(question.name, now: start) {
             numbers.paired += 1
             return .empty
         }
-        // Both families with one call, unless an API of the route answers one a call.
-        let pairs = match.route.vendors.allSatisfy(\.facts.pairsFamilies)
-        let wanted = Wanted(
-            name: question.name,
-            families: pairs ? .both : question.type == .a ? .v4 : .v6
-        )
-        let (outcome, wasMerged) = await inFlight.value(for: wanted) { [self] in
-            await ask(wanted, match, deadline: deadline)
+        let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
+        for (index, vendor) in match.route.vendors.enumerated() {
+            let now = Clock.now
+            guard now < end else { break }
+            let share = (end - now) / (match.route.vendors.count - index)
+            do throws(VendorFailure) {
+                let reply = try await vendor.lookUp(
+                    question.name,
+                    families: question.type == .a ? .v4 : .v6,
+                    route: match.route.place,
+                    deadline: now + share
+                )
+                latency.note(reply.duration)
+                return result(reply, of: vendor, to: question, match)
+            } catch {
+                continue
+            }
         }
-        if wasMerged { numbers.paired += 1 }
-        switch outcome {
-        case .failed: return .failed
-        case .empty: return .empty
-        case .denied(let denial, let provenance):
-            return .answered(denied(question, match, denial, provenance))
-        case .answered(let answer, let provenance):
-            let families = self.resolutions(question.name, answer, match, provenance)
-            // A family of which the vendor said nothing usable is the fallback's to answer.
-            guard var resolution = families[question.type] else { return .empty }
-            resolution.isKept = true
-            return .answered(resolution)
-        }
+        return .failed
     }
 
     /// Forgets which names had nothing, so that they are asked for again.
@@ -109,53 +91,39 @@ package final class VendorStage {
         )
     }
 
-    // MARK: - Asking
+    // MARK: - Judging
 
-    /// Asks one vendor after the other, each with its share of the time that is left.
-    private func ask(
-        _ wanted: Wanted,
-        _ match: RouteTable.Match,
-        deadline: ContinuousClock.Instant
-    ) async -> Outcome {
-        let start = Clock.now
-        let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
-        for (index, vendor) in match.route.vendors.enumerated() {
-            let now = Clock.now
-            guard now < end else { break }
-            let share = (end - now) / (match.route.vendors.count - index)
-            do throws(VendorFailure) {
-                let reply = try await vendor.lookUp(
-                    wanted.name,
-                    families: wanted.families,
-                    deadline: now + share
-                )
-                latency.note(reply.duration)
-                let provenance = Provenance(
-                    source: .vendor,
-                    origin: origins.number("\(vendor.name)/\(reply.server)")
-                )
-                if let denial = reply.answer.denial { return .denied(denial, provenance) }
-                let answer = usable(reply.answer, match.route)
-                guard !answer.isEmpty else {
-                    rememberEmpty(wanted)
-                    return .empty
-                }
-                keep(wanted.name, answer, match, provenance)
-                return .answered(answer, provenance)
-            } catch {
-                continue
-            }
+    /// What a vendor's reply is to the question; the other family, if it came along, is kept.
+    private func result(
+        _ reply: VendorReply,
+        of vendor: VendorClient,
+        to question: Question,
+        _ match: RouteTable.Match
+    ) -> Result {
+        var provenance = Provenance(
+            source: .vendor,
+            origin: origins.number("\(vendor.name)/\(reply.server)")
+        )
+        provenance.wasMerged = reply.wasMerged
+        if let denial = reply.answer.denial {
+            return .answered(denied(question, match, denial, provenance))
         }
-        return .failed
+        let answer = usable(reply.answer, match.route)
+        guard !answer.isEmpty else {
+            if vendor.facts.pairsFamilies { rememberEmpty(question.name) }
+            return .empty
+        }
+        var families = resolutions(question.name, answer, match, provenance)
+        let resolution = families.removeValue(forKey: question.type)
+        // Who joined another's call need not keep what that one keeps.
+        if !reply.wasMerged { keep(question.name, families) }
+        // A family of which the vendor said nothing usable is the fallback's to answer.
+        return resolution.map(Result.answered) ?? .empty
     }
 
     /// Lets the other family of an empty name be answered without a call for a while.
-    private func rememberEmpty(_ wanted: Wanted) {
-        guard wanted.families == .both else { return }
-        knownEmpty.insert(
-            wanted.name,
-            until: Clock.now + .seconds(policy.negative.lowerBound)
-        )
+    private func rememberEmpty(_ name: Name) {
+        knownEmpty.insert(name, until: Clock.now + .seconds(policy.negative.lowerBound))
     }
 
     /// The answer without addresses that no public name may have, unless the route allows them.
@@ -177,18 +145,10 @@ package final class VendorStage {
 
     // MARK: - Answering
 
-    /// Keeps the answers for both families.
-    private func keep(
-        _ name: Name,
-        _ answer: VendorAnswer,
-        _ match: RouteTable.Match,
-        _ provenance: Provenance
-    ) {
-        for (type, resolution) in resolutions(name, answer, match, provenance) {
-            store.keep(
-                resolution,
-                for: Question(name: name, type: type, recordClass: .in)
-            )
+    /// Keeps the answers for some families.
+    private func keep(_ name: Name, _ families: [RecordType: Resolution]) {
+        for (type, resolution) in families {
+            store.keep(resolution, for: Question(name: name, type: type, recordClass: .in))
         }
     }
 
@@ -271,7 +231,7 @@ package final class VendorStage {
 
 /// Counts of what the vendor stage did besides answering.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Questions that needed no call because one for the same name was under way or just ended.
+    /// Questions that needed no call because the name's other family had just been found empty.
     package var paired: UInt64 = 0
 
     /// Private addresses in vendors' answers that were dropped.

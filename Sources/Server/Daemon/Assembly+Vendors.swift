@@ -24,10 +24,7 @@ extension Assembly {
             servers: settings.servers,
             settings: VendorClient.Settings(settings),
             transport: http,
-            clocks: VendorClient.Clocks(
-                now: { Clock.now },
-                wallSeconds: { Clock.wallSeconds }
-            )
+            clocks: .system
         )
     }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Net
 
 /// Calls something at an instant that can be moved.
 ///
 /// Moving it later, which is what happens most, costs nothing: the sleep that is under way ends
 /// too early and begins again.
 @ServiceLoop
-final class Alarm {
-    private let clocks: VendorClient.Clocks
+package final class Alarm {
+    private let clocks: Clocks
     private let action: @ServiceLoop () -> Void
 
     /// When the action is wanted.
@@ -17,13 +16,14 @@ final class Alarm {
     private var sleep: (task: Task<Void, Never>, end: ContinuousClock.Instant)?
     private var number: UInt64 = 0
 
-    init(_ clocks: VendorClient.Clocks, _ action: @escaping @ServiceLoop () -> Void) {
+    /// Makes an alarm that is not set.
+    package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void) {
         self.clocks = clocks
         self.action = action
     }
 
     /// Wants the action at `instant`, once; nil for never.
-    func set(_ instant: ContinuousClock.Instant?) {
+    package func set(_ instant: ContinuousClock.Instant?) {
         wanted = instant
         guard let instant else {
             stop()
@@ -45,7 +45,7 @@ final class Alarm {
     }
 
     /// Wants the action at `instant` unless it is wanted sooner.
-    func bring(forward instant: ContinuousClock.Instant) {
+    package func bring(forward instant: ContinuousClock.Instant) {
         if let wanted, wanted <= instant { return }
         set(instant)
     }
