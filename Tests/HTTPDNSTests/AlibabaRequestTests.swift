@@ -187,12 +187,22 @@ struct AlibabaRequestTests {
             ).url
         }
         #expect(try url(first).hasPrefix("https://resolvers.httpdns.aliyuncs.com/v2/d?"))
-        let second = try #require(first.withOtherTLSName)
+        let tls = VendorError.transport(.tls("no such name"))
+        let second = try #require(first.alternative(after: tls))
         #expect(try url(second).hasPrefix("https://203.107.1.1/v2/d?"))
-        let third = try #require(second.withOtherTLSName)
+        let third = try #require(second.alternative(after: tls))
         #expect(try url(third) == url(first))
-        #expect(try Alibaba(account: "1", tlsName: "dns.example.com").withOtherTLSName == nil)
-        #expect(try alibaba().withOtherTLSName == nil)
+        #expect(first.alternative(after: .transport(.connect("refused"))) == nil)
+        #expect(first.alternative(after: .unauthorized(status: 401)) == nil)
+        #expect(try alibaba().alternative(after: tls) == nil, "over plain HTTP there is none")
+    }
+
+    @Test("a name that the settings say is the only one")
+    func saidName() throws {
+        for name in Alibaba.tlsNames + ["dns.example.com"] {
+            let vendor = try Alibaba(account: "1", tlsName: name)
+            #expect(vendor.alternative(after: .transport(.tls(""))) == nil)
+        }
     }
 
     @Test("a name that is no host name never leaves")

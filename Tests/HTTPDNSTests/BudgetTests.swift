@@ -26,6 +26,26 @@ struct BudgetTests {
         #expect(statistics.beyondBudget == 1)
     }
 
+    @Test(
+        "that the budget is spent is told once a day, whatever follows from it",
+        arguments: Budget.Excess.allCases
+    )
+    @ServiceLoop
+    func notice(excess: Budget.Excess) async throws {
+        world.servers([:])
+        let rule = Budget.Rule(callsPerDay: 2, onExceeded: excess)
+        let client = try world.client { $0.budget = rule }
+        var notices: [VendorClient.Notice] = []
+        client.observer = { notices.append($0) }
+        _ = try await world.lookUp(client)
+        #expect(notices == [])
+        for _ in 0..<3 { _ = try? await world.lookUp(client) }
+        #expect(notices == [.budgetSpent(rule)])
+        await world.advance(by: .seconds(86_400))
+        for _ in 0..<3 { _ = try? await world.lookUp(client) }
+        #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
+    }
+
     @Test("a budget that only warns sends, and counts what is too much")
     @ServiceLoop
     func warn() async throws {

@@ -228,9 +228,17 @@ struct TencentRequestTests {
         #expect(facts.isBillable)
         #expect(facts.defaultPort == 443)
         #expect(try sealedTencent(.des).facts.defaultPort == 80)
-        for channel in Tencent.Channel.allCases {
-            for server in channel.defaultServers {
-                #expect(SocketAddress(server, defaultPort: channel.defaultPort) != nil)
+    }
+
+    @Test("each edition has servers and start-up servers for its channels, and no others")
+    func regions() {
+        for region in Tencent.Region.allCases {
+            for channel in Tencent.Channel.allCases {
+                let servers = region.servers(for: channel)
+                #expect(servers.isEmpty != region.channels.contains(channel))
+                for server in servers + region.startUpServers(for: channel) {
+                    #expect(SocketAddress(server, defaultPort: 80) != nil)
+                }
             }
         }
     }

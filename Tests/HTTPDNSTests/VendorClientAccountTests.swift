@@ -130,6 +130,28 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .refused(until: world.start + .seconds(300)))
     }
 
+    @Test(
+        "after a 401 the other form of authentication is tried once, and kept if it is accepted",
+        arguments: [false, true]
+    )
+    @ServiceLoop
+    func otherForm(expires: Bool) async throws {
+        let isAccepted = { (request: HTTPRequest) in
+            request.url.contains(";") != expires
+        }
+        world.script = { isAccepted($0) ? .reply(good($0)) : self.refusal(401, ahead: 0) }
+        let vendor = try Tencent(token: Secret("1"), expires: expires)
+        let client = try world.client(servers: 1, vendor: vendor)
+        for _ in 0..<2 { _ = try await world.lookUp(client) }
+        #expect(world.sent.map { isAccepted($0.request) } == [false, true, true])
+        #expect(client.statistics.billable == 2)
+        #expect(client.statistics.state == .open)
+
+        world.script = { _ in self.refusal(401, ahead: 0) }
+        #expect(try await world.failure(client).reason == .unauthorized(status: 401))
+        #expect(world.sent.map { isAccepted($0.request) }.suffix(2) == [true, false])
+    }
+
     @Test("429 keeps a server out for as long as it says, and the others are asked")
     @ServiceLoop
     func limited() async throws {

@@ -11,14 +11,46 @@ struct VendorClientNetworkTests {
 
     init() { ServiceLoop.start() }
 
-    /// A service that names servers, one request and reply after the other.
-    private struct Service: AddressScheduling {
+    /// A vendor with a service that names servers, each in two ways: the second one has `other` in
+    /// its URLs.
+    private struct Serving: Vendor, AddressScheduling {
+        let plain: Tencent
+        var way = ""
+
+        var facts: VendorFacts { plain.facts }
+        var scheduling: (any AddressScheduling)? { self }
+
+        func alternative(after error: VendorError) -> (any Vendor)? {
+            guard case .transport(.tls) = error, way == "" else { return nil }
+            return Serving(plain: plain, way: "/other")
+        }
+
+        func request(
+            for lookup: Lookup,
+            at server: SocketAddress,
+            now wallSeconds: Int64,
+            entropy: Entropy
+        ) throws(VendorError) -> HTTPRequest {
+            var request = try plain.request(
+                for: lookup,
+                at: server,
+                now: wallSeconds,
+                entropy: entropy
+            )
+            request.url = request.url.replacing("/d?", with: "\(way)/d?")
+            return request
+        }
+
+        func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+            try plain.answers(to: lookup, in: reply)
+        }
+
         func scheduleRequest(
             at server: SocketAddress,
             now wallSeconds: Int64,
             entropy: Entropy
         ) throws(VendorError) -> HTTPRequest {
-            HTTPRequest(url: "http://service/ss", server: server)
+            HTTPRequest(url: "http://service\(way)/ss", server: server)
         }
 
         func servers(
@@ -38,7 +70,8 @@ struct VendorClientNetworkTests {
         let service = try [8, 9].map { try server("192.0.2.\($0):80") }
         return try world.client(
             servers: 1,
-            source: VendorClient.AddressSource(Service(), servers: service)
+            vendor: Serving(plain: try plainTencent()),
+            source: VendorClient.AddressSource(servers: service)
         )
     }
 
@@ -169,6 +202,55 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 2)
         await world.advance(by: .seconds(3))
         #expect(client.statistics.refreshes == 3)
+    }
+
+    @Test("the service is asked in the other way, too, and what it accepts is kept for all calls")
+    @ServiceLoop
+    func otherWay() async throws {
+        world.script = { request in
+            guard request.url.contains("other") else { return .fail(.tls("no such name")) }
+            return request.url.hasSuffix("/ss")
+                ? .reply(ok("192.0.2.5")) : .reply(good(request))
+        }
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .milliseconds(100))
+        #expect(client.statistics.refreshes == 1)
+        #expect(try await world.lookUp(client).server == (try server("192.0.2.5:443")))
+        #expect(world.sent.map { $0.request.url.contains("other") } == [false, true, true])
+    }
+
+    @Test("who observes is told of servers and of a service that fails")
+    @ServiceLoop
+    func notices() async throws {
+        serve("192.0.2.5")
+        let client = try scheduledClient()
+        var notices: [VendorClient.Notice] = []
+        client.observer = { notices.append($0) }
+        client.start()
+        await world.advance(by: .seconds(1))
+        serve(nil)
+        await world.advance(by: .seconds(3_600))
+        #expect(
+            notices == [
+                .servers([try server("192.0.2.5:443")]),
+                .noServers(.transport(.connect("refused"))),
+            ]
+        )
+    }
+
+    @Test("after the end nothing is sent any more")
+    @ServiceLoop
+    func stopped() async throws {
+        world.script = { _ in .silence() }
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .milliseconds(100))
+        client.stop()
+        await world.advance(by: .seconds(86_400))
+        #expect(world.sent.count == 1)
+        #expect(world.cancelled == 1)
+        #expect(client.statistics.refreshFailures == 0)
     }
 
     @Test("a service that fails is asked again after a minute, then ever later up to an hour")

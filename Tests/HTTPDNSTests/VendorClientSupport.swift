@@ -121,7 +121,10 @@ struct TwoNamedVendor: Vendor {
         )
     }
 
-    var withOtherTLSName: (any Vendor)? { name == "one" ? TwoNamedVendor(name: "two") : nil }
+    func alternative(after error: VendorError) -> (any Vendor)? {
+        guard case .transport(.tls) = error else { return nil }
+        return name == "one" ? TwoNamedVendor(name: "two") : nil
+    }
 
     func request(
         for lookup: Lookup,

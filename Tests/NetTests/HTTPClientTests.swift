@@ -341,6 +341,45 @@ struct HTTPClientTests {
     }
 
     @ServiceLoop
+    @Test(arguments: ["192.0.2.7:80", "192.0.2.7:8053", "[2001:db8::7]:80"])
+    func `a proxy forwards what needs neither TLS nor a name`(server: String) async throws {
+        let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let host = server.hasSuffix(":80") ? String(server.dropLast(3)) : server
+        var request = HTTPRequest(
+            url: "http://\(host)/d?dn=x",
+            server: try #require(SocketAddress(server))
+        )
+        request.proxy = proxy.localAddress
+        let task = ServiceLoop.throwingTask { [request] in
+            try await client.send(request, deadline: patience)
+        }
+        let connection = try await proxy.accept()
+        let head = try await connection.read(upTo: 1000, deadline: patience)
+        #expect(head.starts(with: "GET http://\(host)/d?dn=x HTTP/1.1\r\nHost: \(host)\r\n".utf8))
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+        try await connection.write(Array(reply.utf8), deadline: patience)
+        #expect(try await task.value.text == "hi")
+    }
+
+    @ServiceLoop
+    @Test
+    func `a proxy that makes no tunnel is no connection, and its words are no reply`() async throws
+    {
+        let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        var request = HTTPRequest(
+            url: "https://vendor.example.com/",
+            server: try #require(SocketAddress("192.0.2.7:443"))
+        )
+        request.proxy = proxy.localAddress
+        let task = ServiceLoop.task { [request] in await failure(of: request) }
+        let connection = try await proxy.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        let reply = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
+        try await connection.write(Array(reply.utf8), deadline: patience)
+        #expect(await task.value == .connect("the proxy answers HTTP 403"))
+    }
+
+    @ServiceLoop
     @Test
     func `SSL_CERT_FILE stands for the system's certificates`() async throws {
         let (port, file) = (nginx.secure.port, nginx.authorityFile)

@@ -76,7 +76,6 @@ struct SettingsContractTests {
 
     /// What of it is refused.
     private static let refused = [
-        "27:5: `vendors.alibaba.schedule`",
         "38:5: `routes.stale`",
         "43:25: `https://`",
         "44:25: `tls://`",
@@ -115,7 +114,7 @@ struct SettingsContractTests {
             omittingEmptySubsequences: false
         )
         // The two URLs, hosts, and each single line that is refused.
-        let left: Set<Int> = Set([16, 27, 38, 43, 44, 57, 58, 59, 60, 62] + (48...50))
+        let left: Set<Int> = Set([38, 43, 44, 57, 58, 59, 60, 62] + (48...50))
         let text = lines.enumerated()
             .filter { !left.contains($0.offset + 1) }
             .map(\.element).joined(separator: "\n")
@@ -139,6 +138,7 @@ struct SettingsContractTests {
         #expect(alibaba.alibaba.secret?.source == .credential("alibaba-secret"))
         #expect(alibaba.alibaba.aesKey?.value.count == 32)
         #expect(alibaba.alibaba.encryption == .gcm)
+        #expect(alibaba.alibaba.schedule == true)
         #expect(alibaba.alibaba.tlsName == "resolvers.httpdns.aliyuncs.com")
         #expect(alibaba.servers.first?.description == "203.107.1.1:443")
         #expect(loaded.vendors[2].json.url?.text == "https://dns.alidns.com/resolve")
@@ -159,23 +159,6 @@ struct SettingsContractTests {
         expected.upstreams = loaded.upstreams
         expected.warnings = loaded.warnings
         #expect(loaded == expected)
-    }
-
-    @Test(
-        "options to come are refused one by one",
-        arguments: [
-            ("proxy: x", "vendors.t.proxy"),
-            ("budget: 10", "vendors.t.budget"), ("conf: {refresh: 12h}", "vendors.t.conf"),
-            ("auth-expiry: on", "vendors.t.auth-expiry"), ("http: 3", "vendors.t.http: 3"),
-        ]
-    )
-    func options(option: String, name: String) throws {
-        let folder = try TemporaryFolder()
-        let file = try folder.write("1", to: "token")
-        let text = isp + "vendors: {t: {kind: tencent, token: {file: \(file)}, \(option)}}"
-        let found = problems(in: text)
-        #expect(found.count == 1)
-        #expect(found.first?.hasSuffix("`\(name)` is not yet supported") == true, "\(found)")
     }
 
     @Test("values that ask for what is done anyway are accepted")

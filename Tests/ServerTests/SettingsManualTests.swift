@@ -166,6 +166,11 @@ struct SettingsManualTests {
                         timeout: 1500ms
                         retries-before-switch: 1
                         http: 1.1
+                        proxy: "http://[2001:db8::9]:3128"
+                        concurrent-calls: 1
+                        auth-expiry: on
+                        conf: {servers: ["192.0.2.3:8080"], refresh: 90m}
+                        budget: {calls-per-day: 5, on-exceeded: warn}
                         tls-name: httpdns.example.com
                       ali:
                         aes-key: {file: "\(hex)"}
@@ -175,6 +180,9 @@ struct SettingsManualTests {
                         scheme: http
                         tls-name: 203.107.1.1
                         region: sg
+                        schedule: off
+                        sdns: {"no": "1", b: x=}
+                        batching: together
                         kind: alibaba
                       old: {kind: alibaba, account: a1, api: v1}
                       free: {kind: json, url: "https://[2001:db8::1]:8443/r?t={type}", servers: [192.0.2.1]}

@@ -16,13 +16,14 @@ struct SettingsVendorTests {
         _ = try folder.write("00112233445566778899aabbccddeeff\n", to: "hex")
         _ = try folder.write("0011223344556677", to: "short")
         _ = try folder.write("not a key", to: "words")
+        _ = try folder.write("01234567", to: "eight")
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
     /// A file with one vendor, which the only route names; `$hex` is a secret in the file `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
-        for name in ["number", "hex", "short", "words", "long"] {
+        for name in ["number", "hex", "short", "words", "long", "eight"] {
             options = options.replacing("$\(name)", with: "{file: \(folder.path)/\(name)}")
         }
         return isp
@@ -81,7 +82,205 @@ struct SettingsVendorTests {
         #expect(vendor.timeout == .seconds(1))
     }
 
+    @Test("Tencent's region decides about the servers")
+    func region() throws {
+        let loaded = try settings(
+            of: text("kind: tencent, region: international, channel: des, id: 1, key: $eight")
+        )
+        #expect(loaded.vendors.map { texts($0.servers) } == [["43.132.55.55:80"]])
+        #expect(loaded.warnings.map(\.message) == ["DES can be broken"])
+    }
+
+    // MARK: - How servers are learnt
+
+    /// Whom a vendor asks for its servers, and how long it takes their word; nil if nobody.
+    private func source(_ vendor: String) throws -> [String]? {
+        let loaded = try #require(try settings(of: text(vendor)).vendors.first)
+        let source = loaded.account.any.source(servers: loaded.servers)
+        return source.map { ["\($0.refresh.milliseconds / 3_600_000)h"] + texts($0.servers) }
+    }
+
+    @Test("Tencent's conf is off unless it is there, and has start-up servers by channel")
+    func conf() throws {
+        let token = "kind: tencent, token: $number"
+        let key = "kind: tencent, channel: aes, id: 1, key: $short"
+        #expect(try source(token) == nil)
+        #expect(try source(token + ", conf: off") == nil)
+        #expect(
+            try source(token + ", conf: on") == ["12h", "119.29.29.89:443", "119.28.28.89:443"]
+        )
+        #expect(
+            try source(key + ", conf: {refresh: 1h}")
+                == ["1h", "119.29.29.88:80", "119.28.28.88:80"]
+        )
+        #expect(
+            try source(key + ", conf: {servers: [192.0.2.1, \"192.0.2.2:81\"]}")
+                == ["12h", "192.0.2.1:80", "192.0.2.2:81"]
+        )
+    }
+
+    @Test("Alibaba's schedule is on unless the file names the servers")
+    func schedule() throws {
+        let account = "kind: alibaba, account: 1, region: de"
+        #expect(try source(account)?.prefix(2) == ["8h", "47.89.80.182:443"])
+        #expect(try source(account)?.count == 5)
+        #expect(try source(account + ", schedule: off") == nil)
+        #expect(try source(account + ", servers: [192.0.2.1]") == nil)
+        #expect(
+            try source(account + ", servers: [192.0.2.1], schedule: on") == ["8h", "192.0.2.1:443"]
+        )
+        #expect(try source("kind: baidu, account: 1, secret: $hex") == nil)
+    }
+
+    // MARK: - How calls are made
+
+    @Test("proxy, budget, concurrent calls and batching reach the client")
+    func client() throws {
+        let loaded = try settings(
+            of: text(
+                """
+                kind: alibaba, account: 1, proxy: \"http://[2001:db8::1]:3128/\",
+                concurrent-calls: 4, batching: together,
+                budget: {calls-per-day: 1000, on-exceeded: warn}
+                """.replacing("\\\"", with: "\"")
+            )
+        )
+        let vendor = try #require(loaded.vendors.first)
+        let client = VendorClient.Settings(vendor)
+        #expect(client.proxy?.description == "[2001:db8::1]:3128")
+        #expect(client.concurrentCalls == 4)
+        #expect(client.batching == .together)
+        #expect(client.budget == Budget.Rule(callsPerDay: 1000, onExceeded: .warn))
+        #expect(
+            VendorClient.Settings(VendorSettings(name: "", place: SettingsPlace())).proxy == nil
+        )
+    }
+
+    @Test("a proxy is an HTTP proxy at an IP address and a port")
+    func proxies() {
+        let rule =
+            "`vendors.v.proxy` must be the URL of an HTTP proxy by its IP address,"
+            + " such as http://192.0.2.1:3128, not"
+        for (proxy, problem) in [
+            ("192.0.2.1:3128", "\(rule) `192.0.2.1:3128` (did you mean `http://192.0.2.1:3128`?)"),
+            ("http://192.0.2.1", "\(rule) `http://192.0.2.1` (name its port)"),
+            (
+                "https://192.0.2.1:1",
+                "\(rule) `https://192.0.2.1:1`"
+                    + " (only http:// is supported; https calls are tunnelled)"
+            ),
+            (
+                "http://me:secret@192.0.2.1:1",
+                "`vendors.v.proxy`: proxies that want a password are not supported"
+            ),
+            (
+                "http://proxy.example:1",
+                "\(rule) `http://proxy.example:1`"
+                    + " (write its IP address: names cannot be looked up here, since httpdnsd is the"
+                    + " resolver that would be asked)"
+            ),
+        ] {
+            #expect(
+                messages("kind: alibaba, account: 1, proxy: \"\(proxy)\"") == [problem],
+                "\(proxy)"
+            )
+        }
+    }
+
+    @Test("a budget has a number of calls")
+    func budgets() {
+        let vendor = "kind: alibaba, account: 1, budget: "
+        #expect(messages(vendor + "{}") == ["`vendors.v.budget.calls-per-day` is missing"])
+        #expect(messages(vendor + "on") == ["`vendors.v.budget.calls-per-day` is missing"])
+        #expect(messages(vendor + "off") == [])
+        #expect(
+            messages(vendor + "{calls-per-day: 0, on-exceeded: stop}") == [
+                "`vendors.v.budget.calls-per-day` must be a whole number from 1 to 1000000000,"
+                    + " not `0`",
+                "`vendors.v.budget.on-exceeded` must be one of `fallback`, `warn`, not `stop`",
+            ]
+        )
+        #expect(
+            messages(vendor + "1000") == [
+                "`vendors.v.budget` must be a mapping of options (`key: value`), not `1000`"
+            ]
+        )
+    }
+
+    @Test("HTTP/3 is for a libcurl that has it, over TLS, without a proxy")
+    func http3() {
+        func messages(_ vendor: String, hasHTTP3: Bool) -> [String] {
+            problems(
+                in: text(vendor + ", http: 3"),
+                environment: SettingsEnvironment(hasHTTP3: hasHTTP3)
+            )
+            .map { $0.split(separator: ":", maxSplits: 3).last.map(String.init) ?? "" }
+        }
+        let account = "kind: alibaba, account: 1"
+        #expect(messages(account, hasHTTP3: true) == [])
+        #expect(
+            messages(account, hasHTTP3: false) == [
+                " `vendors.v.http`: the installed libcurl was built without its feature HTTP3"
+                    + " (say `auto`)"
+            ]
+        )
+        #expect(
+            messages(account + ", scheme: http", hasHTTP3: true) == [
+                " HTTP/3 has TLS, and calls over v2 http have not"
+            ]
+        )
+        #expect(
+            messages(account + ", proxy: \"http://192.0.2.1:1\"", hasHTTP3: true) == [
+                " HTTP/3 does not go through a proxy (say `http: auto`)"
+            ]
+        )
+        #expect(self.messages(account + ", http: 3").isEmpty == LibraryVersion.hasHTTP3)
+    }
+
+    @Test("Alibaba's parameters are few and short, and reach its calls")
+    func sdns() throws {
+        let vendor = "kind: alibaba, account: 1, sdns: "
+        let loaded = try settings(of: text(vendor + "{city: hangzhou, \"no\": 1=}"))
+        #expect(loaded.vendors.first?.alibaba.sdns == ["city": "hangzhou", "no": "1="])
+        #expect(
+            messages(vendor + "{\"a b\": c, d: \"e f\", g: [1]}") == [
+                "`vendors.v.sdns`: the parameter a b has characters other than letters, digits,"
+                    + " - and _",
+                "`vendors.v.sdns`: the parameter d has characters other than letters, digits,"
+                    + " - and _",
+                "`vendors.v.sdns.g` must be a text, not a list",
+            ]
+        )
+        let long = String(repeating: "x", count: 600)
+        #expect(
+            messages(vendor + "{a: \(long), b: \(long)}") == [
+                "`sdns`: the parameters have more than 1000 octets together"
+            ]
+        )
+    }
+
     // MARK: - Mistakes
+
+    @Test("Tencent's region has the channel, and start-up servers that somebody knows")
+    func regions() {
+        let abroad = "kind: tencent, region: international, id: 1"
+        #expect(
+            messages(abroad + ", channel: aes, key: $short") == [
+                "the region international has no channel aes (say `channel:` `des`)"
+            ]
+        )
+        #expect(
+            messages(abroad + ", token: $number") == [
+                "the region international has no channel https (say `channel:` `des`)"
+            ]
+        )
+        #expect(
+            messages(abroad + ", channel: des, key: $eight, conf: on") == [
+                "`conf` needs `servers` in the region international"
+                    + " (the vendor's support names them)"
+            ]
+        )
+    }
 
     @Test("an option of another kind is said to be one")
     func strangers() {
@@ -224,7 +423,7 @@ struct SettingsVendorTests {
         ]
         for (vendor, kind) in zip(vendors, VendorKind.allCases) {
             let settings = try #require(try settings(of: text(vendor)).vendors.first)
-            #expect(try Assembly.vendor(settings.account).facts.kind == kind.rawValue)
+            #expect(try settings.account.any.vendor().facts.kind == kind.rawValue)
         }
     }
 
@@ -238,7 +437,7 @@ struct SettingsVendorTests {
         ] {
             let settings = try #require(try settings(of: text(api + options)).vendors.first)
             #expect(
-                try Assembly.vendor(settings.account).facts.isBillable == isBillable,
+                try settings.account.any.vendor().facts.isBillable == isBillable,
                 "\(options)"
             )
         }

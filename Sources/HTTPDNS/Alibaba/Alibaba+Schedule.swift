@@ -4,6 +4,9 @@ package import Net
 
 /// The scheduling service `ss` (page 111585), which tells the servers near us.
 extension Alibaba: AddressScheduling {
+    /// How long the servers that it names are used at most: the page says eight hours.
+    package static let scheduleRefresh = Duration.seconds(8 * 3_600)
+
     /// Writes `GET /{account}/ss`, signed if there is a key.
     ///
     /// The page calls the signature an HMAC; its own example is plain MD5.  The time is a minute

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Net
 
 /// Alibaba Cloud's EMAS HTTPDNS: the APIs v2 (`/v2/d`) and v1 (`/{account}/d` and its kin).
 ///
@@ -25,7 +26,10 @@ package struct Alibaba: Vendor {
     let encryption: Encryption
 
     /// Scheme and peer name of the URLs.
-    let origin: Origin
+    private(set) var origin: Origin
+
+    /// Whether the name of the certificates is our guess, so that the other one may be right.
+    private let triesOtherName: Bool
 
     /// Where the account's users are.
     let region: Region
@@ -52,12 +56,17 @@ package struct Alibaba: Vendor {
         )
     }
 
-    package var withOtherTLSName: (any Vendor)? {
-        guard case .https(let name?) = origin,
+    /// Under the other documented name of the certificates, unless the settings say which it is.
+    package func alternative(after error: VendorError) -> (any Vendor)? {
+        guard case .transport(.tls) = error, triesOtherName, case .https(let name?) = origin,
             let index = Self.tlsNames.firstIndex(of: name)
         else { return nil }
-        return Alibaba(self, origin: .https(name: Self.tlsNames[1 - index]))
+        var other = self
+        other.origin = .https(name: Self.tlsNames[1 - index])
+        return other
     }
+
+    package var scheduling: (any AddressScheduling)? { self }
 }
 
 // MARK: - Settings
@@ -103,7 +112,7 @@ extension Alibaba {
     ///   - secret: the key for signatures, 32 hexadecimal digits or more; without it requests are
     ///     not signed, which the account must allow.
     ///   - aesKey: the key for `encryption`, 32 hexadecimal digits.
-    ///   - tlsName: the name or IP address the certificate must have; nil is the first of
+    ///   - tlsName: the name or IP address the certificate must have; nil is either of
     ///     `tlsNames`.
     ///   - parameters: the parameters of custom resolution, by names without `sdns-`.
     ///   - sendsVersion: whether to say `v=1.0`, as the mobile kits do.
@@ -138,21 +147,8 @@ extension Alibaba {
         }
         cipher = try Self.cipher(encryption, key: aesKey)
         origin = usesTLS ? .https(name: try Self.checked(tlsName: tlsName)) : .http()
+        triesOtherName = tlsName == nil
         self.parameters = try Self.checked(parameters)
-    }
-
-    /// The same account with another origin.
-    private init(_ other: Alibaba, origin: Origin) {
-        account = other.account
-        secret = other.secret
-        signingKey = other.signingKey
-        cipher = other.cipher
-        api = other.api
-        encryption = other.encryption
-        self.origin = origin
-        region = other.region
-        parameters = other.parameters
-        sendsVersion = other.sendsVersion
     }
 
     /// The cipher of `encryption`, with the console's hexadecimal key.

@@ -41,6 +41,12 @@ extension AddressSchedule {
         if next == nil { next = now }
     }
 
+    /// The client is not to be used any more; what is under way reports in vain.
+    package mutating func stop() {
+        next = nil
+        current = nil
+    }
+
     /// A request begins.
     ///
     /// - Returns: its number.

@@ -40,6 +40,9 @@ package struct Budget: Sendable, Hashable {
     /// Requests that the limit forbade, or that were sent in spite of it.
     package private(set) var exceeded: UInt64 = 0
 
+    /// The day of which it was told that its calls are spent.
+    private var toldOf: Int64?
+
     package init(_ rule: Rule?) {
         self.rule = rule
     }
@@ -82,6 +85,14 @@ extension Budget {
             spent = 0
         }
         spent += 1
+        return true
+    }
+
+    /// Whether to tell now that the calls of this day are spent: true once a day.
+    package mutating func tells(wallSeconds: Int64) -> Bool {
+        let today = Self.day(wallSeconds)
+        guard isExhausted(wallSeconds: wallSeconds), toldOf != today else { return false }
+        toldOf = today
         return true
     }
 

@@ -30,5 +30,5 @@ package enum ClientLimits {
     static let longestRefreshPause = Duration.seconds(3_600)
 
     /// How long addresses are used of which the vendor does not say it.
-    static let addressLifetime = Duration.seconds(12 * 3_600)
+    package static let addressLifetime = Duration.seconds(12 * 3_600)
 }

@@ -6,45 +6,43 @@ internal import Net
 
 extension VendorClient {
     /// Asks one server, and counts what that costs.
-    ///
-    /// What is wrong on our side is repaired on the way: the name that certificates are for, and
-    /// the time that requests are signed with.
     func ask(
         _ call: VendorCall,
         at server: SocketAddress,
         fresh: Bool,
         until deadline: ContinuousClock.Instant
     ) async -> Result<([VendorAnswer], HTTPReply), VendorError> {
+        let lookup = call.lookup
+        return await repaired(fresh: fresh, until: deadline) { [entropy] vendor in
+            Exchange(
+                server: server,
+                charges: call.charges,
+                write: { (wallSeconds) throws(VendorError) in
+                    try vendor.request(for: lookup, at: server, now: wallSeconds, entropy: entropy)
+                },
+                read: { (reply) throws(VendorError) in try vendor.answers(to: lookup, in: reply) }
+            )
+        }
+    }
+
+    /// Makes an exchange with the vendor, and once more in its other way if that may help.
+    ///
+    /// What is wrong on our side is so repaired: the name that certificates are for, the form of
+    /// the request, and, in either, the time that it is signed with.
+    func repaired<Value: Sendable>(
+        fresh: Bool,
+        until deadline: ContinuousClock.Instant,
+        _ exchange: (any Vendor) -> Exchange<Value>
+    ) async -> Result<(Value, HTTPReply), VendorError> {
         let used = vendor
-        let first = await ask(call, at: server, of: used, fresh: fresh, until: deadline)
-        guard case .failure(.transport(.tls)) = first, let other = used.withOtherTLSName,
+        let first = await signed(exchange(used), fresh: fresh, until: deadline)
+        guard case .failure(let error) = first, let other = used.alternative(after: error),
             clocks.now() < deadline
         else { return first }
-        let second = await ask(call, at: server, of: other, fresh: fresh, until: deadline)
+        let second = await signed(exchange(other), fresh: fresh, until: deadline)
         guard case .success = second else { return first }
         vendor = other
         return second
-    }
-
-    /// Asks one server under one TLS name.
-    private func ask(
-        _ call: VendorCall,
-        at server: SocketAddress,
-        of vendor: any Vendor,
-        fresh: Bool,
-        until deadline: ContinuousClock.Instant
-    ) async -> Result<([VendorAnswer], HTTPReply), VendorError> {
-        let entropy = entropy
-        let lookup = call.lookup
-        let exchange = Exchange(
-            server: server,
-            charges: call.charges,
-            write: { (wallSeconds) throws(VendorError) in
-                try vendor.request(for: lookup, at: server, now: wallSeconds, entropy: entropy)
-            },
-            read: { (reply) throws(VendorError) in try vendor.answers(to: lookup, in: reply) }
-        )
-        return await signed(exchange, fresh: fresh, until: deadline)
     }
 }
 
@@ -134,10 +132,19 @@ extension VendorClient {
     /// - Returns: false if the budget forbids it.
     private func pay<Value>(_ exchange: Exchange<Value>) -> Bool {
         guard !exchange.charges.isEmpty else { return true }
-        guard budget.spend(wallSeconds: clocks.wallSeconds()) else { return false }
+        let now = clocks.wallSeconds()
+        let isPaid = budget.spend(wallSeconds: now)
+        tellOfBudget(now)
+        guard isPaid else { return false }
         counters.tries += 1
         update(exchange.server) { $0.tries += 1 }
         return true
+    }
+
+    /// Tells the observer, once a day, that the budget is spent.
+    private func tellOfBudget(_ wallSeconds: Int64) {
+        guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
+        observer?(.budgetSpent(rule))
     }
 
     /// Counts a reply, whatever it says.

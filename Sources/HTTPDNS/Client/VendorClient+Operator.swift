@@ -12,6 +12,14 @@ extension VendorClient {
         armRefresh()
     }
 
+    /// Asks for no more addresses, so that nothing of this client wakes the loop on its own.
+    package func stop() {
+        schedule.stop()
+        refresh?.cancel()
+        refresh = nil
+        refreshAlarm.set(nil)
+    }
+
     /// Leaves the vendor alone until ``resume()``; calls in flight go on.
     package func pause() {
         gate.isPausedByOperator = true
@@ -72,30 +80,39 @@ extension VendorClient {
         refresh = ServiceLoop.task { [self] in
             var error = VendorError.outOfTime
             for server in source.servers {
-                let exchange = Exchange(
-                    server: server,
-                    charges: [],
-                    write: { [entropy] (wallSeconds) throws(VendorError) in
-                        try source.scheduling.scheduleRequest(
-                            at: server,
-                            now: wallSeconds,
-                            entropy: entropy
-                        )
-                    },
-                    read: { (reply) throws(VendorError) in
-                        try source.scheduling.servers(in: reply, from: server)
-                    }
-                )
-                let end = clocks.now() + settings.timeout
-                switch await signed(exchange, fresh: false, until: end) {
+                switch await addresses(at: server) {
                 case .success((let addresses, _)):
                     refreshed(number, addresses)
+                    return
+                case .failure(.transport(.cancelled)):
                     return
                 case .failure(let failure):
                     error = failure
                 }
             }
             refreshFailed(number, error)
+        }
+    }
+
+    /// Asks one start-up server for addresses.
+    private func addresses(
+        at server: SocketAddress
+    ) async -> Result<(ServiceAddresses, HTTPReply), VendorError> {
+        let end = clocks.now() + settings.timeout
+        return await repaired(fresh: false, until: end) { [entropy] vendor in
+            guard let scheduling = vendor.scheduling else {
+                preconditionFailure("a vendor without a scheduling service was made a source")
+            }
+            return Exchange(
+                server: server,
+                charges: [],
+                write: { (wallSeconds) throws(VendorError) in
+                    try scheduling.scheduleRequest(at: server, now: wallSeconds, entropy: entropy)
+                },
+                read: { (reply) throws(VendorError) in
+                    try scheduling.servers(in: reply, from: server)
+                }
+            )
         }
     }
 
@@ -109,15 +126,16 @@ extension VendorClient {
         let servers = Set(pool.servers)
         records = records.filter { servers.contains($0.key) }
         armRefresh()
+        observer?(.servers(addresses.servers))
     }
 
     /// No start-up server gave addresses: those that are known stay in use.
     private func refreshFailed(_ number: Int, _ error: VendorError) {
-        guard error != .transport(.cancelled) else { return }
         counters.refreshFailures += 1
         counters.refreshError = error
         schedule.failed(number, now: clocks.now())
         armRefresh()
+        observer?(.noServers(error))
     }
 }
 

@@ -21,7 +21,7 @@ package final class VendorClient {
     let clocks: Clocks
     let entropy: Entropy
 
-    /// The account; under its other TLS name once that has proved to be the right one.
+    /// The account; in its other way once that has proved to be the right one.
     var vendor: any Vendor
 
     /// Which server is asked.
@@ -41,6 +41,9 @@ package final class VendorClient {
 
     /// What is known of each server; exactly those of `pool`, and others that tries still run on.
     var records: [SocketAddress: ServerRecord] = [:]
+
+    /// Told of what happens without being asked for; the composition root's, which logs.
+    package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
     /// The counters, except those of servers.
     var counters = VendorStatistics()
@@ -77,8 +80,8 @@ package final class VendorClient {
 
     /// Makes a client; nothing is sent yet.
     ///
-    /// - Parameter source: the vendor's scheduling service, asked from ``start()`` on.
-    /// - Precondition: there is at least one server.
+    /// - Parameter source: where the vendor's scheduling service is, asked from ``start()`` on.
+    /// - Precondition: there is at least one server, and a scheduling service if it has a source.
     package nonisolated init(
         name: String,
         vendor: any Vendor,
@@ -89,6 +92,7 @@ package final class VendorClient {
         entropy: Entropy = .system,
         source: AddressSource? = nil
     ) {
+        precondition(source == nil || vendor.scheduling != nil, "the vendor names no servers")
         self.name = name
         self.vendor = vendor
         facts = vendor.facts
@@ -158,25 +162,29 @@ extension VendorClient {
         case together
     }
 
-    /// A service that names servers, and whom to ask for it.
-    package struct AddressSource: Sendable {
-        /// Its two functions.
-        package var scheduling: any AddressScheduling
-
-        /// Where it is; not empty.
+    /// Whom to ask for the servers that the vendor's scheduling service names.
+    package struct AddressSource: Sendable, Hashable {
+        /// The start-up servers; not empty.
         package var servers: [SocketAddress]
 
-        /// How long its word is taken at most.
+        /// How long the service's word is taken at most.
         package var refresh: Duration
 
-        package init(
-            _ scheduling: any AddressScheduling,
-            servers: [SocketAddress],
-            refresh: Duration = .seconds(12 * 3_600)
-        ) {
-            self.scheduling = scheduling
+        package init(servers: [SocketAddress], refresh: Duration = ClientLimits.addressLifetime) {
             self.servers = servers
             self.refresh = refresh
         }
+    }
+
+    /// What happens to a client without anybody having asked for it.
+    package enum Notice: Sendable, Hashable {
+        /// The vendor told its servers, in its order.
+        case servers([SocketAddress])
+
+        /// No start-up server told them: those that are known stay in use.
+        case noServers(VendorError)
+
+        /// The calls of this day are spent; told once a day.
+        case budgetSpent(Budget.Rule)
     }
 }

@@ -26,7 +26,7 @@ package struct Tencent: Vendor {
     let clientSubnetForm: ClientSubnetForm
 
     /// Whether names carry the second they expire, as accounts with theft protection want.
-    let expires: Bool
+    private(set) var expires: Bool
 
     package var facts: VendorFacts {
         VendorFacts(
@@ -37,6 +37,16 @@ package struct Tencent: Vendor {
             defaultPort: origin.defaultPort
         )
     }
+
+    /// With an expiry or without one, whichever was refused: no page says who must send which.
+    package func alternative(after error: VendorError) -> (any Vendor)? {
+        guard case .unauthorized(status: 401, _) = error else { return nil }
+        var other = self
+        other.expires.toggle()
+        return other
+    }
+
+    package var scheduling: (any AddressScheduling)? { self }
 }
 
 // MARK: - Settings
@@ -52,21 +62,45 @@ extension Tencent {
 
         /// HTTP, sealed with DES-ECB; the only one of the international edition.
         case des
+    }
 
-        /// The servers that the vendor documents for this channel, the first one first.
-        package var defaultServers: [String] {
+    /// The two editions of the service, as in the setting `region:`.
+    package enum Region: String, Sendable, Hashable, CaseIterable {
+        /// Mainland China.
+        case cn
+
+        /// The international edition, which has only the channel `des` (page 1130/44468).
+        case international
+
+        /// The channels that it is offered over.
+        package var channels: [Channel] {
             switch self {
-            case .https: ["119.29.29.99", "119.28.28.99"]
-            case .aes, .des: ["119.29.29.98", "119.28.28.98"]
+            case .cn: Channel.allCases
+            case .international: [.des]
             }
         }
 
-        /// The servers of the international edition, which has only the channel `des`
-        /// (page 1130/44468); none for the others.
-        package var internationalServers: [String] { self == .des ? ["43.132.55.55"] : [] }
+        /// The servers that the vendor documents for a channel, the first one first.
+        package func servers(for channel: Channel) -> [String] {
+            switch (self, channel) {
+            case (.cn, .https): ["119.29.29.99", "119.28.28.99"]
+            case (.cn, .aes), (.cn, .des): ["119.29.29.98", "119.28.28.98"]
+            case (.international, .des): ["43.132.55.55"]
+            case (.international, _): []
+            }
+        }
 
-        /// The port of a server that is configured without one.
-        package var defaultPort: UInt16 { self == .https ? 443 : 80 }
+        /// The start-up servers for a channel, which `/conf` is asked of.
+        ///
+        /// The page (379/116336) has customers ask the vendor's support for them; these are built
+        /// into its kits.  None are known of the international edition.
+        package func startUpServers(for channel: Channel) -> [String] {
+            switch (self, channel) {
+            case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
+            case (.cn, .aes), (.cn, .des): ["119.29.29.88", "119.28.28.88"]
+            case (.international, _): []
+            }
+        }
     }
 
     /// How the client subnet is written, as in the setting `client-subnet-form:`.

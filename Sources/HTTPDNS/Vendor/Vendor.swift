@@ -37,14 +37,22 @@ package protocol Vendor: Sendable {
     /// - Throws: `VendorError`, for what must not be believed.
     func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// The same account with the other name that the vendor documents for its certificates.
+    /// The same account, asked in the other way that the vendor documents.
     ///
-    /// Worth one try after `VendorError.transport(.tls)`; nil if there is no other.
-    var withOtherTLSName: (any Vendor)? { get }
+    /// Where its pages and its kits disagree (on the name of the certificates, on the form of a
+    /// request), the other reading is worth one try after the error that the wrong one leads to.
+    ///
+    /// - Returns: nil if no other way would help against `error`.
+    func alternative(after error: VendorError) -> (any Vendor)?
+
+    /// The vendor's service that says which servers to ask; nil if it has none.
+    var scheduling: (any AddressScheduling)? { get }
 }
 
 extension Vendor {
-    package var withOtherTLSName: (any Vendor)? { nil }
+    package func alternative(after error: VendorError) -> (any Vendor)? { nil }
+
+    package var scheduling: (any AddressScheduling)? { nil }
 }
 
 /// What sets one API apart from another, as far as the client cares.

@@ -33,7 +33,10 @@ package struct HTTPRequest: Sendable, Hashable {
     /// The versions of HTTP that may be spoken.
     package var version: HTTPVersion = .automatic
 
-    /// An HTTP proxy that is asked to CONNECT to `server`; the environment's are never used.
+    /// An HTTP proxy; the environment's are never used.
+    ///
+    /// It is asked to CONNECT to `server`, except for URLs that need neither TLS nor a name: those
+    /// it is asked to forward.
     package var proxy: SocketAddress?
 
     /// Whether an old connection is suspected of being dead, so that a new one must be opened.

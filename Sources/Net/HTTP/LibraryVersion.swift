@@ -8,4 +8,11 @@ package enum LibraryVersion {
         // SAFETY: libcurl's text is static and ends with NUL.
         unsafe String(cString: curl_version())
     }
+
+    /// Whether it was built with HTTP/3.
+    package static var hasHTTP3: Bool {
+        // SAFETY: libcurl's description of itself is static.
+        guard let information = unsafe curl_version_info(CURLVERSION_FIRST) else { return false }
+        return unsafe information.pointee.features & CURL_VERSION_HTTP3 != 0
+    }
 }

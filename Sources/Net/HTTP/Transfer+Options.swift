@@ -74,22 +74,37 @@ extension Transfer {
     ///
     /// An entry of CONNECT_TO without host and port maps whatever the URL says, in whatever
     /// spelling, so libcurl never has a name to look up.  The target belongs to what it compares
-    /// before it reuses a connection (a changed RESOLVE would be ignored while one lives).
+    /// before it reuses a connection (a changed RESOLVE would be ignored while one lives).  With a
+    /// proxy it also makes libcurl ask for a tunnel, so it is left out of what can be forwarded.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         guard request.url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .invalidRequest("a URL with octets that have to be percent-encoded")
         }
         try set(CURLOPT_URL, request.url)
-        try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
+        if request.proxy == nil || !Self.isForwardable(request) {
+            try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
+        }
         if request.server.scope != 0 { try set(CURLOPT_ADDRESS_SCOPE, Int(request.server.scope)) }
         if let proxy = request.proxy {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
+            // What the proxy says about the tunnel is no part of the reply.
+            try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         } else {
             // Else libcurl would read http_proxy and its kin from the environment.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }
+    }
+
+    /// Whether a proxy that is sent the URL as it is asks `server`: without TLS and without a name.
+    ///
+    /// Many proxies make tunnels to port 443 only, so what can do without one shall.
+    private static func isForwardable(_ request: HTTPRequest) -> Bool {
+        let authority = literal(request.server)
+        let hosts =
+            request.server.port == 80 ? [authority, String(authority.dropLast(3))] : [authority]
+        return hosts.contains { request.url.hasPrefix("http://\($0)/") }
     }
 
     /// Whom to trust: never less than a chain and a name that are right, over TLS 1.2 or later.

@@ -192,6 +192,8 @@ extension Transfer {
 
     /// What libcurl's verdict means to us.
     private func error(_ code: CURLcode) -> HTTPError {
+        let tunnel = long(CURLINFO_HTTP_CONNECTCODE)
+        if tunnel >= 300 { return .connect("the proxy answers HTTP \(tunnel)") }
         // SAFETY: libcurl's text is static and ends with NUL.
         let text = unsafe String(cString: curl_easy_strerror(code))
         switch code {

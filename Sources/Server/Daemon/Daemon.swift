@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 internal import Glibc
+internal import HTTPDNS
 package import Logging
 package import Net
 
@@ -47,6 +48,7 @@ package final class Daemon {
             return 1
         }
         for warning in settings.warnings { logger.warning("\(warning)") }
+        startVendors()
         ServiceManager.ready(status: "answering on \(addresses)")
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
@@ -127,6 +129,15 @@ package final class Daemon {
         }
     }
 
+    /// Has the vendors ask for their servers, and log.
+    private func startVendors() {
+        for vendor in assembly.vendors {
+            let log = VendorLog(vendor.settings.name, logger)
+            vendor.client.observer = { log.log($0) }
+            vendor.client.start()
+        }
+    }
+
     private func start(_ server: TCPServer) {
         servers.append(server)
         ServiceLoop.task { [self] in
@@ -197,6 +208,7 @@ package final class Daemon {
     private func drain() async {
         ServiceManager.stopping()
         logger.notice("stopping")
+        for vendor in assembly.vendors { vendor.client.stop() }
         for worker in workers { worker.stop() }
         for thread in threads { thread.join() }
         for server in servers { server.stop() }

@@ -6,8 +6,12 @@ package struct SettingsEnvironment: Sendable {
     /// The directory of systemd's credentials, `$CREDENTIALS_DIRECTORY`.
     package var credentialsDirectory: String?
 
-    package init(credentialsDirectory: String? = nil) {
+    /// Whether the installed libcurl speaks HTTP/3; nil: it is asked.
+    package var hasHTTP3: Bool?
+
+    package init(credentialsDirectory: String? = nil, hasHTTP3: Bool? = nil) {
         self.credentialsDirectory = credentialsDirectory
+        self.hasHTTP3 = hasHTTP3
     }
 
     /// The environment of this process.

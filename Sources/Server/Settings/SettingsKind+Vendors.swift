@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 internal import HTTPDNS
+import Net
 
 extension SettingsKind where Value == String {
     /// An account's number or the public part of a key, as the vendors' consoles show them.
@@ -46,6 +47,105 @@ extension SettingsKind where Value == JSONSettings.Address {
             "a URL such as https://dns.example/resolve, without user or fragment",
             read: { text throws(Mismatch) in try JSONSettings.Address(reading: text) },
             write: { .text($0.text) }
+        )
+    }
+}
+
+// MARK: - How calls are made
+
+extension SettingsKind where Value == HTTPVersion {
+    /// A version of HTTP that the installed libcurl speaks.
+    static var httpVersion: SettingsKind {
+        let any = choice()
+        return SettingsKind(
+            expected: any.expected,
+            read: { node, key, reading in
+                guard let version = any.read(node, key, &reading) else { return nil }
+                let hasHTTP3 = reading.environment.hasHTTP3 ?? LibraryVersion.hasHTTP3
+                guard version != .http3 || hasHTTP3 else {
+                    reading.report(
+                        node.place,
+                        "`\(key.shown)`: the installed libcurl was built without its feature HTTP3",
+                        hint: "say `auto`"
+                    )
+                    return nil
+                }
+                return version
+            },
+            write: any.write
+        )
+    }
+}
+
+extension SettingsKind where Value == SocketAddress {
+    /// The URL of an HTTP proxy, whose port has no common default.
+    static var proxy: SettingsKind {
+        .scalar(
+            "the URL of an HTTP proxy by its IP address, such as http://192.0.2.1:3128",
+            read: { text throws(Mismatch) in
+                guard !text.contains("@") else {
+                    throw Mismatch(message: "proxies that want a password are not supported")
+                }
+                guard let scheme = text.firstRange(of: "://") else {
+                    _ = try SocketAddress.literal(text, defaultPort: 0)
+                    throw Mismatch(hint: "did you mean `http://\(text.shortened)`?")
+                }
+                guard text[..<scheme.lowerBound] == "http" else {
+                    throw Mismatch(hint: "only http:// is supported; https calls are tunnelled")
+                }
+                var rest = text[scheme.upperBound...]
+                if rest.last == "/" { rest.removeLast() }
+                let address = try SocketAddress.literal(String(rest), defaultPort: 0)
+                guard address.port != 0 else { throw Mismatch(hint: "name its port") }
+                guard !address.ip.isUnspecified else { throw Mismatch() }
+                return address
+            },
+            write: { .text("http://\($0)") }
+        )
+    }
+}
+
+extension SettingsKind where Value == [String: String] {
+    /// Parameters of a request, of which `complaint` says what is wrong; nil if nothing is.
+    static func parameters(
+        _ complaint: @escaping @Sendable (_ name: String, _ value: String) -> String?
+    ) -> SettingsKind {
+        let expected = "a mapping of names and values"
+        return SettingsKind(
+            expected: expected,
+            read: { node, key, reading in
+                guard case .mapping(let pairs) = node.content else {
+                    reading.reportMismatch(node, key, expected: expected)
+                    return nil
+                }
+                let range = SettingsLimits.parameters
+                guard range.contains(pairs.count) else {
+                    reading.report(
+                        node.place,
+                        "`\(key.shown)` takes up to \(range.upperBound) parameters"
+                    )
+                    return nil
+                }
+                var parameters: [String: String] = [:]
+                for pair in pairs {
+                    let item = key.option(pair.key.shortened)
+                    guard let value = pair.value.scalar, !pair.value.isNull else {
+                        reading.reportMismatch(pair.value, item, expected: "a text")
+                        reading.damage(key)
+                        continue
+                    }
+                    if let message = complaint(pair.key, value) {
+                        reading.report(pair.keyPlace, "`\(key.shown)`: \(message)")
+                        reading.damage(key)
+                        continue
+                    }
+                    parameters[pair.key] = value
+                }
+                return parameters
+            },
+            write: { parameters in
+                .map(parameters.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })
+            }
         )
     }
 }

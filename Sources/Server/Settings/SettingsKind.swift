@@ -99,12 +99,9 @@ extension SettingsKind {
     }
 
     /// One word of an enumeration.
-    ///
-    /// - Parameter notYet: words that a later version will know; they are refused as such.
-    static func choice(notYet: [Value] = []) -> SettingsKind
+    static func choice() -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
-        let later = notYet.map(\.rawValue)
-        let words = Value.allCases.map(\.rawValue).filter { !later.contains($0) }
+        let words = Value.allCases.map(\.rawValue)
         let expected =
             words.count == 1
             ? "`\(words[0])`" : "one of " + words.map { "`\($0)`" }.joined(separator: ", ")
@@ -112,14 +109,8 @@ extension SettingsKind {
             expected: expected,
             read: { node, key, reading in
                 guard let text = node.scalar, let value = Value(rawValue: text) else {
-                    let hint = node.scalar.flatMap {
-                        DidYouMean.hint(for: $0, among: words + later)
-                    }
+                    let hint = node.scalar.flatMap { DidYouMean.hint(for: $0, among: words) }
                     reading.reportMismatch(node, key, expected: expected, hint: hint)
-                    return nil
-                }
-                guard !later.contains(text) else {
-                    reading.reportUnsupported(node.place, "\(key.shown): \(text)")
                     return nil
                 }
                 return value

@@ -32,6 +32,18 @@ enum SettingsLimits {
     /// How long the first server is left alone after a switch.
     static let returnToPrimary: ClosedRange<Duration> = .seconds(1)...(.seconds(86_400))
 
+    /// How long what a vendor said about its servers is used at most.
+    static let refresh: ClosedRange<Duration> = .seconds(60)...(.seconds(7 * 86_400))
+
+    /// Calls to one vendor under way.
+    static let concurrentCalls = 1...1024
+
+    /// Calls to one vendor a day.
+    static let callsPerDay = 1...1_000_000_000
+
+    /// Parameters of custom resolution; their length is bounded, too.
+    static let parameters = 0...100
+
     /// Memory of the cache, in octets.
     static let cacheSize = (1 << 20)...(64 << 30)
 

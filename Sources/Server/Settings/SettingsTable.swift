@@ -221,6 +221,43 @@ extension SettingsOption {
         )
     }
 
+    /// A section that is off unless it is there; `off` says so, and `on` takes all its defaults.
+    ///
+    /// - Parameter fresh: the section with every option at its default.
+    static func section<Section>(
+        _ name: String,
+        _ path: any WritableKeyPath<Owner, Section?> & Sendable,
+        _ table: SettingsTable<Section>,
+        fresh: Section,
+        _ doc: String
+    ) -> SettingsOption {
+        SettingsOption(
+            name: name,
+            read: { pair, key, owner, reading in
+                var node = pair.value
+                switch node.scalar {
+                case "off", "false":
+                    owner[keyPath: path] = nil
+                    return
+                case "on", "true": node.content = .mapping([])
+                default: break
+                }
+                var section = fresh
+                table.read(node, as: key, into: &section, &reading)
+                owner[keyPath: path] = section
+            },
+            write: { owner in owner[keyPath: path].map(table.write) },
+            explain: { _ in
+                SettingsManual.Entry(
+                    name: name,
+                    doc: doc,
+                    facts: "a section, or `off`; default off",
+                    form: .section(table.explain(fresh))
+                )
+            }
+        )
+    }
+
     /// An option of an entry whose kind cannot be told, so that its value cannot be judged.
     static func unread(_ name: String) -> SettingsOption {
         SettingsOption(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
-internal import HTTPDNS
+package import HTTPDNS
 package import Net
 
 /// An account with a vendor of HTTPDNS, and how it is used.
@@ -38,14 +38,17 @@ package struct VendorSettings: Sendable, Equatable {
     /// The versions of HTTP that may be spoken.
     package var http = HTTPVersion.automatic
 
-    /// What depends on the kind of vendor.
-    package enum Account: Sendable, Equatable {
-        case tencent(TencentSettings)
-        case alibaba(AlibabaSettings)
-        case json(JSONSettings)
-        case baidu(SignedSettings)
-        case volcengine(SignedSettings)
-    }
+    /// The HTTP proxy that calls go through; nil: none, whatever the environment says.
+    package var proxy: SocketAddress?
+
+    /// Calls under way, beyond which names wait.
+    package var concurrentCalls = 32
+
+    /// Which names share a call.
+    package var batching = VendorClient.Batching.waiting
+
+    /// What may be spent; nil for any number of calls.
+    package var budget: BudgetSettings?
 
     package init(name: String, place: SettingsPlace) {
         self.name = name
@@ -53,78 +56,18 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// The protocols of vendors.
-package enum VendorKind: String, Sendable, Hashable, CaseIterable {
-    case tencent
-    case alibaba
-    case json
-    case baidu
-    case volcengine
+/// What the calls of a vendor may cost.
+package struct BudgetSettings: Sendable, Equatable {
+    /// Calls a day of UTC.
+    package var callsPerDay = 0
+
+    /// What happens to calls beyond them.
+    package var onExceeded = Budget.Excess.fallback
+
+    package init() {}
 }
 
 // MARK: - Kinds
-
-extension VendorSettings.Account {
-    /// An account of this kind with every option at its default.
-    init(_ kind: VendorKind) {
-        switch kind {
-        case .tencent: self = .tencent(TencentSettings())
-        case .alibaba: self = .alibaba(AlibabaSettings())
-        case .json: self = .json(JSONSettings())
-        case .baidu: self = .baidu(SignedSettings(tlsName: Baidu.defaultTLSName))
-        case .volcengine: self = .volcengine(SignedSettings(tlsName: Volcengine.defaultTLSName))
-        }
-    }
-
-    /// Whose protocol is spoken.
-    package var kind: VendorKind {
-        switch self {
-        case .tencent: .tencent
-        case .alibaba: .alibaba
-        case .json: .json
-        case .baidu: .baidu
-        case .volcengine: .volcengine
-        }
-    }
-
-    /// How calls are protected, in a word or two: `aes`, `v2 gcm`, `https`.
-    package var channel: String {
-        switch self {
-        case .tencent(let account):
-            account.channel.rawValue
-        case .alibaba(let account):
-            account.api.rawValue + " "
-                + (account.encryption == .none
-                    ? account.scheme.rawValue : account.encryption.rawValue)
-        case .json(let account):
-            (account.url?.scheme ?? .https).rawValue
-        case .baidu(let account), .volcengine(let account):
-            account.scheme.rawValue
-        }
-    }
-
-    /// The port of a server that is written without one.
-    var port: UInt16 {
-        switch self {
-        case .tencent(let account): account.channel.defaultPort
-        case .alibaba(let account): account.scheme.port
-        case .json(let account): account.url?.port ?? VendorScheme.https.port
-        case .baidu(let account), .volcengine(let account): account.scheme.port
-        }
-    }
-
-    /// The servers that the vendor documents; none if there are none.
-    var servers: [SocketAddress] {
-        let literals =
-            switch self {
-            case .tencent(let account): account.channel.defaultServers
-            case .alibaba(let account): account.region.defaultServers
-            case .baidu: Baidu.defaultServers
-            case .json, .volcengine: [String]()
-            }
-        return literals.compactMap { SocketAddress($0, defaultPort: port) }
-    }
-}
 
 extension VendorSettings {
     /// Whose protocol is spoken; another kind starts with an account at its defaults.
@@ -135,51 +78,13 @@ extension VendorSettings {
 
     /// Puts servers and ports where the file left them to the kind of account.
     mutating func completeServers() {
-        if servers.isEmpty { servers = account.servers }
-        for index in servers.indices where servers[index].port == 0 {
-            servers[index].port = account.port
+        account.complete(servers: servers)
+        let port = account.any.port
+        if servers.isEmpty {
+            servers = account.any.documentedServers.compactMap {
+                SocketAddress($0, defaultPort: port)
+            }
         }
-    }
-}
-
-// MARK: - Accounts by kind
-
-// Each is what the account says if it is of that kind, and else the defaults; setting one makes
-// the account one of that kind.
-extension VendorSettings {
-    /// The account with Tencent.
-    var tencent: TencentSettings {
-        get { if case .tencent(let settings) = account { settings } else { TencentSettings() } }
-        set { account = .tencent(newValue) }
-    }
-
-    /// The account with Alibaba.
-    var alibaba: AlibabaSettings {
-        get { if case .alibaba(let settings) = account { settings } else { AlibabaSettings() } }
-        set { account = .alibaba(newValue) }
-    }
-
-    /// The JSON API.
-    var json: JSONSettings {
-        get { if case .json(let settings) = account { settings } else { JSONSettings() } }
-        set { account = .json(newValue) }
-    }
-
-    /// The account with Baidu.
-    var baidu: SignedSettings {
-        get {
-            if case .baidu(let settings) = account { return settings }
-            return SignedSettings(tlsName: Baidu.defaultTLSName)
-        }
-        set { account = .baidu(newValue) }
-    }
-
-    /// The account with Volcengine.
-    var volcengine: SignedSettings {
-        get {
-            if case .volcengine(let settings) = account { return settings }
-            return SignedSettings(tlsName: Volcengine.defaultTLSName)
-        }
-        set { account = .volcengine(newValue) }
+        for index in servers.indices where servers[index].port == 0 { servers[index].port = port }
     }
 }

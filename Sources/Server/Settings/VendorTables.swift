@@ -8,7 +8,7 @@ extension VendorSettings: SettingsNamedEntry {
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
-            let own = ownOptions(of: kind)
+            let own = kind.account.options
             tables[kind] = SettingsTable(
                 [kindOption] + own + commonOptions,
                 strangers: strangers(to: kind, having: own.map(\.name))
@@ -21,7 +21,7 @@ extension VendorSettings: SettingsNamedEntry {
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
-                (VendorKind.allCases.flatMap(ownOptions) + commonOptions).map(\.name)
+                (VendorKind.allCases.flatMap { $0.account.options } + commonOptions).map(\.name)
             ).sorted().map(SettingsOption.unread)
     )
 
@@ -37,23 +37,12 @@ extension VendorSettings: SettingsNamedEntry {
             fresh.kind = kind
             // What all kinds have is explained once.
             let isFirst = kind == VendorKind.allCases.first
-            let options = [kindOption] + ownOptions(of: kind) + (isFirst ? commonOptions : [])
+            let options = [kindOption] + kind.account.options + (isFirst ? commonOptions : [])
             return SettingsManual.Example(
                 name: kind.rawValue,
-                doc: about(kind) + (isFirst ? "" : " " + commonOptionsNote),
+                doc: kind.account.about + (isFirst ? "" : " " + commonOptionsNote),
                 entries: SettingsTable(options).explain(fresh)
             )
-        }
-    }
-
-    /// The options that only vendors of this kind have.
-    private static func ownOptions(of kind: VendorKind) -> [SettingsOption<VendorSettings>] {
-        switch kind {
-        case .tencent: tencentOptions
-        case .alibaba: alibabaOptions
-        case .json: jsonOptions
-        case .baidu: baiduOptions
-        case .volcengine: volcengineOptions
         }
     }
 
@@ -64,7 +53,7 @@ extension VendorSettings: SettingsNamedEntry {
     ) -> [String: String] {
         var kinds: [String: [String]] = [:]
         for other in VendorKind.allCases where other != kind {
-            for option in ownOptions(of: other) where !own.contains(option.name) {
+            for option in other.account.options where !own.contains(option.name) {
                 kinds[option.name, default: []].append(other.rawValue)
             }
         }
@@ -74,39 +63,11 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// The paragraph above the example of a kind.
-    private static func about(_ kind: VendorKind) -> String {
-        switch kind {
-        case .tencent:
-            "Tencent Cloud (DNSPod)."
-        case .alibaba:
-            "Alibaba Cloud (EMAS HTTPDNS)."
-        case .json:
-            "A resolver with a DNS API in JSON after Google's model, such as AliDNS, DNSPod, Google"
-                + " and Cloudflare have. It resolves all names, one family a call."
-        case .baidu:
-            "Baidu Cloud. \(undocumented)"
-        case .volcengine:
-            "Volcengine (ByteDance). \(undocumented)"
-        }
-    }
-
-    /// What to know about protocols that are in part taken from the vendors' programs.
-    private static let undocumented = """
-        Its protocol is not documented in full: try it before you rely on it.
-        """
-
     /// Which options are not repeated.
     private static var commonOptionsNote: String {
-        let shown = commonOptions.filter { option in
-            guard
-                case .notYet = option.explain(VendorSettings(name: "", place: SettingsPlace())).form
-            else { return true }
-            return false
-        }
-        return "It also has "
-            + shown.dropLast().map { "`\($0.name)`" }.joined(separator: ", ")
-            + shown.suffix(1).map { " and `\($0.name)`" }.joined() + ", as above."
+        let names = commonOptions.map { "`\($0.name)`" }
+        return "It also has " + names.dropLast().joined(separator: ", ")
+            + " and \(names[names.count - 1]), as above."
     }
 }
 
@@ -181,50 +142,107 @@ extension VendorSettings {
         .option(
             "http",
             \.http,
-            .choice(notYet: [.http3]),
+            .httpVersion,
             """
-            The version of HTTP; `auto` speaks HTTP/2 where the server does, else 1.1.
+            The version of HTTP; `auto` speaks HTTP/2 where the server does, else 1.1. HTTP/3 \
+            needs a libcurl that was built with it, and is never spoken unless you say `3`.
             """
         ),
-        .notYet("proxy"),
-        .notYet("budget"),
+        .option(
+            "proxy",
+            \.proxy,
+            .proxy,
+            example: .exampleProxy,
+            """
+            An HTTP proxy for all calls: it is asked to CONNECT for https, and to forward http. \
+            What it says itself, such as 403, counts as the vendor's word. Proxies of the \
+            environment are never used.
+            """
+        ),
+        .option(
+            "concurrent-calls",
+            \.concurrentCalls,
+            .integer(SettingsLimits.concurrentCalls),
+            """
+            While so many calls are under way, further names wait.
+            """
+        ),
+        .section(
+            "budget",
+            \.budget,
+            budgetTable,
+            fresh: BudgetSettings(),
+            """
+            How many calls the vendor may be sent, by the day of UTC and from the start of \
+            httpdnsd. When they are spent, the log says so.
+            """
+        ),
     ]
 
-    /// The row of the servers.
-    ///
-    /// - Parameters:
-    ///   - standard: the default in words; nil if the file must name them.
-    ///   - doc: what the manual adds.
-    static func servers(
-        standard: String?,
-        example: [String],
-        _ doc: String
-    ) -> SettingsOption<VendorSettings> {
+    private static let budgetTable = SettingsTable<BudgetSettings>(
         .option(
-            "servers",
-            \.servers,
-            .list("servers", of: .server, count: SettingsLimits.servers),
-            required: standard == nil,
-            standard: standard,
-            example: example.compactMap { SocketAddress($0, defaultPort: 0) },
-            "The vendor's servers by IP address, the preferred one first. " + doc
+            "calls-per-day",
+            \.callsPerDay,
+            .integer(SettingsLimits.callsPerDay),
+            required: true,
+            example: 100_000,
+            """
+            Calls that may be sent; those that reached nobody or were refused do not count.
+            """
+        ),
+        .option(
+            "on-exceeded",
+            \.onExceeded,
+            .choice(),
+            """
+            Beyond them no more is sent, so that the next vendor of the route or its fallback \
+            answers; or, with `warn`, all goes on and is counted.
+            """
         )
+    )
+}
+
+extension SocketAddress {
+    /// The proxy of the manual's example.
+    fileprivate static let exampleProxy: SocketAddress = {
+        guard let address = SocketAddress("192.0.2.1:3128") else {
+            preconditionFailure("the example is no address")
+        }
+        return address
+    }()
+}
+
+// MARK: - Checks
+
+extension Settings {
+    /// Each vendor has what its kind needs, and its options fit together.
+    func checkVendors(_ reading: inout SettingsReading) {
+        let named = Set(routes.flatMap(\.vendors))
+        for (index, vendor) in vendors.enumerated() {
+            let path = "vendors[\(index)]"
+            if reading.has("\(path).kind"), !reading.isDamaged("\(path).kind"),
+                !reading.isDamaged(path)
+            {
+                vendor.account.any.check(vendor, path, &reading)
+                vendor.checkHTTP(path, &reading)
+            }
+            if !named.contains(vendor.name), !reading.isDamaged("routes") {
+                reading.warn(reading.place(of: path), "no route names the vendor `\(vendor.name)`")
+            }
+        }
     }
 }
 
-extension SecretSetting {
-    /// A secret of the manual's example, of which only the source is shown.
-    static func example(_ file: String) -> SecretSetting {
-        SecretSetting(octets: [], source: .file("/etc/httpdnsd/" + file))
-    }
-}
-
-/// What an initialiser says against its arguments; nil if it accepts them.
-func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
-    do throws(Failure) {
-        try body()
-        return nil
-    } catch {
-        return "\(error)"
+extension VendorSettings {
+    /// HTTP/3 is QUIC: it has TLS in it, and no proxy passes it on.
+    fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
+        guard http == .http3, !reading.isDamaged("\(path).http") else { return }
+        let place = reading.place(of: "\(path).http")
+        if !account.any.usesTLS {
+            reading.report(place, "HTTP/3 has TLS, and calls over \(account.channel) have not")
+        }
+        if proxy != nil {
+            reading.report(place, "HTTP/3 does not go through a proxy", hint: "say `http: auto`")
+        }
     }
 }

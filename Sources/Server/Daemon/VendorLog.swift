@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import HTTPDNS
+internal import Logging
+internal import Net
+
+/// Logs what happens to a vendor without anybody having asked for it; a failure that lasts, once.
+@ServiceLoop
+final class VendorLog {
+    private let name: String
+    private let logger: Logger
+
+    /// The servers that the vendor named last.
+    private var servers: [SocketAddress] = []
+
+    /// Whether it has failed to name them since.
+    private var isFailing = false
+
+    init(_ name: String, _ logger: Logger) {
+        self.name = name
+        self.logger = logger
+    }
+
+    /// Logs what is new.
+    func log(_ notice: VendorClient.Notice) {
+        switch notice {
+        case .servers(let found):
+            if found != servers || isFailing {
+                let list = found.map { "\($0)" }.joined(separator: ", ")
+                logger.info("vendor \(name): its service names the servers \(list)")
+            }
+            servers = found
+            isFailing = false
+        case .noServers(let error):
+            if !isFailing {
+                logger.warning(
+                    "vendor \(name): its service names no servers: \(error), keeping the known ones"
+                )
+            }
+            isFailing = true
+        case .budgetSpent(let rule):
+            let consequence =
+                switch rule.onExceeded {
+                case .fallback: "it is not asked before tomorrow (UTC)"
+                case .warn: "ignoring"
+                }
+            logger.warning(
+                "vendor \(name): its \(rule.callsPerDay) calls for today are spent, \(consequence)"
+            )
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import HTTPDNS
+
+/// An account with Volcengine (ByteDance).
+package struct VolcengineSettings: Sendable, Equatable {
+    /// The account's number.
+    package var account = ""
+
+    /// The key for signatures.
+    package var secret: SecretSetting?
+
+    /// What requests travel over.
+    package var scheme = VendorScheme.https
+
+    /// The name or IP address the certificate must carry.
+    package var tlsName = Volcengine.defaultTLSName
+
+    package init() {}
+}
+
+extension VendorSettings {
+    /// The account with Volcengine; of another kind, the defaults.
+    ///
+    /// Setting it sets the kind.
+    var volcengine: VolcengineSettings {
+        get {
+            if case .volcengine(let settings) = account { settings } else { VolcengineSettings() }
+        }
+        set { account = .volcengine(newValue) }
+    }
+}
+
+// MARK: - The vendor
+
+extension VolcengineSettings: VendorAccount {
+    static let about = "Volcengine (ByteDance). \(VendorSettings.undocumented)"
+
+    var channelName: String { scheme.rawValue }
+
+    var usesTLS: Bool { scheme == .https }
+
+    var documentedServers: [String] { [] }
+
+    func vendor() throws -> any Vendor {
+        guard let secret else { throw AccountError.secret }
+        return try Volcengine(
+            account: account,
+            secret: secret.value,
+            usesTLS: usesTLS,
+            tlsName: tlsName
+        )
+    }
+
+    func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
+        VendorSettings.warnOfPlainHTTP(scheme, path, &reading)
+    }
+}
+
+// MARK: - Options
+
+extension VolcengineSettings {
+    static let options: [SettingsOption<VendorSettings>] = [
+        VendorSettings.account(\.volcengine.account),
+        .option(
+            "secret",
+            \.volcengine.secret,
+            .secret { secret in
+                complaint { () throws(AccountError) in
+                    _ = try Volcengine(account: "0", secret: secret)
+                }
+            },
+            required: true,
+            example: .example("volcengine.secret"),
+            VendorSettings.signingSecretDoc
+        ),
+        VendorSettings.scheme(
+            \.volcengine.scheme,
+            "Over plain http others can read and forge answers."
+        ),
+        .option("tls-name", \.volcengine.tlsName, .certificateName, VendorSettings.certificateDoc),
+        VendorSettings.servers(
+            standard: nil,
+            example: ["192.0.2.1"],
+            "The vendor tells them on request. The port is 443 for https and 80 for http if it is"
+                + " left out."
+        ),
+    ]
+}
