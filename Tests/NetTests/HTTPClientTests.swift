@@ -183,6 +183,22 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
+    func `a reply that is not HTTP is the server's fault, not the request's`() async throws {
+        let server = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(server.localAddress)
+        )
+        let task = Task { @ServiceLoop in await failure(of: request) }
+        let connection = try await server.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        try await connection.write(Array("SSH-2.0-OpenSSH_9.2\r\n".utf8), deadline: patience)
+        connection.close()
+        #expect(await task.value == .broken("the reply is not HTTP"))
+    }
+
+    @ServiceLoop
+    @Test
     func `a redirect is a reply like any other`() async throws {
         let reply = try await client.send(clear("/moved"), deadline: patience)
         #expect(reply.status == 302)

@@ -209,6 +209,10 @@ extension Transfer {
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             return .tls(details ?? text)
+        case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0:
+            // The URL was good enough to connect: libcurl takes a reply without a status line for
+            // HTTP/0.9, which it is not allowed.
+            return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
             return .invalidRequest(text)
