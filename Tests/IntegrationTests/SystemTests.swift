@@ -34,7 +34,7 @@ private final class Machine: Sendable {
         upstream = try TestUpstream(in: namespace)
         authority = try Authority()
         front = try TestNginx(
-            [.front(for: emulator.address)],
+            [.front()],
             backend: emulator.address,
             authority: authority,
             listen: ["127.0.0.1:443"],
@@ -164,65 +164,5 @@ struct PromiseTests {
         let log = try machine.front.stop()
         #expect(log.map(\.httpVersion) == Array(repeating: "HTTP/2.0", count: 4))
         #expect(Set(log.map(\.connection)).count == 1)
-    }
-
-    @Test("a front whose certificate is of another authority is no vendor")
-    func stranger() throws {
-        let scratch = try Scratch()
-        let emulator = try TestEmulator(zone: Stack.zone)
-        let front = try TestNginx(
-            [.front(for: emulator.address)],
-            backend: emulator.address,
-            authority: Authority()
-        )
-        let upstream = try TestUpstream()
-        let trusted = try Authority()
-        let vendor = try VendorText(
-            .https,
-            servers: ["127.0.0.1:\(front.port)"],
-            in: scratch,
-            authority: trusted.file
-        )
-        let daemon = try TestDaemon(
-            """
-            \(vendor.text)
-            routes: [{domains: [example.com], vendors: [tencent]}]
-            \(upstream.text)
-            """
-        )
-        #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
-        #expect(try emulator.lookups() == 0, "the token must not leave")
-        let failures = try #require(try daemon.stats()["vendors"].array.first)["failures"]
-        #expect(failures["tls"].int ?? 0 >= 1, "\(failures)")
-        try daemon.stop()
-    }
-
-    @Test("a front with a certificate for a name is a vendor if `tls-name` is that name")
-    func named() throws {
-        let scratch = try Scratch()
-        let emulator = try TestEmulator(zone: Stack.zone)
-        let authority = try Authority()
-        let site = TestNginx.Site(
-            names: ["DNS:vendor.example.net"],
-            content: TestNginx.Site.front(for: emulator.address).content
-        )
-        let front = try TestNginx([site], backend: emulator.address, authority: authority)
-        let vendor = try VendorText(
-            .https,
-            servers: ["127.0.0.1:\(front.port)"],
-            in: scratch,
-            authority: authority.file,
-            extra: "tls-name: vendor.example.net"
-        )
-        let daemon = try TestDaemon(
-            """
-            \(vendor.text)
-            routes: [{domains: ["."], vendors: [tencent], fallback: none}]
-            upstreams: []
-            """
-        )
-        let reply = try daemon.dig("www.example.com", "A")
-        #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
-        try daemon.stop()
     }
 }

@@ -3,39 +3,6 @@ import Testing
 
 @Suite("The vendor stops", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(2)))
 struct VendorFailureTests {
-    /// What the vendor may do instead of answering, with the name that each is counted under.
-    private static let faults = [
-        "silent", "reset", "close", "noise", "status=500", "status=401", "status=429", "garbage",
-        "wrong-name", "truncated",
-    ]
-
-    @Test("a vendor that fails is replaced by the upstream within 5 s", arguments: faults)
-    func failing(fault: String) throws {
-        let stack = try Stack(faults: [fault], vendor: "timeout: 500ms")
-        let clock = ContinuousClock()
-        let start = clock.now
-        let reply = try stack.daemon.dig("www.example.com", "A")
-        #expect(reply.data("A") == ["198.51.100.99"], "\(reply.text)")
-        #expect(clock.now - start < .seconds(5), "stub resolvers give up then")
-        let stats = try stack.daemon.stats()
-        #expect(stats["queries", "by-source", "upstream"].int == 1)
-        #expect(try #require(stats["vendors"].array.first)["failures"].sum >= 1)
-        try stack.daemon.stop()
-    }
-
-    @Test(
-        "an answer that cannot be decrypted is a failure",
-        arguments: ["wrong-key", "bad-padding"]
-    )
-    func undecryptable(fault: String) throws {
-        for channel in [VendorText.Channel.aes, .des] {
-            let stack = try Stack(channel, faults: [fault], vendor: "timeout: 500ms")
-            let reply = try stack.daemon.dig("www.example.com", "A")
-            #expect(reply.data("A") == ["198.51.100.99"], "\(reply.text)")
-            try stack.daemon.stop()
-        }
-    }
-
     @Test("an empty answer is the upstream's to give, and no failure")
     func empty() throws {
         let stack = try Stack(faults: ["empty"])

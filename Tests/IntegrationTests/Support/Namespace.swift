@@ -55,8 +55,13 @@ final class Namespace: Sendable {
 
 extension Child {
     /// Starts `program` in a namespace, or outside if there is none.
-    convenience init(_ program: String, _ arguments: [String], in namespace: Namespace?) throws {
+    convenience init(
+        _ program: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        in namespace: Namespace?
+    ) throws {
         let (program, arguments) = namespace?.command(program, arguments) ?? (program, arguments)
-        try self.init(program, arguments)
+        try self.init(program, arguments, environment: environment)
     }
 }

@@ -9,6 +9,9 @@ final class Stack: Sendable {
     let upstream: TestUpstream
     let daemon: TestDaemon
     let front: TestNginx?
+
+    /// What keeps the server alive that comes before `emulator`, if there is one.
+    private let failing: (any Sendable)?
     private let scratch: Scratch
 
     /// What the vendor knows.
@@ -26,37 +29,31 @@ final class Stack: Sendable {
     /// Starts all of it; names below example.com are the vendor's.
     ///
     /// - Parameters:
+    ///   - firstFaults: what a server does that the vendor's real one comes after.
     ///   - deadServers: addresses of servers that the vendor's real one comes after.
     ///   - route: more lines of the route's YAML, such as `fallback: none`.
     ///   - vendor: more lines of the vendor's YAML, such as `timeout: 500ms`.
     init(
         _ channel: VendorText.Channel = .aes,
         faults: [String] = [],
+        firstFaults: [String] = [],
         deadServers: [String] = [],
         route: String = "",
         vendor: String = "",
         settings: String = ""
     ) throws {
         scratch = try Scratch()
-        emulator = try TestEmulator(zone: Self.zone, faults: faults)
         upstream = try TestUpstream()
-        var server = emulator.address
-        if channel == .https {
-            let front = try TestNginx(
-                [.front(for: server)],
-                backend: server,
-                authority: Authority()
-            )
-            server = "127.0.0.1:\(front.port)"
-            self.front = front
-        } else {
-            front = nil
-        }
+        let authority = channel == .https ? try Authority() : nil
+        let good = try Self.server(faults: faults, authority)
+        (emulator, front) = (good.emulator, good.front)
+        let bad = firstFaults.isEmpty ? nil : try Self.server(faults: firstFaults, authority)
+        failing = bad
         let vendor = try VendorText(
             channel,
-            servers: deadServers + [server],
+            servers: deadServers + [bad, good].compactMap(\.?.address),
             in: scratch,
-            authority: front?.authority.file,
+            authority: authority?.file,
             extra: vendor
         )
         daemon = try TestDaemon(
@@ -70,5 +67,22 @@ final class Stack: Sendable {
             \(settings)
             """
         )
+    }
+    /// One server of the vendor.
+    private struct Server: Sendable {
+        let emulator: TestEmulator
+        let front: TestNginx?
+
+        /// What it is asked at.
+        var address: String { front.map { "127.0.0.1:\($0.port)" } ?? emulator.address }
+    }
+
+    /// Starts a server of the vendor, behind TLS if there is an authority for that.
+    private static func server(faults: [String], _ authority: Authority?) throws -> Server {
+        let emulator = try TestEmulator(zone: zone, faults: faults)
+        let front = try authority.map {
+            try TestNginx([.front()], backend: emulator.address, authority: $0)
+        }
+        return Server(emulator: emulator, front: front)
     }
 }

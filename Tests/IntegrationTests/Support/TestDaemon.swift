@@ -18,9 +18,11 @@ final class TestDaemon: Sendable {
     /// - Parameters:
     ///   - settings: YAML without `listen` and `control`.
     ///   - listen: where; by default a free port of 127.0.0.1.
+    ///   - environment: what is added to its environment.
     init(
         _ settings: String,
         listen: String...,
+        environment: [String: String] = [:],
         in namespace: Namespace? = nil
     ) throws {
         scratch = try Scratch()
@@ -35,7 +37,12 @@ final class TestDaemon: Sendable {
             """,
             to: "httpdnsd.yaml"
         )
-        program = try Child(Product.daemon, ["--config", file], in: namespace)
+        program = try Child(
+            Product.daemon,
+            ["--config", file],
+            environment: environment,
+            in: namespace
+        )
         let line = try program.line(with: "answering on ")
         let words = line.components(separatedBy: "answering on ")[1]
         let address = words.prefix { $0 != "," }
@@ -114,7 +121,7 @@ struct VendorText {
                 \(secret)
                 servers: [\(list)]
                 \(authority.map { "ca-file: \($0)" } ?? "")
-                \(extra)
+                \(extra.split(separator: "\n").joined(separator: "\n    "))
             """
     }
 }

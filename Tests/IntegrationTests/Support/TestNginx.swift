@@ -19,17 +19,26 @@ final class TestNginx: Sendable {
         /// The content of an nginx `location /` block.
         let content: String
 
-        /// A vendor's front for an emulator at `backend`.
-        static func front(for backend: String) -> Site {
+        /// Whether its certificate is one of the past.
+        var isExpired = false
+
+        /// A vendor's front for an emulator behind it.
+        ///
+        /// - Parameter names: what its certificate is for (`DNS:…`, `IP:…`).
+        static func front(
+            for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
+            isExpired: Bool = false
+        ) -> Site {
             Site(
-                names: ["IP:127.0.0.1", "DNS:vendor.example.net"],
+                names: names,
                 content: """
                     proxy_pass http://backend;
                     proxy_http_version 1.1;
                     proxy_set_header Connection "";
                     proxy_next_upstream off;
                     proxy_read_timeout 20s;
-                    """
+                    """,
+                isExpired: isExpired
             )
         }
     }
@@ -39,11 +48,16 @@ final class TestNginx: Sendable {
     /// Without a namespace it inherits a socket that listens already (the way of its binary
     /// upgrade), so no port can be lost to somebody else.
     ///
-    /// - Parameter addresses: where to listen in the namespace; without one on a free port.
+    /// - Parameters:
+    ///   - hasHTTP2: whether HTTP/2 is offered beside 1.1.
+    ///   - requests: how many a connection carries before it is closed.
+    ///   - addresses: where to listen in the namespace; without one on a free port.
     init(
         _ sites: [Site],
         backend: String? = nil,
         authority: Authority,
+        hasHTTP2: Bool = true,
+        requests: Int = 100_000,
         listen addresses: [String] = [],
         in namespace: Namespace? = nil
     ) throws {
@@ -54,12 +68,17 @@ final class TestNginx: Sendable {
         let places = namespace == nil ? ["127.0.0.1:\(port)"] : addresses
         var servers = ""
         for (number, site) in sites.enumerated() {
-            try authority.issue("site\(number)", for: site.names, in: scratch)
+            try authority.issue(
+                "site\(number)",
+                for: site.names,
+                isExpired: site.isExpired,
+                in: scratch
+            )
             let names = site.names.filter { $0.hasPrefix("DNS:") }.map { $0.dropFirst(4) }
             servers += """
                 server {
-                    \(places.map { "listen \($0) ssl http2;" }.joined(separator: " "))
-                    server_name \(names.joined(separator: " "));
+                    \(places.map { "listen \($0) ssl\(hasHTTP2 ? " http2" : "");" }.joined(separator: " "))
+                    server_name \(names.isEmpty ? "_" : names.joined(separator: " "));
                     ssl_certificate site\(number).pem;
                     ssl_certificate_key site\(number).key;
                     location / { \(site.content) }
@@ -68,7 +87,7 @@ final class TestNginx: Sendable {
                 """
         }
         let upstream = backend.map { "upstream backend { server \($0) max_fails=0; keepalive 8; }" }
-        try scratch.write(Self.settings(upstream ?? "", servers), to: "nginx.conf")
+        try scratch.write(Self.settings(upstream ?? "", servers, requests), to: "nginx.conf")
         let arguments = ["-p", scratch.path, "-c", "nginx.conf", "-e", "stderr"]
         if namespace == nil {
             try socket.listen()
@@ -87,16 +106,40 @@ final class TestNginx: Sendable {
     /// Its worker ends with it only if it is told to end.
     deinit { _ = try? program.stop() }
 
-    /// Ends it and returns its access log: protocol and connection of each request.
-    func stop() throws -> [(httpVersion: String, connection: String)] {
+    /// A line of its access log.
+    struct Access: Sendable {
+        /// As `HTTP/2.0`.
+        let httpVersion: String
+
+        /// The number of the connection.
+        let connection: String
+
+        /// The `Host` header or what stands for it, without the port.
+        let host: String
+
+        /// The name in the TLS handshake (RFC 6066 §3), `-` if there was none.
+        let serverName: String
+    }
+
+    /// Ends it and returns its access log, a line a request.
+    func stop() throws -> [Access] {
         try program.stop()
         return try scratch.read("access.log").split(separator: "\n").map { line in
-            let words = line.split(separator: " ")
-            return (String(words[0]), String(words[1]))
+            let words = line.split(separator: " ").map(String.init)
+            return Access(
+                httpVersion: words[0],
+                connection: words[1],
+                host: words[3],
+                serverName: words[4]
+            )
         }
     }
 
-    private static func settings(_ upstream: String, _ servers: String) -> String {
+    private static func settings(
+        _ upstream: String,
+        _ servers: String,
+        _ requests: Int
+    ) -> String {
         """
         user root;
         daemon off;
@@ -105,14 +148,14 @@ final class TestNginx: Sendable {
         error_log stderr notice;
         events { worker_connections 512; }
         http {
-            log_format short "$server_protocol $connection $status";
+            log_format short "$server_protocol $connection $status $host $ssl_server_name";
             access_log access.log short;
             client_body_temp_path body;
             proxy_temp_path proxy;
             fastcgi_temp_path fastcgi;
             uwsgi_temp_path uwsgi;
             scgi_temp_path scgi;
-            keepalive_requests 100000;
+            keepalive_requests \(requests);
             \(upstream)
             \(servers)
         }
@@ -140,7 +183,14 @@ final class Authority: Sendable {
     }
 
     /// Makes a key and a certificate for `names` (`DNS:…`, `IP:…`) in another directory.
-    func issue(_ title: String, for names: [String], in other: Scratch) throws {
+    ///
+    /// An expired one ends when it begins (RFC 5280 §4.1.2.5), so in the past when it is shown.
+    func issue(
+        _ title: String,
+        for names: [String],
+        isExpired: Bool = false,
+        in other: Scratch
+    ) throws {
         let request = other.file(title + ".csr")
         try Self.openssl(
             ["req", "-subj", "/CN=not-looked-at.example.com"] + Self.newKey
@@ -151,7 +201,7 @@ final class Authority: Sendable {
             to: title + ".ext"
         )
         try Self.openssl([
-            "x509", "-req", "-days", "2", "-in", request, "-CA", file, "-CAkey",
+            "x509", "-req", "-days", isExpired ? "0" : "2", "-in", request, "-CA", file, "-CAkey",
             scratch.file("ca.key"), "-CAcreateserial", "-extfile", extensions, "-out",
             other.file(title + ".pem"),
         ])

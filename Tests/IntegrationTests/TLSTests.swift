@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@Suite(
+    "Vendors are spoken to over TLS",
+    .needs(.dig, .nsd, .nginx, .openssl, .curl),
+    .timeLimit(.minutes(2))
+)
+struct TLSTests {
+    /// What the emulator has for www.example.com, and what the upstream has.
+    private static let vendors = ["192.0.2.1", "192.0.2.2"]
+    private static let upstreams = ["198.51.100.99"]
+
+    @Test("each vendor answers by the name of its documents, over HTTP/2", arguments: TLSVendor.all)
+    func answers(_ vendor: TLSVendor) throws {
+        let stack = try TLSStack(vendor)
+        let reply = try stack.daemon.dig("www.example.com", "A")
+        #expect(reply.data("A") == Self.vendors, "\(reply.text)")
+        #expect(try stack.daemon.dig("www.example.com", "AAAA").data("AAAA") == ["2001:db8::1"])
+        let calls = try stack.emulator.calls()
+        #expect(calls["channels", vendor.channel].int == vendor.calls, "\(calls.value ?? "")")
+        #expect(calls["lookups"].int == vendor.calls)
+        #expect(try stack.daemon.control("status").status == 0)
+        try stack.daemon.stop()
+        let log = try stack.front.stop()
+        #expect(log.map(\.httpVersion) == Array(repeating: "HTTP/2.0", count: vendor.calls))
+        #expect(Set(log.map(\.connection)).count == 1)
+        #expect(Set(log.map(\.host)) == [vendor.host])
+        // An address has no place in the handshake (RFC 6066 §3).
+        let isAddress = vendor.certificate.contains("IP:\(vendor.host)")
+        #expect(Set(log.map(\.serverName)) == [isAddress ? "-" : vendor.host])
+    }
+
+    @Test("Alibaba's other documented name is found without being told", arguments: ["v1", "v2"])
+    func otherName(api: String) throws {
+        let known = try #require(TLSVendor.alibaba.first { $0.settings.contains("api: \(api)") })
+        #expect(known.host == "resolvers.httpdns.aliyuncs.com")
+        let stack = try TLSStack(known, certificate: ["IP:203.107.1.1"])
+        for name in ["www", "four"] {
+            let reply = try stack.daemon.dig("\(name).example.com", "A")
+            #expect(reply.data("A").first?.hasPrefix("192.0.2.") == true, "\(reply.text)")
+        }
+        #expect(try stack.emulator.lookups() == 2)
+        #expect(try stack.daemon.control("status").status == 0)
+        try stack.daemon.stop()
+        #expect(Set(try stack.front.stop().map(\.host)) == ["203.107.1.1"])
+    }
+
+    // MARK: - Trust
+
+    /// Why a server is not to be believed, and what OpenSSL or libcurl call it.
+    enum Impostor: String, CaseIterable, Sendable {
+        case wrongName = "no alternative certificate subject name matches"
+        case unknownAuthority = "unable to get local issuer certificate"
+        case expired = "certificate has expired"
+    }
+
+    @Test(
+        "who cannot prove to be the vendor learns nothing, the upstream answers, and status says why",
+        arguments: Impostor.allCases,
+        [TLSVendor.tencent, .tencentByName, .google]
+    )
+    func impostor(_ impostor: Impostor, _ vendor: TLSVendor) throws {
+        let stack =
+            switch impostor {
+            case .wrongName:
+                try TLSStack(vendor, certificate: ["DNS:else.example.net", "IP:127.0.0.2"])
+            case .unknownAuthority: try TLSStack(vendor, trusted: Authority())
+            case .expired: try TLSStack(vendor, isExpired: true)
+            }
+        let reply = try stack.daemon.dig("www.example.com", "A")
+        #expect(reply.data("A") == Self.upstreams, "\(reply.text)")
+        #expect(try stack.emulator.lookups() == 0, "the secret must not leave")
+        let failures = try #require(try stack.daemon.stats()["vendors"].array.first)["failures"]
+        #expect(failures["tls"].int ?? 0 >= 1)
+        let status = try stack.daemon.control("status", "--json")
+        let server = try #require(
+            try JSON(status.output)["vendors"].array.first?["servers"].array.first
+        )
+        let error = try #require(server["last-error"].string, "\(status.output)")
+        #expect(error.hasPrefix("TLS failed: ") && error.contains(impostor.rawValue), "\(error)")
+        #expect(status.status == 4)
+        #expect(try stack.daemon.control("status").output.contains("TLS failed: "))
+        try stack.daemon.stop()
+    }
+
+    @Test("SSL_CERT_FILE is trusted where no `ca-file` is set")
+    func environment() throws {
+        let stack = try TLSStack(.google, hasFile: false)
+        let reply = try stack.daemon.dig("www.example.com", "A")
+        #expect(reply.data("A") == Self.vendors, "\(reply.text)")
+        try stack.daemon.stop()
+        let stranger = try TLSStack(.google, trusted: Authority(), hasFile: false)
+        #expect(try stranger.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
+        try stranger.daemon.stop()
+    }
+
+    // MARK: - HTTP
+
+    @Test(
+        "`http` decides what is spoken, and `auto` takes what there is",
+        arguments: [
+            ("1.1", true, "HTTP/1.1"), ("2", true, "HTTP/2.0"), ("auto", true, "HTTP/2.0"),
+            ("auto", false, "HTTP/1.1"),
+        ]
+    )
+    func version(setting: String, hasHTTP2: Bool, spoken: String) throws {
+        let stack = try TLSStack(.tencent, hasHTTP2: hasHTTP2, extra: "http: \(setting)")
+        for name in ["www", "four"] {
+            let reply = try stack.daemon.dig("\(name).example.com", "A")
+            #expect(reply.data("A").first?.hasPrefix("192.0.2.") == true, "\(reply.text)")
+        }
+        try stack.daemon.stop()
+        let log = try stack.front.stop()
+        #expect(log.map(\.httpVersion) == [spoken, spoken])
+        #expect(Set(log.map(\.connection)).count == 1)
+    }
+
+    @Test(
+        "no name is lost where the server ends its connections all the time",
+        arguments: ["1.1", "2"]
+    )
+    func goingAway(version: String) throws {
+        // After so many requests nginx says GOAWAY (RFC 9113 §6.8), or `Connection: close`.
+        let stack = try TLSStack(
+            .google,
+            requests: 20,
+            extra: "http: \(version)\ntimeout: 4s\nhedge-after: 4s"
+        )
+        let client = try Socket(.datagram, to: stack.daemon.port)
+        let names = 300
+        // In portions that no socket's buffer is too small for.
+        for start in stride(from: 0, to: names, by: 50) {
+            for number in start..<start + 50 {
+                let name = "name\(number).many.example.com"
+                try client.send(RawMessage.query(name, id: UInt16(number)))
+            }
+            var waiting = Set((start..<start + 50).map(UInt16.init))
+            while !waiting.isEmpty {
+                let reply = try client.receive()
+                waiting.remove(RawMessage.id(reply))
+                #expect(RawMessage.rcode(reply) == 0 && RawMessage.answers(reply) == 1)
+            }
+        }
+        let stats = try stack.daemon.stats()
+        #expect(stats["queries", "by-source", "vendor"].int == names)
+        let failures = try #require(stats["vendors"].array.first)["failures"]
+        #expect(failures.sum == 0, "\(failures.value ?? "")")
+        try stack.daemon.stop()
+        let connections = Dictionary(grouping: try stack.front.stop(), by: \.connection)
+        #expect(connections.values.allSatisfy { $0.count <= 20 })
+    }
+}
