@@ -68,7 +68,7 @@ package final class AnswerCache: Sendable {
         let now = milliseconds(now)
         var found: [CacheEntry] = []
         walk { table, reference in
-            if table.matches(reference, .name(name, type)),
+            if table.matches(reference, .name(name, type), now: now),
                 let entry = table.entry(reference, now: now)
             {
                 found.append(entry)
@@ -85,7 +85,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Removing
 
-    /// Which entries to remove.
+    /// Which entries to remove or to mark stale.
     package enum Selection: Sendable, Equatable {
         case all
         case name(Name, RecordType?)
@@ -95,18 +95,46 @@ package final class AnswerCache: Sendable {
 
         /// Entries that say that something does not exist.
         case negative
+
+        /// Entries whose time has passed, or that were marked so.
+        case stale
+
+        /// Entries that came from such a place.
+        case source(AnswerSource)
+
+        /// Entries that came from one of these vendors or upstreams, by the resolver's numbers.
+        case servers(Set<UInt16>)
     }
 
     /// Removes entries and tells how many they were.
     @discardableResult
-    package func remove(_ selection: Selection) -> Int {
+    package func remove(_ selection: Selection, now: ContinuousClock.Instant) -> Int {
+        let now = milliseconds(now)
         var removed = 0
         walk { table, reference in
-            guard table.matches(reference, selection) else { return .keep }
+            guard table.matches(reference, selection, now: now) else { return .keep }
             removed += 1
             return .remove
         }
         return removed
+    }
+
+    /// Ends the time of fresh entries, as if their TTLs had run out at `now`, and tells how many
+    /// they were.
+    ///
+    /// They keep their place and the window in which they may be given as stale answers.
+    @discardableResult
+    package func markStale(_ selection: Selection, now: ContinuousClock.Instant) -> Int {
+        let now = milliseconds(now)
+        var marked = 0
+        walk { table, reference in
+            guard table.isFresh(reference, now: now),
+                table.matches(reference, selection, now: now)
+            else { return .keep }
+            marked += 1
+            return .expire(now: now)
+        }
+        return marked
     }
 
     // MARK: - Private

@@ -5,6 +5,9 @@ extension AnswerTable {
     /// What to do with an entry that a walk has come to.
     enum Verdict {
         case keep, remove
+
+        /// It stays, but its time ends now.
+        case expire(now: UInt64)
     }
 
     /// Shows `judge` the live entries at and behind `position`, at most `count` of them.
@@ -24,21 +27,35 @@ extension AnswerTable {
             let reference = ring.reference(at: position)
             position += ring.length(reference)
             guard ring.isLive(reference) else { continue }
-            if judge(self, reference) == .remove { remove(reference) }
+            switch judge(self, reference) {
+            case .keep: break
+            case .remove: remove(reference)
+            case .expire(let now): expire(reference, now: now)
+            }
         }
         return nil
     }
 
     /// Whether an entry is one of those selected.
-    func matches(_ reference: Int, _ selection: AnswerCache.Selection) -> Bool {
+    func matches(
+        _ reference: Int,
+        _ selection: AnswerCache.Selection,
+        now: UInt64
+    ) -> Bool {
         switch selection {
         case .all: true
         case .negative: ring[reference].isNegative
+        case .stale: !isFresh(reference, now: now)
+        case .source(let source): ring[reference].source == source.rawValue
+        case .servers(let servers): servers.contains(ring[reference].server)
         case .tree(let top): name(reference)?.isEqualOrBelow(top) ?? false
         case .name(let name, let type):
             (type == nil || type?.rawValue == ring[reference].type) && self.name(reference) == name
         }
     }
+
+    /// Whether an entry may still be answered.
+    func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
     /// The name of an entry as it was first asked for.
     private func name(_ reference: Int) -> Name? {

@@ -163,6 +163,13 @@ package struct AnswerTable: ~Copyable {
         count(header, by: -1)
     }
 
+    /// Ends the time in which a fresh entry may be answered.
+    mutating func expire(_ reference: Int, now: UInt64) {
+        // Its age in whole seconds is the lifetime that has just passed, be it none.
+        ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
+        numbers.markedStale &+= 1
+    }
+
     /// Gives up old entries until one of `length` octets fits.
     private mutating func makeRoom(for length: Int, now: UInt64) {
         var spared = 0

@@ -115,4 +115,7 @@ package struct CacheNumbers: Sendable, Equatable {
 
     /// Entries given up for room or replaced when their time had passed.
     package var expired: UInt64 = 0
+
+    /// Entries whose time was ended by hand, such as when the network changed.
+    package var markedStale: UInt64 = 0
 }

@@ -133,9 +133,9 @@ struct AnswerCacheTests {
         store(try .denial("www.example.org", .noError))
         store(try .addresses("myexample.com"))
         #expect(cache.numbers.entries == 7)
-        #expect(cache.remove(selection) == count)
+        #expect(cache.remove(selection, now: origin) == count)
         #expect(cache.numbers.entries == 7 - UInt64(count))
-        #expect(cache.remove(selection) == 0)
+        #expect(cache.remove(selection, now: origin) == 0)
         #expect(cache.withTable(now: origin) { table, _ in table.faults() } == [])
         let www = try ask(Asked(name: "www.example.com"))
         #expect(
@@ -154,7 +154,7 @@ struct AnswerCacheTests {
             cache.insert(try .addresses(try Name("n\(index).example.com")), now: origin)
         }
         #expect(cache.numbers.entries == 5_000)
-        #expect(cache.remove(.tree("example.com")) == 5_000)
+        #expect(cache.remove(.tree("example.com"), now: origin) == 5_000)
         #expect(cache.numbers.octets == 0)
     }
 
@@ -225,7 +225,7 @@ struct AnswerCacheTests {
                 for round in 0..<6_000 {
                     let index = Int.random(in: names.indices, using: &random)
                     switch Int.random(in: 0..<20, using: &random) {
-                    case 0: cache.remove(.name(names[index], nil))
+                    case 0: cache.remove(.name(names[index], nil), now: origin)
                     case 1: _ = cache.entries(named: names[index], type: nil, now: origin)
                     default:
                         let count = Int.random(in: 1...20, using: &random)

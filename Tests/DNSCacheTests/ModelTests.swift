@@ -49,7 +49,7 @@ private struct Model {
             .filter { $0.isFresh(now) }
     }
 
-    mutating func remove(_ selection: AnswerCache.Selection) -> Int {
+    mutating func remove(_ selection: AnswerCache.Selection, now: UInt64) -> Int {
         let before = entries.count
         entries = entries.filter { key, entry in
             switch selection {
@@ -58,6 +58,8 @@ private struct Model {
                 key.question.name != name || (type != nil && key.question.type != type)
             case .tree(let name): !key.question.name.isEqualOrBelow(name)
             case .negative: !entry.isNegative
+            case .stale: entry.isFresh(now)
+            case .source, .servers: true
             }
         }
         return before - entries.count
@@ -114,8 +116,8 @@ struct ModelTests {
                 }
             default:
                 let selection = Self.selection(&random)
-                let count = table.removeAll(selection)
-                let expected = model.remove(selection)
+                let count = table.removeAll(selection, now: now)
+                let expected = model.remove(selection, now: now)
                 removed += count
                 if size.mayDrop ? count > expected : count != expected {
                     Issue.record("removed \(count) and not \(expected) in round \(round)")
@@ -194,7 +196,8 @@ struct ModelTests {
         switch Int.random(in: 0..<40, using: &random) {
         case 0: .all
         case 1...4: .negative
-        case 5...8: .tree(name(&random).parent ?? .root)
+        case 5: .stale
+        case 6...8: .tree(name(&random).parent ?? .root)
         case 9...12: .tree(name(&random))
         case 13...25: .name(name(&random), nil)
         default: .name(name(&random), .a)
@@ -204,10 +207,10 @@ struct ModelTests {
 
 extension AnswerTable {
     /// Removes what is selected, as the cache does but in one go.
-    fileprivate mutating func removeAll(_ selection: AnswerCache.Selection) -> Int {
+    fileprivate mutating func removeAll(_ selection: AnswerCache.Selection, now: UInt64) -> Int {
         var removed = 0
         let end = walk(from: 0, count: .max) { table, reference in
-            guard table.matches(reference, selection) else { return .keep }
+            guard table.matches(reference, selection, now: now) else { return .keep }
             removed += 1
             return .remove
         }

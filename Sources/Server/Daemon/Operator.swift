@@ -84,7 +84,7 @@ final class Operator: ControlHandling {
             selection = .name(try Self.name(name, "name"), try type.map(Self.type))
         }
         daemon.parts.assembly.resolver.vendors.forget()
-        return FlushReply(removed: daemon.parts.assembly.cache.remove(selection))
+        return FlushReply(removed: daemon.parts.assembly.cache.remove(selection, now: Clock.now))
     }
 
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply {
