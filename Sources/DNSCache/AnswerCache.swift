@@ -57,6 +57,23 @@ package final class AnswerCache: Sendable {
         _ = locked { $0.insert(answer, now: now) }
     }
 
+    /// The last good answer to a question, for when no better one is to be had (RFC 8767).
+    ///
+    /// Being asked so counts as demand: names that are asked for keep their place.
+    ///
+    /// - Parameters:
+    ///   - variant: what the client said of DNSSEC.
+    ///   - ttl: seconds that every record of a stale answer gets; RFC 8767 §4 says 30.
+    package func staleAnswer(
+        for question: Question,
+        variant: AnswerVariant,
+        ttl: UInt32,
+        now: ContinuousClock.Instant
+    ) -> StaleAnswer? {
+        let now = milliseconds(now)
+        return locked { $0.staleAnswer(for: question, variant: variant, ttl: ttl, now: now) }
+    }
+
     // MARK: - Looking
 
     /// What the cache holds for a name: of one type, or of all.

@@ -58,7 +58,7 @@ extension AnswerTable {
     func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
     /// The name of an entry as it was first asked for.
-    private func name(_ reference: Int) -> Name? {
+    func name(_ reference: Int) -> Name? {
         ring.withParts(reference) { name, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.
             unsafe name.withUnsafeBytes { unsafe try? Name(wire: $0) }
@@ -69,7 +69,7 @@ extension AnswerTable {
     func entry(_ reference: Int, now: UInt64) -> CacheEntry? {
         let header = ring[reference]
         guard let name = name(reference) else { return nil }
-        let age = header.age(now)
+        let remaining = header.remaining(now)
         return CacheEntry(
             name: name,
             type: RecordType(rawValue: header.type),
@@ -77,9 +77,10 @@ extension AnswerTable {
             rcode: RCode(rawValue: UInt16(header.rcode)),
             source: AnswerSource(rawValue: header.source) ?? .local,
             server: header.server,
-            age: age,
-            remaining: UInt64(header.lifetime) - min(age, UInt64(header.lifetime)),
-            hits: header.hits,
+            age: header.age(now),
+            remaining: remaining.fresh,
+            staleRemaining: remaining.stale,
+            hits: header.demand.hits,
             isNegative: header.isNegative,
             message: message(reference, name, now: now)
         )
@@ -88,13 +89,14 @@ extension AnswerTable {
     /// The whole reply that an entry makes of a bare query for it.
     private func message(_ reference: Int, _ name: Name, now: UInt64) -> [UInt8] {
         let type = ring[reference].type
+        let age = ring[reference].age(now)
         var octets: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
         octets += name.octets
         octets += [UInt8(type >> 8), UInt8(type & 0xFF), 0, 1]
         guard let facts = try? QueryFacts(checking: octets.rawSpan) else { return [] }
         octets += [UInt8](repeating: 0, count: Self.largestMessage - octets.count)
         let length = octets.withMutableRawSpan { buffer in
-            write(reference, facts, in: &buffer, limit: Self.largestMessage, now: now)
+            write(reference, age: age, facts, in: &buffer, limit: Self.largestMessage)
         }
         return Array(octets[..<length])
     }

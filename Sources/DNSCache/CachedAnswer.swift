@@ -18,6 +18,14 @@ package struct CachedAnswer: Sendable {
     /// The vendor or upstream it came from, by a number that the resolver gave out.
     package var server: UInt16
 
+    /// Seconds after its lifetime in which it may be given as a stale answer (RFC 8767).
+    ///
+    /// 0 is never; and a failure is never given so, whatever this says.
+    package var staleWindow: UInt32
+
+    /// Seconds after which a hit asks for a refresh, if it is not the first; 0 for never.
+    package var refreshAfter: UInt32
+
     /// Puts the parts together.
     package init(
         question: Question,
@@ -26,7 +34,9 @@ package struct CachedAnswer: Sendable {
         sections: AnswerSections,
         lifetime: UInt32,
         source: AnswerSource,
-        server: UInt16
+        server: UInt16,
+        staleWindow: UInt32 = 0,
+        refreshAfter: UInt32 = 0
     ) {
         self.question = question
         self.variant = variant
@@ -35,7 +45,27 @@ package struct CachedAnswer: Sendable {
         self.lifetime = lifetime
         self.source = source
         self.server = server
+        self.staleWindow = staleWindow
+        self.refreshAfter = refreshAfter
     }
+
+    /// Whether it only says that no answer was to be had.
+    var isFailure: Bool { rcode != .noError && rcode != .nxDomain }
+}
+
+/// The last good answer to a question, for when there is no better one (RFC 8767).
+package struct StaleAnswer: Sendable {
+    /// The answer, with TTLs as they are to be sent and a lifetime of 0, so that nobody stores it.
+    package var answer: CachedAnswer
+
+    /// Seconds since it was stored.
+    package var age: UInt64
+
+    /// Seconds since its time ended; nil if it is fresh after all.
+    package var expiredFor: UInt64?
+
+    /// Whether a failure for the same question is still remembered: no use in asking again yet.
+    package var isHeld: Bool
 }
 
 /// For which clients an answer is right.
@@ -86,6 +116,10 @@ package struct CacheEntry: Sendable, Equatable {
     /// Seconds for which it may still be answered; 0 if it may not.
     package var remaining: UInt64
 
+    /// Seconds for which it may be given as a stale answer, from the end of `remaining` on.
+    package var staleRemaining: UInt64
+
+    /// Answers made from it; each new answer halves what those before it had.
     package var hits: UInt32
 
     /// Whether it says that the name or type does not exist (RFC 2308).

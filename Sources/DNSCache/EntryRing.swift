@@ -66,12 +66,13 @@ struct EntryRing: ~Copyable {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts an answer made from the entry at `reference`, and returns its header.
+    /// Counts an answer made from the entry at `reference`, and returns its header from before.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: as for `header`.
         let header = unsafe header(reference)
-        unsafe header.pointee.hits &+= 1
-        return unsafe header.pointee
+        let before = unsafe header.pointee
+        unsafe header.pointee.demand.noteHit()
+        return before
     }
 
     /// Octets of the entry at `reference`; the only thing that is known of a filler, too.
@@ -197,84 +198,5 @@ struct EntryRing: ~Copyable {
     private func bridge(for length: Int) -> Int {
         let rest = capacity - head % capacity
         return rest < length ? rest : 0
-    }
-}
-
-/// What is known of an entry; name, TTL offsets and sections follow it in the ring.
-struct EntryHeader {
-    /// Octets of the whole entry, a multiple of 8; first, because fillers have nothing else.
-    var length: UInt32
-
-    /// Whether the index refers to it; second, for the same reason.
-    var isLive: Bool
-    var variant: UInt8
-    var rcode: UInt8
-    var source: UInt8
-
-    var hash: UInt64
-
-    /// Milliseconds since the cache's origin.
-    var storedAt: UInt64
-
-    /// Seconds from then on in which it may be answered.
-    var lifetime: UInt32
-
-    /// How often it was answered since it was stored or last spared from eviction.
-    var hits: UInt32
-
-    var type: UInt16
-    var server: UInt16
-    var answerCount: UInt16
-    var authorityCount: UInt16
-    var additionalCount: UInt16
-    var nameCount: UInt16
-    var ttlCount: UInt16
-    var sectionCount: UInt16
-
-    /// Where the name begins within the entry.
-    static var nameOffset: Int { MemoryLayout<EntryHeader>.size }
-
-    /// Where the TTL offsets begin: behind the name, on an even octet.
-    var ttlOffset: Int { Self.nameOffset + (Int(nameCount) + 1) & ~1 }
-
-    /// Where the sections begin.
-    var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
-
-    /// The seconds for which it has been stored at `now`.
-    func age(_ now: UInt64) -> UInt64 { now > storedAt ? (now - storedAt) / 1000 : 0 }
-
-    /// Whether it may still be answered at `now`.
-    func isFresh(_ now: UInt64) -> Bool { age(now) < UInt64(lifetime) }
-
-    /// Whether it is to be spared when room is made: fresh, and answered since that was last asked.
-    func isInUse(_ now: UInt64) -> Bool { hits > 0 && isFresh(now) }
-
-    /// Whether it says that the name, or the type of it, does not exist (RFC 2308).
-    var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
-
-    /// Octets of header and parts.
-    var neededOctets: Int { sectionOffset + Int(sectionCount) }
-
-    /// The header of an entry for `answer`.
-    init(_ answer: CachedAnswer, hash: UInt64, now: UInt64) {
-        let sections = answer.sections
-        length = 0
-        isLive = true
-        variant = answer.variant.rawValue
-        rcode = UInt8(truncatingIfNeeded: answer.rcode.rawValue)
-        source = answer.source.rawValue
-        self.hash = hash
-        storedAt = now
-        lifetime = answer.lifetime
-        hits = 0
-        type = answer.question.type.rawValue
-        server = answer.server
-        answerCount = sections.answerCount
-        authorityCount = sections.authorityCount
-        additionalCount = sections.additionalCount
-        nameCount = UInt16(answer.question.name.octets.count)
-        ttlCount = UInt16(sections.ttlOffsets.count)
-        sectionCount = UInt16(sections.octets.count)
-        length = UInt32((neededOctets + 7) & ~7)
     }
 }

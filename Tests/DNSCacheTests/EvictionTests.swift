@@ -89,6 +89,81 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
+    /// How many of 100 names are there after a flood of one-time names; `asks` is called every 500.
+    private func survivors(
+        fresh: Bool,
+        asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
+    ) throws -> Int {
+        var table = AnswerTable(limit: 256 << 10, seed: 17)
+        let names = try (0..<100).map { try Name("old\($0).example.com") }
+        for name in names {
+            let answer = try CachedAnswer.addresses(
+                name,
+                ttl: fresh ? 86_400 : 10,
+                staleWindow: 86_400
+            )
+            _ = table.insert(answer, now: 0)
+        }
+        for index in 0..<20_000 {
+            let now = 20_000 + UInt64(index)
+            _ = table.insert(
+                try .addresses(try Name("x\(index).example.org"), staleWindow: 86_400),
+                now: now
+            )
+            if index.isMultiple(of: 500) { for name in names { try asks(&table, name, now) } }
+        }
+        #expect(table.faults() == [])
+        return table.namesLeft.intersection(names).count
+    }
+
+    @Test
+    func `stale names that are asked for survive a flood of one-time names`() throws {
+        let asked = try survivors(fresh: false) { table, name, now in
+            let question = Question(name: name, type: .a)
+            _ = table.staleAnswer(
+                for: question,
+                variant: AnswerVariant(rawValue: 0),
+                ttl: 30,
+                now: now
+            )
+        }
+        let unasked = try survivors(fresh: false) { _, _, _ in }
+        let fresh = try survivors(fresh: true) { table, name, now in
+            _ = try table.ask(Asked(name: name), now: now, limit: 512)
+        }
+        #expect(asked > 80)
+        #expect(unasked == 0)
+        #expect(fresh >= asked)
+    }
+
+    @Test
+    func `in a cache full of names in use the stale ones go first`() throws {
+        var table = AnswerTable(limit: 256 << 10, seed: 18)
+        var stale: Set<Name> = []
+        var index = 0
+        while table.ring.hasRoom(for: 200) {
+            let isFresh = index.isMultiple(of: 2)
+            let name = try Name("n\(index).example.com")
+            let answer = try CachedAnswer.addresses(
+                name,
+                ttl: isFresh ? 86_400 : 1,
+                staleWindow: 86_400
+            )
+            _ = table.insert(answer, now: 0)
+            _ = try table.ask(Asked(name: name), now: 0, limit: 512)
+            if !isFresh { stale.insert(name) }
+            index += 1
+        }
+        let before = table.namesLeft
+        for index in 0..<60 {
+            let name = try Name("y\(index).example.org")
+            _ = table.insert(try .addresses(name), now: 10_000)
+        }
+        let lost = before.subtracting(table.namesLeft)
+        #expect(lost.count > 30)
+        #expect(lost.isSubset(of: stale))
+    }
+
     @Test
     func `a cache full of names in use still takes new ones`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 9)

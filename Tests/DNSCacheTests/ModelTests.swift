@@ -4,68 +4,6 @@ import Testing
 
 @testable import DNSCache
 
-/// The cache as anybody would write it first: a dictionary that never runs out of room.
-private struct Model {
-    struct Key: Hashable {
-        let question: Question
-        let variant: AnswerVariant
-    }
-
-    struct Entry {
-        let addresses: [UInt32]
-        let rcode: RCode
-        let storedAt: UInt64
-        let lifetime: UInt32
-
-        func isFresh(_ now: UInt64) -> Bool { now < storedAt + UInt64(lifetime) * 1000 }
-
-        var isNegative: Bool {
-            rcode == .nxDomain || rcode == .noError && addresses.isEmpty
-        }
-    }
-
-    var entries: [Key: Entry] = [:]
-
-    mutating func insert(_ answer: CachedAnswer, _ addresses: [UInt32], now: UInt64) {
-        if answer.variant == .any {
-            entries = entries.filter { $0.key.question != answer.question }
-        }
-        entries[Key(question: answer.question, variant: answer.variant)] = Entry(
-            addresses: addresses,
-            rcode: answer.rcode,
-            storedAt: now,
-            lifetime: answer.lifetime
-        )
-    }
-
-    /// The answers that would be right, usually one.
-    func answers(_ asked: Asked, now: UInt64) -> [Entry] {
-        let question = Question(name: asked.name, type: asked.type)
-        let own = AnswerVariant(
-            dnssecOK: asked.dnssecOK ?? false,
-            checkingDisabled: asked.checkingDisabled
-        )
-        return [own, .any].compactMap { entries[Key(question: question, variant: $0)] }
-            .filter { $0.isFresh(now) }
-    }
-
-    mutating func remove(_ selection: AnswerCache.Selection, now: UInt64) -> Int {
-        let before = entries.count
-        entries = entries.filter { key, entry in
-            switch selection {
-            case .all: false
-            case .name(let name, let type):
-                key.question.name != name || (type != nil && key.question.type != type)
-            case .tree(let name): !key.question.name.isEqualOrBelow(name)
-            case .negative: !entry.isNegative
-            case .stale: entry.isFresh(now)
-            case .source, .servers: true
-            }
-        }
-        return before - entries.count
-    }
-}
-
 @Suite("The cache against a dictionary")
 struct ModelTests {
     @Test(
@@ -83,6 +21,7 @@ struct ModelTests {
         var model = Model()
         var now: UInt64 = 0
         var hits = 0
+        var staleHits = 0
         var removed = 0
         let rounds = size.mayDrop ? 12_000 : 6_000
         for round in 0..<rounds {
@@ -93,9 +32,18 @@ struct ModelTests {
                 let isStored = table.insert(answer, now: now)
                 #expect(isStored)
                 model.insert(answer, addresses, now: now)
-            case ..<98:
+            case ..<50:
                 let asked = Self.asked(&random)
-                let right = model.answers(asked, now: now)
+                let stale = table.staleAnswer(to: asked, now: now)
+                let fault = model.fault(of: stale, to: asked, mayDrop: size.mayDrop, now: now)
+                if let fault {
+                    Issue.record("stale answer to \(asked) in round \(round): \(fault)")
+                    return
+                }
+                if stale?.expiredFor != nil { staleHits += 1 }
+            case ..<97:
+                let asked = Self.asked(&random)
+                let right = model.answers(asked, mayDrop: size.mayDrop, now: now)
                 guard let answered = try table.ask(asked, now: now, limit: 2048) else {
                     if !size.mayDrop, !right.isEmpty {
                         Issue.record("lost \(asked) in round \(round)")
@@ -107,11 +55,19 @@ struct ModelTests {
                 let isRight = right.contains { entry in
                     answered.addresses == entry.addresses && answered.message.rcode == entry.rcode
                         && answered.ttls.allSatisfy { ttl in
-                            ttl == entry.lifetime - UInt32((now - entry.storedAt) / 1000)
+                            ttl == entry.ttl - UInt32(entry.age(now))
                         }
                 }
                 if !isRight {
                     Issue.record("wrong answer to \(asked) in round \(round)")
+                    return
+                }
+            case ..<98:
+                let selection = Self.selection(&random)
+                let count = table.markAllStale(selection, now: now)
+                let expected = model.markStale(selection, now: now)
+                if size.mayDrop ? count > expected : count != expected {
+                    Issue.record("marked \(count) and not \(expected) in round \(round)")
                     return
                 }
             default:
@@ -133,6 +89,7 @@ struct ModelTests {
             }
         }
         #expect(hits > rounds / 25)
+        #expect(staleHits > 10)
         #expect(removed > 100)
         #expect((table.numbers.evictions > 0) == size.mayDrop)
         if !size.mayDrop { #expect(table.numbers.entries == model.entries.count) }
@@ -155,6 +112,7 @@ struct ModelTests {
             Bool.random(using: &random)
             ? AnswerVariant.any : AnswerVariant(rawValue: UInt8.random(in: 0...3, using: &random))
         let ttl = UInt32.random(in: 1...120, using: &random)
+        let window = [0, 5, 600, .max][Int.random(in: 0..<4, using: &random)] as UInt32
         if Int.random(in: 0..<5, using: &random) == 0 {
             let rcode = [RCode.noError, .nxDomain, .servFail][Int.random(in: 0..<3, using: &random)]
             let answer = try CachedAnswer.denial(
@@ -162,7 +120,8 @@ struct ModelTests {
                 rcode,
                 type: type(&random),
                 ttl: ttl,
-                variant: variant
+                variant: variant,
+                staleWindow: window
             )
             return (answer, [])
         }
@@ -175,7 +134,8 @@ struct ModelTests {
             addresses,
             type: Bool.random(using: &random) ? .a : Self.odd,
             ttl: ttl,
-            variant: variant
+            variant: variant,
+            staleWindow: window
         )
         return (answer, addresses)
     }
@@ -208,13 +168,41 @@ struct ModelTests {
 extension AnswerTable {
     /// Removes what is selected, as the cache does but in one go.
     fileprivate mutating func removeAll(_ selection: AnswerCache.Selection, now: UInt64) -> Int {
-        var removed = 0
+        change(selection, to: .remove, now: now) { _, _ in true }
+    }
+
+    /// Marks what is selected, as the cache does but in one go.
+    fileprivate mutating func markAllStale(
+        _ selection: AnswerCache.Selection,
+        now: UInt64
+    ) -> Int {
+        change(selection, to: .expire(now: now), now: now) { $0.isFresh($1, now: now) }
+    }
+
+    private mutating func change(
+        _ selection: AnswerCache.Selection,
+        to verdict: Verdict,
+        now: UInt64,
+        where isMeant: (borrowing AnswerTable, Int) -> Bool
+    ) -> Int {
+        var count = 0
         let end = walk(from: 0, count: .max) { table, reference in
-            guard table.matches(reference, selection, now: now) else { return .keep }
-            removed += 1
-            return .remove
+            guard table.matches(reference, selection, now: now), isMeant(table, reference) else {
+                return .keep
+            }
+            count += 1
+            return verdict
         }
         #expect(end == nil)
-        return removed
+        return count
+    }
+
+    fileprivate mutating func staleAnswer(to asked: Asked, now: UInt64) -> StaleAnswer? {
+        staleAnswer(
+            for: Question(name: asked.name, type: asked.type),
+            variant: asked.variant,
+            ttl: 30,
+            now: now
+        )
     }
 }

@@ -41,7 +41,9 @@ extension CachedAnswer {
         ttl: UInt32 = 60,
         variant: AnswerVariant = .any,
         source: AnswerSource = .vendor,
-        server: UInt16 = 1
+        server: UInt16 = 1,
+        staleWindow: UInt32 = 0,
+        refreshAfter: UInt32 = 0
     ) throws -> CachedAnswer {
         let question = Question(name: name, type: type)
         let records = values.map { value in
@@ -62,7 +64,9 @@ extension CachedAnswer {
             sections: try AnswerSections(question: question, answers: records),
             lifetime: ttl,
             source: source,
-            server: server
+            server: server,
+            staleWindow: staleWindow,
+            refreshAfter: refreshAfter
         )
     }
 
@@ -72,7 +76,8 @@ extension CachedAnswer {
         _ rcode: RCode = .nxDomain,
         type: RecordType = .a,
         ttl: UInt32 = 60,
-        variant: AnswerVariant = .any
+        variant: AnswerVariant = .any,
+        staleWindow: UInt32 = 0
     ) throws -> CachedAnswer {
         let question = Question(name: name, type: type)
         let soa = SOA(
@@ -94,8 +99,53 @@ extension CachedAnswer {
             ),
             lifetime: ttl,
             source: .upstream,
-            server: 2
+            server: 2,
+            staleWindow: staleWindow
         )
+    }
+
+    /// What is stored when nobody had an answer for `name`.
+    static func failure(
+        _ name: Name,
+        type: RecordType = .a,
+        ttl: UInt32 = 1,
+        variant: AnswerVariant = .any
+    ) -> CachedAnswer {
+        CachedAnswer(
+            question: Question(name: name, type: type),
+            variant: variant,
+            rcode: .servFail,
+            sections: .empty,
+            lifetime: ttl,
+            source: .local,
+            server: 0,
+            staleWindow: 86_400
+        )
+    }
+
+    /// The IPv4 addresses in it.
+    var addresses: [UInt32] { records.flatMap { record in record.value.map { [$0] } ?? [] } }
+
+    var ttls: [UInt32] { records.map(\.ttl) }
+
+    /// The records, read behind the question as a client would.
+    private var records: [(ttl: UInt32, value: UInt32?)] {
+        var message = Message(header: Header())
+        message.questions = [question]
+        var octets = message.encoded()
+        let counts = [sections.answerCount, sections.authorityCount, sections.additionalCount]
+        for (index, count) in counts.enumerated() {
+            octets[6 + 2 * index] = UInt8(count >> 8)
+            octets[7 + 2 * index] = UInt8(count & 0xFF)
+        }
+        guard let parsed = try? Message(parsing: octets + sections.octets) else { return [] }
+        return (parsed.answers + parsed.authorities).map { record in
+            if case .a(let address) = record.data {
+                (record.ttl, address.value)
+            } else {
+                (record.ttl, nil)
+            }
+        }
     }
 }
 
@@ -107,6 +157,11 @@ struct Asked {
     /// Whether DO is set, and CD; nil for a client without EDNS.
     var dnssecOK: Bool?
     var checkingDisabled = false
+
+    /// What that makes of the answers.
+    var variant: AnswerVariant {
+        AnswerVariant(dnssecOK: dnssecOK ?? false, checkingDisabled: checkingDisabled)
+    }
 
     /// The query as it comes in a datagram.
     var octets: [UInt8] {
@@ -175,6 +230,18 @@ extension AnswerTable {
         return hashes
     }
 
+    /// The names of all live entries.
+    var namesLeft: Set<Name> {
+        var names: Set<Name> = []
+        var position = ring.tail
+        while position < ring.head {
+            let reference = ring.reference(at: position)
+            if ring.isLive(reference), let name = name(reference) { names.insert(name) }
+            position += ring.length(reference)
+        }
+        return names
+    }
+
     /// Checks all that is promised of ring and index; returns the names of what is wrong.
     func faults() -> [String] {
         var faults: [String] = []
@@ -212,5 +279,57 @@ extension AnswerTable {
             faults.append("the limit is exceeded")
         }
         return faults
+    }
+}
+
+/// A table that counts in seconds, and that can be asked and changed in the middle of an
+/// expectation.
+final class TestTable {
+    var table: AnswerTable
+
+    init(limit: Int = 1 << 20) {
+        table = AnswerTable(limit: limit, seed: 21)
+    }
+
+    private func milliseconds(_ seconds: Double) -> UInt64 { UInt64(seconds * 1000) }
+
+    func insert(_ answer: CachedAnswer, at seconds: Double) {
+        let isStored = table.insert(answer, now: milliseconds(seconds))
+        #expect(isStored)
+    }
+
+    func ask(_ asked: Asked, at seconds: Double, limit: Int = 65_535) throws -> Answered? {
+        try table.ask(asked, now: milliseconds(seconds), limit: limit)
+    }
+
+    func stale(
+        _ name: Name,
+        _ variant: AnswerVariant = .plain,
+        type: RecordType = .a,
+        ttl: UInt32 = 30,
+        at seconds: Double
+    ) -> StaleAnswer? {
+        table.staleAnswer(
+            for: Question(name: name, type: type),
+            variant: variant,
+            ttl: ttl,
+            now: milliseconds(seconds)
+        )
+    }
+
+    /// Marks everything stale.
+    func expire(at seconds: Double) {
+        let now = milliseconds(seconds)
+        _ = table.walk(from: 0, count: .max) { _, _ in .expire(now: now) }
+    }
+
+    /// The only entry.
+    var entry: CacheEntry? {
+        var found: CacheEntry?
+        _ = table.walk(from: 0, count: .max) { table, reference in
+            found = table.entry(reference, now: 0)
+            return .keep
+        }
+        return found
     }
 }

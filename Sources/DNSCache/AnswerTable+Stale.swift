@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+extension AnswerTable {
+    /// The newest good answer that suits `variant`, stale or fresh, with its TTLs as they are to be
+    /// sent.
+    mutating func staleAnswer(
+        for question: Question,
+        variant: AnswerVariant,
+        ttl: UInt32,
+        now: UInt64
+    ) -> StaleAnswer? {
+        let name = question.name.octets
+        let hash = hash(name.rawSpan, type: question.type.rawValue)
+        var probe = index.probe(hash)
+        var newest: Int?
+        var isHeld = false
+        while let reference = index.next(&probe) {
+            let entry = ring[reference]
+            let isFresh = entry.isFresh(now)
+            guard isFresh || entry.isStale(now),
+                AnswerVariant(rawValue: entry.variant).suits(variant),
+                isEntry(reference, hash, name.rawSpan, question.type.rawValue)
+            else { continue }
+            if entry.isFailure {
+                isHeld = true
+            } else if newest.map({ ring[$0].storedAt < entry.storedAt }) ?? true {
+                newest = reference
+            }
+        }
+        guard let newest else { return nil }
+        let entry = ring.noteHit(newest)
+        let age = entry.age(now)
+        let isFresh = entry.isFresh(now)
+        return StaleAnswer(
+            answer: answer(newest, to: question) { old in
+                isFresh ? old - min(old, UInt32(clamping: age)) : ttl
+            },
+            age: age,
+            expiredFor: isFresh ? nil : age - UInt64(entry.lifetime),
+            isHeld: isHeld
+        )
+    }
+
+    /// A copy of an entry as an answer to `question`, with other TTLs.
+    private func answer(
+        _ reference: Int,
+        to question: Question,
+        ttl: (UInt32) -> UInt32
+    ) -> CachedAnswer {
+        let entry = ring[reference]
+        return CachedAnswer(
+            question: question,
+            variant: AnswerVariant(rawValue: entry.variant),
+            rcode: RCode(rawValue: UInt16(entry.rcode)),
+            sections: sections(reference).mappingTTLs(of: question, ttl),
+            lifetime: 0,
+            source: AnswerSource(rawValue: entry.source) ?? .local,
+            server: entry.server
+        )
+    }
+
+    /// A copy of an entry's records.
+    private func sections(_ reference: Int) -> AnswerSections {
+        let entry = ring[reference]
+        return ring.withParts(reference) { _, ttlOffsets, sections in
+            AnswerSections(
+                copying: sections,
+                answerCount: entry.answerCount,
+                authorityCount: entry.authorityCount,
+                additionalCount: entry.additionalCount,
+                ttlOffsets: ttlOffsets
+            )
+        }
+    }
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+extension AnswerTable {
+    /// Spares that one insertion has before the next entry goes whatever it is.
+    private static var mostSpared: Int { 32 }
+
+    /// Stores an answer that is right from `now` on, in place of one for the same question and
+    /// variant.
+    ///
+    /// - Returns: false if it is too large for the cache.
+    mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
+        let name = answer.question.name.octets
+        let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
+        var header = EntryHeader(answer, hash: hash, storedAt: Int64(bitPattern: now))
+        guard Int(header.length) <= ring.capacity / 2 else { return false }
+        header.demand = removeReplaced(by: header, name, now: now)
+        store(header, answer, now: now)
+        return true
+    }
+
+    /// Stores an answer from an earlier life, unless there is a newer one already.
+    ///
+    /// - Parameters:
+    ///   - age: seconds for which it has been stored.
+    ///   - demand: what was asked for it then.
+    /// - Returns: false if it was not stored.
+    mutating func restore(
+        _ answer: CachedAnswer,
+        age: UInt32,
+        demand: Demand,
+        now: UInt64
+    ) -> Bool {
+        let name = answer.question.name.octets
+        let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
+        let storedAt = Int64(bitPattern: now) - 1000 * Int64(age)
+        var header = EntryHeader(answer, hash: hash, storedAt: storedAt)
+        guard Int(header.length) <= ring.capacity / 2,
+            header.isFresh(now) || header.isStale(now)
+        else { return false }
+        var probe = index.probe(hash)
+        while let reference = index.next(&probe) {
+            let entry = ring[reference]
+            if entry.storedAt > storedAt, header.replaces(entry) || entry.replaces(header),
+                isEntry(reference, hash, name.rawSpan, header.type)
+            {
+                return false
+            }
+        }
+        _ = removeReplaced(by: header, name, now: now)
+        header.demand = demand
+        store(header, answer, now: now)
+        return true
+    }
+
+    /// Makes an entry; what it replaces is gone, and it is not too large.
+    private mutating func store(_ header: EntryHeader, _ answer: CachedAnswer, now: UInt64) {
+        makeRoom(for: Int(header.length), now: now)
+        let reference = ring.append(
+            header,
+            name: answer.question.name.octets,
+            ttlOffsets: answer.sections.ttlOffsets,
+            sections: answer.sections.octets
+        )
+        while !index.insert(reference, hash: header.hash) {
+            removeOne(of: index.references(header.hash), now: now)
+        }
+        count(header, by: 1)
+        numbers.insertions &+= 1
+    }
+
+    /// Removes what a new entry takes the place of.
+    ///
+    /// - Returns: the demand that the new entry inherits: half of what there was, so that a name
+    ///   that is asked for all day is known as such however often it is refreshed.
+    private mutating func removeReplaced(
+        by header: EntryHeader,
+        _ name: [UInt8],
+        now: UInt64
+    ) -> Demand {
+        var hits: UInt64 = 0
+        var probe = index.probe(header.hash)
+        while let reference = index.next(&probe) {
+            let entry = ring[reference]
+            guard header.replaces(entry), isEntry(reference, header.hash, name.rawSpan, header.type)
+            else {
+                continue
+            }
+            if !entry.isFresh(now) { numbers.expired &+= 1 }
+            hits += UInt64(entry.demand.hits)
+            remove(reference)
+        }
+        return Demand(hits: UInt32(clamping: hits / 2))
+    }
+
+    // MARK: - Removing
+
+    /// Takes an entry out of the index; its octets are reclaimed when it is the oldest.
+    mutating func remove(_ reference: Int) {
+        let header = ring[reference]
+        index.remove(reference, hash: header.hash)
+        ring[reference].isLive = false
+        count(header, by: -1)
+    }
+
+    /// Ends the time in which a fresh entry may be answered.
+    mutating func expire(_ reference: Int, now: UInt64) {
+        // Its age in whole seconds is the lifetime that has just passed, be it none.
+        ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
+        numbers.markedStale &+= 1
+    }
+
+    /// Gives up old entries until one of `length` octets fits.
+    private mutating func makeRoom(for length: Int, now: UInt64) {
+        var spares = Self.mostSpared
+        while !ring.hasRoom(for: length) {
+            let reference = ring.reference(at: ring.tail)
+            guard ring.isLive(reference) else {
+                ring.removeOldest()
+                continue
+            }
+            let entry = ring[reference]
+            if let price = entry.price(now), price <= spares {
+                let renewed = ring.renewOldest()
+                ring[renewed].demand.noteSpared()
+                index.move(reference, to: renewed, hash: entry.hash)
+                spares -= price
+            } else {
+                remove(reference)
+                ring.removeOldest()
+                countLoss(of: entry, now: now)
+            }
+        }
+    }
+
+    /// Removes the one of these entries, which are at least one, that is worth least: what is in
+    /// use goes last and what is fresh of it very last, and else what would go first in the ring.
+    private mutating func removeOne(of references: [Int], now: UInt64) {
+        let order = references.map { reference in
+            let worth = ring[reference].price(now).map { -$0 } ?? .min
+            return (worth, ring.distanceFromTail(reference), reference)
+        }
+        guard let (_, _, victim) = order.min(by: <) else { return }
+        countLoss(of: ring[victim], now: now)
+        remove(victim)
+    }
+
+    // MARK: - Counting
+
+    private mutating func count(_ header: EntryHeader, by step: Int) {
+        let step = UInt64(bitPattern: Int64(step))
+        numbers.entries &+= step
+        numbers.octets &+= UInt64(header.length) &* step
+        if header.isNegative { numbers.negativeEntries &+= step }
+    }
+
+    private mutating func countLoss(of entry: EntryHeader, now: UInt64) {
+        if entry.isFresh(now) {
+            numbers.evictions &+= 1
+        } else {
+            numbers.expired &+= 1
+        }
+    }
+}
+
+extension EntryHeader {
+    /// Whether this entry takes the place of `other`, if both are for the same question.
+    ///
+    /// A good answer takes the place of whatever is of its variant, or of all if it is right for
+    /// everybody.  A failure takes the place of failures only.
+    fileprivate func replaces(_ other: EntryHeader) -> Bool {
+        guard variant == AnswerVariant.any.rawValue || variant == other.variant else {
+            return false
+        }
+        return !isFailure || other.isFailure
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Sections that lay in somebody's memory, or in a file, since they were made.
+extension AnswerSections {
+    /// Sections as a cache of ours kept them, which are not looked at.
+    ///
+    /// - Parameter ttlOffsets: UInt16 after UInt16, in native order.
+    package init(
+        copying octets: RawSpan,
+        answerCount: UInt16,
+        authorityCount: UInt16,
+        additionalCount: UInt16,
+        ttlOffsets: RawSpan
+    ) {
+        self.init(
+            octets: (0..<octets.byteCount).map { octets.uint8(at: $0) },
+            answerCount: answerCount,
+            authorityCount: authorityCount,
+            additionalCount: additionalCount,
+            ttlOffsets: stride(from: 0, to: ttlOffsets.byteCount, by: 2).map { offset in
+                ttlOffsets.uint16(at: offset).bigEndian
+            }
+        )
+    }
+
+    /// Sections out of a file that anybody may have written: the records are read, each to its end,
+    /// and the TTLs found again.
+    ///
+    /// - Throws: the first fault; the offset counts from the start of a message that begins with
+    ///   `question`.
+    package init(
+        checking octets: [UInt8],
+        of question: Question,
+        answerCount: UInt16,
+        authorityCount: UInt16,
+        additionalCount: UInt16
+    ) throws(WireError) {
+        let start = WireLimits.headerOctets + question.octetCount
+        var message = [UInt8](repeating: 0, count: WireLimits.headerOctets)
+        message.reserveCapacity(start + octets.count)
+        message += question.name.octets
+        message.append(bigEndian: question.type.rawValue)
+        message.append(bigEndian: question.recordClass.rawValue)
+        message += octets
+        guard message.count <= WireLimits.messageOctets else {
+            throw .trailingOctets(at: WireLimits.messageOctets)
+        }
+        var offsets: [UInt16] = []
+        var reader = WireReader(message.span, at: start)
+        // Three 16-bit numbers, and no record without eleven octets: this ends soon.
+        let count = Int(answerCount) + Int(authorityCount) + Int(additionalCount)
+        for _ in 0..<count {
+            let recordStart = reader.offset
+            let prologue = try Record.Prologue(parsing: &reader)
+            guard prologue.type != .opt else { throw .misplacedOPT(at: recordStart) }
+            // Behind the TTL comes the length of the data only.
+            offsets.append(UInt16(reader.offset - 6))
+            _ = try Record(prologue, dataFrom: &reader)
+        }
+        guard reader.isAtEnd else { throw .trailingOctets(at: reader.offset) }
+        self.init(
+            octets: octets,
+            answerCount: answerCount,
+            authorityCount: authorityCount,
+            additionalCount: additionalCount,
+            ttlOffsets: offsets
+        )
+    }
+
+    /// The same records with other TTLs.
+    package func mappingTTLs(
+        of question: Question,
+        _ transform: (UInt32) -> UInt32
+    ) -> AnswerSections {
+        let start = WireLimits.headerOctets + question.octetCount
+        var octets = octets
+        for offset in ttlOffsets {
+            let place = Int(offset) - start
+            let old = octets[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) }
+            let new = transform(old)
+            octets.patch(UInt16(new >> 16), at: place)
+            octets.patch(UInt16(truncatingIfNeeded: new), at: place + 2)
+        }
+        return AnswerSections(
+            octets: octets,
+            answerCount: answerCount,
+            authorityCount: authorityCount,
+            additionalCount: additionalCount,
+            ttlOffsets: ttlOffsets
+        )
+    }
+
+    private init(
+        octets: [UInt8],
+        answerCount: UInt16,
+        authorityCount: UInt16,
+        additionalCount: UInt16,
+        ttlOffsets: [UInt16]
+    ) {
+        self.octets = octets
+        self.answerCount = answerCount
+        self.authorityCount = authorityCount
+        self.additionalCount = additionalCount
+        self.ttlOffsets = ttlOffsets
+    }
+}

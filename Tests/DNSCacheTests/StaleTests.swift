@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import DNSCache
+
+private let www: Name = "www.example.com"
+
+extension AnswerVariant {
+    static let plain = AnswerVariant(dnssecOK: false, checkingDisabled: false)
+    fileprivate static let signed = AnswerVariant(dnssecOK: true, checkingDisabled: false)
+}
+
+@Suite("Stale answers (RFC 8767)")
+struct StaleTests {
+    private let table = TestTable()
+
+    @Test
+    func `the hot path never gives a stale answer`() throws {
+        table.insert(try .addresses(www, ttl: 60, staleWindow: 86_400), at: 0)
+        #expect(try table.ask(Asked(name: www), at: 59.999) != nil)
+        for seconds in [60, 61, 3_600, 86_459, 86_460, 1_000_000] {
+            #expect(try table.ask(Asked(name: www), at: Double(seconds)) == nil)
+        }
+    }
+
+    @Test(arguments: [
+        ("at its end", 60.0, 0 as UInt64?), ("an hour after", 3_660, 3_600),
+        ("just inside the window", 159.999, 99), ("at the window's end", 160, nil),
+        ("long after", 1e6, nil),
+    ])
+    func `it is a candidate until its window ends`(
+        _ label: String,
+        _ seconds: Double,
+        _ expiredFor: UInt64?
+    ) throws {
+        let window: UInt32 = seconds > 3_000 && expiredFor != nil ? 86_400 : 100
+        table.insert(
+            try .addresses(www, [7, 8], ttl: 60, server: 5, staleWindow: window),
+            at: 0
+        )
+        let stale = table.stale(www, at: seconds)
+        #expect(stale?.expiredFor == expiredFor)
+        guard let stale else { return }
+        #expect(stale.answer.addresses == [7, 8])
+        #expect(stale.answer.ttls == [30, 30])
+        #expect(stale.answer.question.name == www)
+        #expect(stale.answer.lifetime == 0, "nobody must store it as new")
+        #expect(stale.answer.server == 5)
+        #expect(stale.age == UInt64(seconds))
+        #expect(!stale.isHeld)
+    }
+
+    @Test
+    func `without a window there is none`() throws {
+        table.insert(try .addresses(www, ttl: 60), at: 0)
+        #expect(table.stale(www, at: 60) == nil)
+    }
+
+    @Test
+    func `what is fresh after all is given with its age taken off`() throws {
+        table.insert(try .addresses(www, ttl: 60, staleWindow: 100), at: 0)
+        let stale = try #require(table.stale(www, at: 20))
+        #expect(stale.expiredFor == nil)
+        #expect(stale.answer.ttls == [40])
+    }
+
+    @Test
+    func `a denial can be stale too`() throws {
+        table.insert(try .denial(www, ttl: 60, staleWindow: 100), at: 0)
+        let stale = try #require(table.stale(www, at: 100))
+        #expect(stale.answer.rcode == .nxDomain)
+        #expect(stale.answer.ttls == [30])
+        #expect(stale.answer.sections.authorityCount == 1)
+    }
+
+    @Test
+    func `the window of what is marked stale begins then`() throws {
+        table.insert(try .addresses(www, ttl: 3_600, staleWindow: 100), at: 0)
+        table.expire(at: 10)
+        #expect(table.stale(www, at: 10)?.expiredFor == 0)
+        #expect(table.stale(www, at: 109)?.expiredFor == 99)
+        #expect(table.stale(www, at: 110) == nil)
+    }
+
+    @Test
+    func `of several that suit the newest is given`() throws {
+        table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
+        table.insert(
+            try .addresses(www, [2], ttl: 5, variant: .signed, staleWindow: 100),
+            at: 1
+        )
+        #expect(table.stale(www, .plain, at: 20)?.answer.addresses == [1])
+        #expect(table.stale(www, .signed, at: 20)?.answer.addresses == [2])
+        #expect(table.stale(www, .signed, at: 105)?.answer.addresses == [2])
+        #expect(table.stale(www, .plain, at: 105) == nil)
+        #expect(table.stale(www, type: .aaaa, at: 20) == nil)
+    }
+
+    @Test
+    func `a new answer takes its place, a shorter window and all`() throws {
+        table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
+        table.insert(try .addresses(www, [2], ttl: 5), at: 10)
+        #expect(table.table.numbers.entries == 1)
+        #expect(table.stale(www, at: 16) == nil)
+    }
+
+    @Test
+    func `TTLs of any length come out as asked`() throws {
+        table.insert(try .addresses(www, [1], ttl: 0x7FFF_FFFF, staleWindow: 10), at: 0)
+        table.expire(at: 0)
+        for ttl in [0, 1, 30, 0x0102_0304, 0x7FFF_FFFF] as [UInt32] {
+            let stale = table.stale(www, ttl: ttl, at: 0)
+            #expect(stale?.answer.ttls == [ttl])
+        }
+    }
+
+    // MARK: - Failures
+
+    @Test
+    func `a failure leaves the stale answer where it is, and says that it is held`() throws {
+        table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
+        table.insert(.failure(www), at: 10)
+        let held = try #require(table.stale(www, at: 10.5))
+        #expect(held.answer.addresses == [1])
+        #expect(held.isHeld)
+        #expect(table.stale(www, at: 11)?.isHeld == false)
+        #expect(table.table.faults() == [])
+    }
+
+    @Test
+    func `the hot path gives no failure to whom a stale answer is right`() throws {
+        table.insert(
+            try .addresses(www, [1], ttl: 5, variant: .signed, staleWindow: 100),
+            at: 0
+        )
+        table.insert(.failure(www, ttl: 5), at: 10)
+        #expect(try table.ask(Asked(name: www, dnssecOK: true), at: 11) == nil)
+        let plain = try table.ask(Asked(name: www), at: 11)
+        #expect(plain?.message.rcode == .servFail)
+        #expect(try table.ask(Asked(name: www), at: 15) == nil)
+    }
+
+    @Test
+    func `with no stale answer a failure is answered while it lasts`() throws {
+        table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 3), at: 0)
+        table.insert(.failure(www), at: 8)
+        let answered = try table.ask(Asked(name: www), at: 8.5)
+        #expect(answered?.message.rcode == .servFail)
+        #expect(table.stale(www, at: 8.5) == nil)
+    }
+
+    @Test
+    func `a failure does not shadow a fresh answer`() throws {
+        for variant in [AnswerVariant.any, .plain] {
+            table.insert(try .addresses(www, [1], variant: variant), at: 0)
+            table.insert(.failure(www), at: 1)
+            #expect(try table.ask(Asked(name: www), at: 1.5)?.addresses == [1])
+        }
+    }
+
+    @Test
+    func `a failure is never a stale answer, whatever window it came with`() throws {
+        table.insert(.failure(www), at: 0)
+        #expect(table.stale(www, at: 0.5) == nil)
+        #expect(table.stale(www, at: 2) == nil)
+    }
+
+    @Test
+    func `failures take the place of failures, a good answer that of both`() throws {
+        table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
+        for second in 0..<5 { table.insert(.failure(www), at: Double(10 + second)) }
+        #expect(table.table.numbers.entries == 2)
+        table.insert(try .addresses(www, [2]), at: 20)
+        #expect(table.table.numbers.entries == 1)
+        #expect(try table.ask(Asked(name: www), at: 20)?.addresses == [2])
+        #expect(table.table.faults() == [])
+    }
+}
+
+@Suite("Refreshing in time")
+struct PrefetchTests {
+    private let table = TestTable()
+
+    private func wants(at seconds: Double) throws -> Bool? {
+        try table.ask(Asked(name: www), at: seconds)?.hit.wantsRefresh
+    }
+
+    @Test
+    func `a hit on an old entry that was hit before asks once`() throws {
+        table.insert(try .addresses(www, ttl: 100, refreshAfter: 75), at: 0)
+        #expect(try wants(at: 1) == false)
+        #expect(try wants(at: 74.999) == false)
+        #expect(try wants(at: 75) == true)
+        #expect(try wants(at: 75) == false)
+        #expect(try wants(at: 99.9) == false)
+        #expect(try wants(at: 100) == nil)
+    }
+
+    @Test
+    func `the first hit does not ask, however late it comes`() throws {
+        table.insert(try .addresses(www, ttl: 100, refreshAfter: 75), at: 0)
+        #expect(try wants(at: 90) == false)
+        #expect(try wants(at: 91) == true)
+    }
+
+    @Test
+    func `a new answer may ask anew, when it is hit itself`() throws {
+        for start in [0.0, 1_000, 2_000] {
+            table.insert(
+                try .addresses(www, ttl: 100, refreshAfter: 75),
+                at: start
+            )
+            #expect(try wants(at: start + 80) == false)
+            #expect(try wants(at: start + 81) == true)
+            #expect(try wants(at: start + 82) == false)
+        }
+    }
+
+    @Test(arguments: [0, .max] as [UInt32])
+    func `never means never`(_ refreshAfter: UInt32) throws {
+        table.insert(
+            try .addresses(www, ttl: 0x7FFF_FFFF, refreshAfter: refreshAfter),
+            at: 0
+        )
+        for seconds in [0.0, 1, 1e6, 2e9, 2.1e9] { #expect(try wants(at: seconds) == false) }
+    }
+
+    @Test
+    func `a truncated reply asks too`() throws {
+        table.insert(
+            try .addresses(www, Array(0..<60), ttl: 100, refreshAfter: 1),
+            at: 0
+        )
+        _ = try table.ask(Asked(name: www), at: 1, limit: 512)
+        let answered = try table.ask(Asked(name: www), at: 2, limit: 512)
+        #expect(answered?.hit.isTruncated == true)
+        #expect(answered?.hit.wantsRefresh == true)
+    }
+
+    @Test
+    func `being spared from eviction neither asks nor keeps from asking`() throws {
+        let table = TestTable(limit: 64 << 10)
+        table.insert(try .addresses(www, ttl: 100, refreshAfter: 75), at: 0)
+        _ = try table.ask(Asked(name: www), at: 0)
+        let capacity = table.table.ring.capacity
+        for index in 0..<capacity / 128 {
+            table.insert(try .addresses(try Name("x\(index).example.org")), at: 0)
+        }
+        let answered = try #require(try table.ask(Asked(name: www), at: 80))
+        #expect(answered.hit.wantsRefresh)
+    }
+
+    @Test
+    func `half the demand for an answer goes over to the next one`() throws {
+        table.insert(try .addresses(www), at: 0)
+        for _ in 0..<9 { _ = try table.ask(Asked(name: www), at: 0) }
+        var hits: [UInt32] = []
+        for _ in 0..<5 {
+            table.insert(try .addresses(www), at: 0)
+            hits.append(table.entry?.hits ?? .max)
+        }
+        #expect(hits == [4, 2, 1, 0, 0])
+    }
+
+    @Test
+    func `the count of hits starts anew after a thousand million`() {
+        var demand = Demand(hits: .max)
+        #expect(demand.hits == 0x3FFF_FFFF)
+        #expect(!demand.isNew)
+        demand.noteHit()
+        #expect(demand.hits == 0)
+        #expect(demand.isNew)
+        #expect(demand.isAgain)
+    }
+}
