@@ -5,3 +5,4 @@
 #pragma once
 #include "datagrams.h"
 #include "loop.h"
+#include "network.h"

@@ -13,6 +13,15 @@ package enum Clock {
     /// Seconds since 1970 by the wall clock, which may jump: for signatures and log lines only.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
 
+    /// How far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, which stands while the machine sleeps:
+    /// how long it has slept since it was started.
+    static var timeAsleep: Duration {
+        let monotonic = read(CLOCK_MONOTONIC)
+        let boottime = read(CLOCK_BOOTTIME)
+        return .seconds(boottime.tv_sec - monotonic.tv_sec)
+            + .nanoseconds(boottime.tv_nsec - monotonic.tv_nsec)
+    }
+
     /// Microseconds on CLOCK_MONOTONIC, the clock that systemd's `RELOADING=1` wants.
     static var monotonicMicroseconds: UInt64 {
         let time = read(CLOCK_MONOTONIC)

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CLinux
+private import Glibc
+
+/// What one message of rtnetlink says of the network, if it is anything that can matter to us.
+enum NetworkFact: Hashable {
+    case link(Link)
+    case address(Address)
+    case route(DefaultRoute)
+
+    /// An interface.
+    struct Link: Hashable {
+        let index: Int32
+        let name: String
+
+        /// Whether it can carry packets: up, with a carrier, and let in by whoever guards the other end.
+        let isRunning: Bool
+
+        /// Whether it joins other interfaces, such as those of containers and virtual machines.
+        let isBridge: Bool
+    }
+
+    /// An address of this machine that others can answer to.
+    struct Address: Hashable {
+        /// The interface it is on.
+        let index: Int32
+
+        /// 4 or 16 octets, in network order.
+        let octets: [UInt8]
+    }
+
+    /// A route to everywhere, of the main table.
+    struct DefaultRoute: Hashable {
+        let isIPv6: Bool
+
+        /// The interfaces it leaves through, several if it is shared among them.
+        let interfaces: [Int32]
+
+        /// 4 or 16 octets in network order, nil if there is none or there are several.
+        let gateway: [UInt8]?
+
+        /// Which of several routes is preferred: the one with the lowest.
+        let metric: UInt32
+
+        /// What else tells it from another one: its own source, and next hops of other forms.
+        let details: [[UInt8]]
+    }
+}
+
+// MARK: - Reading
+
+extension NetworkFact {
+    /// What `message` tells; nil for what is none of our business.
+    ///
+    /// That is: other messages, addresses that only this machine or its link can answer to
+    /// (loopback, fe80::/10, 169.254.0.0/16), addresses that IPv6 has not yet found to be free, and
+    /// routes to less than everything, of other tables, or that refuse.
+    ///
+    /// - Throws: `NetlinkError` for what rtnetlink(7) does not allow.
+    init?(_ message: NetlinkMessage) throws(NetlinkError) {
+        switch Int(message.type) {
+        case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:
+            self = .link(try Link(message.body))
+        case ROUTE_NEW_ADDRESS, ROUTE_DELETED_ADDRESS:
+            guard let address = try Address(message.body) else { return nil }
+            self = .address(address)
+        case ROUTE_NEW_ROUTE, ROUTE_DELETED_ROUTE:
+            guard let route = try DefaultRoute(message.body) else { return nil }
+            self = .route(route)
+        default:
+            return nil
+        }
+    }
+}
+
+extension NetworkFact.Link {
+    /// Reads a `struct ifinfomsg` and what follows it.
+    fileprivate init(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
+        index = try body.number(at: 4)
+        let flags: UInt32 = try body.number(at: 8)
+        isRunning = flags & UInt32(ROUTE_LINK_RUNNING) != 0
+        var name = ""
+        var kind = ""
+        for attribute in try NetlinkAttribute.all(in: body.dropFirst(16)) {
+            switch Int(attribute.type) {
+            case ROUTE_LINK_NAME: name = attribute.text
+            case ROUTE_LINK_INFO:
+                for part in try NetlinkAttribute.all(in: attribute.value)
+                where part.type == ROUTE_LINK_KIND {
+                    kind = part.text
+                }
+            default: break
+            }
+        }
+        self.name = name
+        isBridge = kind == "bridge"
+    }
+}
+
+extension NetworkFact.Address {
+    /// Reads a `struct ifaddrmsg` and what follows it.
+    fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
+        let family: UInt8 = try body.number(at: 0)
+        var flags = UInt32(try body.number(at: 2) as UInt8)
+        let scope: UInt8 = try body.number(at: 3)
+        index = try body.number(at: 4)
+        guard Int32(family) == AF_INET || Int32(family) == AF_INET6 else { return nil }
+        // On a point-to-point link ADDRESS is the other end's, and LOCAL ours.
+        var address: NetlinkMessage.Octets?
+        var local: NetlinkMessage.Octets?
+        for attribute in try NetlinkAttribute.all(in: body.dropFirst(8)) {
+            switch Int(attribute.type) {
+            case ROUTE_ADDRESS_ADDRESS: address = attribute.value
+            case ROUTE_ADDRESS_LOCAL: local = attribute.value
+            case ROUTE_ADDRESS_FLAGS: flags = try attribute.value.number(at: 0)
+            default: break
+            }
+        }
+        guard let own = local ?? address else { throw .truncated(at: body.endIndex) }
+        guard own.count == (Int32(family) == AF_INET ? 4 : 16) else {
+            throw .address(at: own.startIndex)
+        }
+        octets = Array(own)
+        let isTentative =
+            flags & UInt32(ROUTE_ADDRESS_TENTATIVE) != 0
+            && flags & UInt32(ROUTE_ADDRESS_OPTIMISTIC) == 0
+        let isDuplicate = flags & UInt32(ROUTE_ADDRESS_DUPLICATE) != 0
+        // Whoever adds one of 169.254.0.0/16 by hand seldom says its scope.
+        let isLocal =
+            Int(scope) >= ROUTE_SCOPE_LINK || octets.count == 4 && octets.starts(with: [169, 254])
+        guard !isTentative, !isDuplicate, !isLocal else { return nil }
+    }
+
+    /// The address as text.
+    var text: String { SocketAddress(octets: octets, port: 0)?.host ?? "?" }
+}
+
+extension NetworkFact.DefaultRoute {
+    /// Octets of a next hop's header (`struct rtnexthop`).
+    private static let hopOctets = 8
+
+    /// Reads a `struct rtmsg` and what follows it.
+    fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
+        let family: UInt8 = try body.number(at: 0)
+        let length: UInt8 = try body.number(at: 1)
+        var table = UInt32(try body.number(at: 4) as UInt8)
+        let type: UInt8 = try body.number(at: 7)
+        let flags: UInt32 = try body.number(at: 8)
+        guard length == 0, type == ROUTE_TYPE_UNICAST, flags & UInt32(ROUTE_FLAG_CLONED) == 0,
+            Int32(family) == AF_INET || Int32(family) == AF_INET6
+        else { return nil }
+        var interfaces: [Int32] = []
+        var gateway: [UInt8]?
+        var metric: UInt32 = 0
+        var details: [[UInt8]] = []
+        for attribute in try NetlinkAttribute.all(in: body.dropFirst(12)) {
+            switch Int(attribute.type) {
+            case ROUTE_ROUTE_INTERFACE: interfaces.append(try attribute.value.number(at: 0))
+            case ROUTE_ROUTE_GATEWAY: gateway = Array(attribute.value)
+            case ROUTE_ROUTE_PRIORITY: metric = try attribute.value.number(at: 0)
+            case ROUTE_ROUTE_TABLE: table = try attribute.value.number(at: 0)
+            case ROUTE_ROUTE_SOURCE, ROUTE_ROUTE_VIA: details.append(Array(attribute.value))
+            case ROUTE_ROUTE_MULTIPATH:
+                details.append(Array(attribute.value))
+                interfaces += try Self.interfaces(in: attribute.value)
+            default: break
+            }
+        }
+        guard table == ROUTE_TABLE_MAIN else { return nil }
+        isIPv6 = Int32(family) == AF_INET6
+        self.interfaces = interfaces
+        self.gateway = gateway
+        self.metric = metric
+        self.details = details
+    }
+
+    /// The interfaces of several next hops.
+    private static func interfaces(
+        in octets: NetlinkMessage.Octets
+    ) throws(NetlinkError) -> [Int32] {
+        var interfaces: [Int32] = []
+        var rest = octets
+        while !rest.isEmpty {
+            let length = Int(try rest.number(at: 0) as UInt16)
+            guard length >= hopOctets, length <= rest.count else {
+                throw .length(at: rest.startIndex)
+            }
+            interfaces.append(try rest.number(at: 4))
+            rest = rest.dropFirst(NetlinkMessage.aligned(length))
+        }
+        return interfaces
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+private import CLinux
+private import Glibc
+
+/// Asks the kernel, over rtnetlink(7), for the state of the network.
+///
+/// It answers while it is asked: a look takes some ten requests, a few hundred microseconds, and
+/// never waits.
+struct NetworkLook {
+    /// Makes a socket; -1 and errno on failure.
+    ///
+    /// Tests make it in a network of their own: a socket belongs to that of the thread which made it.
+    var open: () -> Int32 = linux_route_requests
+
+    /// Octets of the reply to one request that are read at most.
+    static let maximumReply = 4 << 20
+
+    /// Octets of routes that are read at most.
+    ///
+    /// A table is told from the shortest prefix on, so default routes come first; a router has a
+    /// million others behind them.
+    static let maximumRoutes = 64 << 10
+
+    /// What there is now.
+    ///
+    /// - Throws: `SocketError` or `NetlinkError`.
+    @ServiceLoop
+    func state() throws -> NetworkState {
+        var state = NetworkState()
+        for family in [UInt8(AF_INET), UInt8(AF_INET6)] {
+            // struct ifaddrmsg and struct rtmsg; 0 stands for any.
+            let addresses = [family] + [UInt8](repeating: 0, count: 7)
+            var routes = [family] + [UInt8](repeating: 0, count: 11)
+            routes[4] = UInt8(ROUTE_TABLE_MAIN)
+            try ask(ROUTE_GET_ADDRESS, addresses) { state.note($0) }
+            do {
+                try ask(ROUTE_GET_ROUTE, routes, upTo: Self.maximumRoutes) { state.note($0) }
+            } catch NetlinkError.tooMuch {
+                // The rest has longer prefixes.
+            }
+        }
+        for index in state.interfaces {
+            // struct ifinfomsg.
+            let link = [0, 0, 0, 0] + Self.octets(UInt32(bitPattern: index)) + [0, 0, 0, 0]
+            try ask(ROUTE_GET_LINK, link + [0, 0, 0, 0], flags: 0) { state.note($0) }
+        }
+        return state
+    }
+
+    /// Sends a request, and hands on what the reply tells.
+    @ServiceLoop
+    private func ask(
+        _ type: Int,
+        _ body: [UInt8],
+        flags: Int = ROUTE_FLAG_DUMP,
+        upTo limit: Int = maximumReply,
+        _ note: (NetworkFact) -> Void
+    ) throws {
+        // A socket for each: one whose reply is not read to its end takes no other request.
+        let socket = try OwnedDescriptor(open(), from: "netlink")
+        let length = UInt32(NetlinkMessage.headerOctets + body.count)
+        let head = Self.octets(length) + Self.octets(UInt16(type))
+        let rest = Self.octets(UInt16(ROUTE_FLAG_REQUEST | flags)) + [0, 0, 0, 0, 0, 0, 0, 0]
+        let request = head + rest + body
+        // SAFETY: exactly the array's octets are read.
+        let sent = unsafe send(socket.raw, request, request.count, 0)
+        guard sent == request.count else { throw SocketError.last("netlink") }
+
+        var octets = 0
+        while octets < limit {
+            guard
+                let datagram = try ReceiveBuffer.receive(
+                    from: socket.raw,
+                    upTo: ReceiveBuffer.capacity
+                )
+            else { throw NetlinkError.truncated(at: 0) }
+            octets += datagram.count
+            for message in try NetlinkMessage.all(in: datagram) {
+                if let code = try message.endCode {
+                    guard code == 0 || Self.meansNothing(code) else {
+                        throw NetlinkError.refused(code)
+                    }
+                    return
+                }
+                if let fact = try NetworkFact(message) { note(fact) }
+            }
+            if flags == 0 { return }
+        }
+        throw NetlinkError.tooMuch
+    }
+
+    /// Whether an `errno` says that there is nothing of the kind: no such interface any more, no
+    /// such table, or no such family in this kernel.
+    private static func meansNothing(_ code: Int32) -> Bool {
+        [ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT].contains(code)
+    }
+
+    /// A number as the kernel reads it.
+    private static func octets<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+        // SAFETY: reads the octets of the number itself.
+        unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
+    }
+}
+
+extension NetlinkMessage {
+    /// The `errno` with which a reply ends, 0 if all is well; nil if this is not its end.
+    fileprivate var endCode: Int32? {
+        get throws(NetlinkError) {
+            switch Int(type) {
+            case ROUTE_DONE: return body.count >= 4 ? 0 - (try body.number(at: 0) as Int32) : 0
+            case ROUTE_ERROR: return 0 - (try body.number(at: 0) as Int32)
+            default: return nil
+            }
+        }
+    }
+}
