@@ -11,4 +11,10 @@ package enum ControlLimits {
     ///
     /// The same as systemd's own Varlink clients accept.
     package static let replyOctets = 16 * 1024 * 1024
+
+    /// How many entries a list of `Top` may have: as many names as are counted apart for a vendor.
+    package static let topEntries = 1...1024
+
+    /// How many it has if nobody says.
+    package static let topEntriesDefault = 10
 }

@@ -100,6 +100,11 @@ package final class AnswerCache: Sendable {
     /// Counts and sizes at this moment.
     package var numbers: CacheNumbers { locked { $0.numbers } }
 
+    /// How many answers were given by the `server` of their entries, at the place of its number.
+    ///
+    /// Copied one by one: an array shared with the table would be copied whole by the next hit.
+    package var hitsByServer: [UInt64] { locked { $0.hitsByServer.map(\.self) } }
+
     // MARK: - Removing
 
     /// Which entries to remove or to mark stale.

@@ -65,6 +65,8 @@ extension AnswerTable {
         while !index.insert(reference, hash: header.hash) {
             removeOne(of: index.references(header.hash), now: now)
         }
+        let missing = Int(header.server) + 1 - hitsByServer.count
+        if missing > 0 { hitsByServer += repeatElement(0, count: missing) }
         count(header, by: 1)
         numbers.insertions &+= 1
     }

@@ -15,6 +15,9 @@ package struct AnswerTable: ~Copyable {
     var numbers = CacheNumbers()
     let hash: NameHash
 
+    /// Answers given by the server of the entry; as long as the highest number stored needs it.
+    var hitsByServer: [UInt64] = [0]
+
     /// Octets that an entry is expected to have when the index is sized: a short name, its TTL
     /// offsets and a few addresses.
     private static var expectedEntry: Int { 144 }
@@ -45,6 +48,7 @@ package struct AnswerTable: ~Copyable {
         let found = find(QueryView(facts, in: buffer.bytes), now: now)
         guard let reference = found else { return nil }
         let entry = ring.noteHit(reference)
+        hitsByServer[Int(entry.server)] &+= 1
         let age = entry.age(now)
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh { ring[reference].noteRefresh() }

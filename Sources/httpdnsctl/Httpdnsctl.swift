@@ -19,13 +19,16 @@ struct Httpdnsctl: ParsableCommand {
             EXAMPLES
               httpdnsctl status
               httpdnsctl stats --watch 2
+              httpdnsctl top cost
+              httpdnsctl pause tencent
               httpdnsctl lookup www.example.com
               httpdnsctl flush --tree example.com
               httpdnsctl --json stats | jq '.queries."by-source"'
             """,
         version: "httpdnsctl \(Product.version)",
         subcommands: [
-            StatusVerb.self, StatsVerb.self, FlushVerb.self, LookupVerb.self, VersionVerb.self,
+            StatusVerb.self, StatsVerb.self, TopVerb.self, LookupVerb.self, FlushVerb.self,
+            PauseVerb.self, ResumeVerb.self, VersionVerb.self,
         ]
     )
 

@@ -150,4 +150,47 @@ struct CallTests {
             }
         }
     }
+
+    @Test("a list is one there is, of 1 to 1024 entries, 10 if nobody says")
+    func topSelection() throws {
+        let standard = try TopRequest(kind: "cost").selection()
+        #expect(standard == (.cost, 10))
+        #expect(try TopRequest(kind: "cost", count: 1024).selection().count == 1024)
+        #expect(
+            throws: MethodError.invalidArgument(
+                argument: "kind",
+                reason: "there is no such list; there is: cost"
+            )
+        ) {
+            try TopRequest(kind: "slow").selection()
+        }
+        for count in [-1, 0, 1025] {
+            #expect(
+                throws: MethodError.invalidArgument(
+                    argument: "count",
+                    reason: "must be 1 to 1024"
+                )
+            ) {
+                try TopRequest(kind: "cost", count: count).selection()
+            }
+        }
+    }
+
+    @Test(
+        "a budget is within, spent, or exceeded if it only warns",
+        arguments: [
+            (9, false, .within), (9, true, .within), (10, false, .spent), (10, true, .exceeded),
+            (11, true, .exceeded),
+        ] as [(UInt64, Bool, BudgetStatus.State)]
+    )
+    func budget(_ spent: UInt64, _ onlyWarns: Bool, _ state: BudgetStatus.State) {
+        let budget = BudgetStatus(
+            callsPerDay: 10,
+            spentToday: spent,
+            beyond: 0,
+            onlyWarns: onlyWarns,
+            dayEndsSeconds: 1
+        )
+        #expect(budget.state == state)
+    }
 }

@@ -43,6 +43,9 @@ struct ControlAccessTests {
                 #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"www.example.com"}}"#,
                 true
             ),
+            (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost"}}"#, true),
+            (#"{"method":"io.httpdnsd.Control.Pause","parameters":{"vendor":"tencent"}}"#, false),
+            (#"{"method":"io.httpdnsd.Control.Resume","parameters":{"vendor":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Version"}"#, true),
             (#"{"method":"org.varlink.service.GetInfo"}"#, true),
         ]

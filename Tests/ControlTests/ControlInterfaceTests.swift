@@ -32,7 +32,8 @@ struct InterfaceTests {
         let values = [
             try JSONText.encode(Samples.status), try JSONText.encode(Samples.stats),
             try JSONText.encode(Samples.lookup), try JSONText.encode(Samples.version),
-            try JSONText.encode(FlushReply(removed: 1)),
+            try JSONText.encode(FlushReply(removed: 1)), try JSONText.encode(Samples.top),
+            try JSONText.encode(Samples.paused), try JSONText.encode(Samples.resumed),
         ]
         let sent = try values.reduce(into: Set<String>()) { result, octets in
             result.formUnion(names(in: try JSONText.decode(JSONValue.self, from: octets)))
@@ -53,7 +54,9 @@ struct InterfaceTests {
                 .filter { $0.hasPrefix(keyword + " ") }
                 .map { String($0.dropFirst(keyword.count + 1).prefix { $0.isLetter }) }
         }
-        #expect(members("method") == ["Status", "Stats", "Flush", "Lookup", "Version"])
+        #expect(members("method") == [
+                    "Status", "Stats", "Flush", "Lookup", "Top", "Pause", "Resume", "Version",
+                ])
         #expect(
             members("method").sorted() == ControlInterface.Method.allCases.map(\.rawValue).sorted()
         )

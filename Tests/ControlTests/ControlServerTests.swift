@@ -30,6 +30,16 @@ struct ControlServerTests {
             #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"www.example.com"}}"#
         )
         #expect(try lookup?.results(as: LookupReply.self) == Samples.lookup)
+        let top = try await client.ask(
+            #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost","count":1}}"#
+        )
+        #expect(try top?.results(as: TopReply.self).entries == [Samples.top.entries[0]])
+        for (method, change) in [("Pause", Samples.paused), ("Resume", Samples.resumed)] {
+            let reply = try await client.ask(
+                #"{"method":"io.httpdnsd.Control.\#(method)","parameters":{"vendor":"tencent"}}"#
+            )
+            #expect(try reply?.results(as: VendorChange.self) == change)
+        }
         let version = try await client.ask(call("Version"))
         #expect(try version?.results(as: VersionReply.self) == Samples.version)
         await live.stop()
@@ -64,6 +74,26 @@ struct ControlServerTests {
             (
                 #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"b.example.com"}}"#,
                 "io.httpdnsd.Control.NotFound"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"slow"}}"#,
+                "io.httpdnsd.Control.InvalidArgument"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost","count":0}}"#,
+                "io.httpdnsd.Control.InvalidArgument"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Top","parameters":{"count":1}}"#,
+                "org.varlink.service.InvalidParameter"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Pause","parameters":{"vendor":"nobody"}}"#,
+                "io.httpdnsd.Control.NotFound"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Resume"}"#,
+                "org.varlink.service.InvalidParameter"
             ),
             (
                 #"{"method":"org.varlink.service.GetInterfaceDescription","#

@@ -46,6 +46,22 @@ struct FixedHandler: ControlHandling {
         }
     }
 
+    func top(_ kind: TopRequest.Kind, count: Int) async throws(MethodError) -> TopReply {
+        var reply = Samples.top
+        reply.entries = Array(reply.entries.prefix(count))
+        return reply
+    }
+
+    func pause(_ vendor: String) async throws(MethodError) -> VendorChange {
+        guard vendor == "tencent" else { throw .notFound(what: "vendor \(vendor)") }
+        return Samples.paused
+    }
+
+    func resume(_ vendor: String) async throws(MethodError) -> VendorChange {
+        guard vendor == "tencent" else { throw .notFound(what: "vendor \(vendor)") }
+        return Samples.resumed
+    }
+
     func version() async throws(MethodError) -> VersionReply { Samples.version }
 }
 

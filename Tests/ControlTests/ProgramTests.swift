@@ -27,6 +27,15 @@ struct ProgramTests {
                 }
                 return .results(FlushReply(removed: known[scope] ?? -1))
             case .lookup: return .results(Samples.lookup)
+            case .top:
+                guard let request = try? call.arguments(as: TopRequest.self),
+                    (try? request.selection()) != nil
+                else { return .error(.invalidArgument(argument: "kind", reason: "none")) }
+                var reply = Samples.top
+                reply.entries = Array(reply.entries.prefix(request.count ?? 10))
+                return .results(reply)
+            case .pause: return .results(Samples.paused)
+            case .resume: return .results(Samples.resumed)
             case .version: return .results(Samples.version)
             case nil: return .error(.methodNotFound(call.method))
             }
@@ -48,6 +57,19 @@ struct ProgramTests {
         run = try await httpdnsctl("lookup", "www.example.com", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == LookupText.render(Samples.lookup, plain))
+        run = try await httpdnsctl("top", "cost", "--socket", daemon.path)
+        #expect(run.status == 0)
+        #expect(run.output == TopText.render(Samples.top, plain))
+        for count in [["-n", "1"], ["--count", "1"]] {
+            run = try await httpdnsctl(["--socket", daemon.path, "top", "cost"] + count)
+            #expect(run.output.contains("www.example.com.") && !run.output.contains("example.org"))
+        }
+        run = try await httpdnsctl("--socket", daemon.path, "pause", "tencent")
+        #expect(run.status == 0)
+        #expect(run.output == VendorText.render(Samples.paused, isPause: true))
+        run = try await httpdnsctl("--socket", daemon.path, "resume", "tencent")
+        #expect(run.status == 0)
+        #expect(run.output == VendorText.render(Samples.resumed, isPause: false))
         run = try await httpdnsctl("--socket", "/nowhere", "version", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == VersionText.render(Samples.version, plain))
@@ -123,7 +145,8 @@ struct ProgramTests {
             [], ["dance"], ["status", "now"], ["lookup"], ["flush"], ["flush", "a", "--all"],
             ["flush", "--all", "--negative"], ["flush", "--tree"], ["flush", "a", "b", "c"],
             ["stats", "--watch", "0"], ["stats", "--watch", "soon"], ["stats", "--frequently"],
-            ["stats", "--watch", "1", "--reset"],
+            ["stats", "--watch", "1", "--reset"], ["top"], ["top", "cost", "-n", "0"],
+            ["top", "cost", "-n", "1025"], ["pause"], ["pause", "a", "b"], ["resume"],
             ["status", "--socket", String(repeating: "x", count: 200)],
         ]
     )
@@ -168,7 +191,9 @@ struct ProgramTests {
 
     @Test("--help and --version are exit code 0 and go to standard output")
     func help() async throws {
-        for verb in ["status", "stats", "flush", "lookup", "version"] {
+        for verb in [
+            "status", "stats", "top", "lookup", "flush", "pause", "resume", "version",
+        ] {
             let run = try await httpdnsctl(verb, "--help")
             #expect(run.status == 0)
             #expect(run.output.contains("EXAMPLES\n  httpdnsctl \(verb)"))

@@ -20,8 +20,13 @@ struct RenderingTests {
 
                 VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  HOW                 REMARKS
                 tencent      degraded  12,345                     12,000  tencent over https  clock 1 min 15 s behind ours
+                    budget: 12,000 of 20,000 calls today (60.0 %); the day ends in 3 h 5 min
+                    connections: 12 opened, 11,988 calls on one that was open
+                    addresses: came 3 times, last 3 min 20 s ago, 1 time in vain: timeout
                 * 192.0.2.1  up        12,000       0  18.3 ms
                   192.0.2.2  DOWN         345     345        -                                last error: timeout, 2 min 10 s ago
+                alibaba      paused         0                          0  alibaba over gcm
+                    paused by an operator, until `httpdnsctl resume alibaba`
 
                 UPSTREAM  STATE  QUERIES  FAILED  MEDIAN  HOW                             REMARKS
                 isp       up          99       1  900 µs  udp://192.0.2.53 (unprotected)  last error: refused, 1 h 6 min ago
@@ -75,10 +80,16 @@ struct RenderingTests {
                 hits     900 of 1,000 questions (90.0 %)
                 changes  70 inserted, 2 evicted, 13 expired
 
-                VENDOR   CALLS  BILLABLE  WITH ADDRESS  EMPTY  FAILED  CONNECTIONS  REUSED  AVOIDED
-                tencent     61        58            55      3       3            4      57      937
+                VENDOR   LOOK-UPS  WITH ADDRESS  EMPTY  UNANSWERED  CALLS  FAILED  CONNECTIONS  REUSED  AVOIDED
+                tencent        97            92      3           2     61       3            4      57      927
                     failed: 2 timeout, 1 http
-                    avoided: 900 cache, 30 paired, 7 merged
+                    avoided: 890 cached, 30 paired, 7 merged
+                    budget: 1,000 of 1,000 calls today (100.0 %), 4 not made; the day ends in 1 h
+
+                COST                                        BILLABLE CALLS  NAMES   SHARE
+                tencent                                                 58     60
+                         httpdnsd.yaml:12 (example.com)                        45  75.0 %
+                         httpdnsd.yaml:16 (=www.example.org)                   15  25.0 %
 
                 UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES
                 isp       unprotected       42        41       1            1
@@ -151,6 +162,62 @@ struct RenderingTests {
         )
     }
 
+    @Test("top shows a count that may be too high as a range")
+    func top() {
+        #expect(
+            TopText.render(Samples.top, plain) == """
+                2,000 names in billable calls since 1 h ago
+                NAME                 CALLS   SHARE  VENDOR   ROUTE
+                www.example.com.     1,500  75.0 %  tencent  httpdnsd.yaml:12 (example.com)
+                a.example.org.    10 to 12   0.6 %  alibaba  httpdnsd.yaml:16
+
+                """
+        )
+    }
+
+    @Test("pause and resume say what is so now")
+    func pause() {
+        var change = Samples.paused
+        #expect(
+            VendorText.render(change, isPause: true)
+                == "tencent is paused; 2 calls under way go on\n"
+        )
+        change.changed = false
+        #expect(VendorText.render(change, isPause: true) == "tencent was paused already\n")
+        #expect(
+            VendorText.render(Samples.resumed, isPause: false)
+                == "tencent is asked again; it refuses the account (HTTP 401): one trial call in "
+                + "4 min 10 s\n"
+        )
+        change.rest = nil
+        #expect(VendorText.render(change, isPause: false) == "tencent was not paused\n")
+    }
+
+    @Test(
+        "a vendor that is not asked says who wants that, and until when",
+        arguments: [
+            (
+                VendorRest(by: .operator),
+                "paused by an operator, until `httpdnsctl resume tencent`"
+            ),
+            (
+                VendorRest(by: .account, forSeconds: 0, error: "HTTP 403"),
+                "refuses the account (HTTP 403): one trial call now"
+            ),
+            (
+                VendorRest(by: .limit, forSeconds: 7),
+                "rests, as all its servers said 429: asked again in 7 s"
+            ),
+            (
+                VendorRest(by: .budget, forSeconds: 7200),
+                "today's budget is spent: asked again in 2 h"
+            ),
+        ]
+    )
+    func rest(_ rest: VendorRest, _ text: String) {
+        #expect(VendorText.rest(rest, of: "tencent") == text)
+    }
+
     @Test("version tells of both programs and the libraries")
     func version() {
         #expect(
@@ -173,6 +240,7 @@ struct RenderingTests {
             (StatusText.render(Samples.status, coloured), StatusText.render(Samples.status, plain)),
             (StatsText.render(Samples.stats, coloured), StatsText.render(Samples.stats, plain)),
             (LookupText.render(Samples.lookup, coloured), LookupText.render(Samples.lookup, plain)),
+            (TopText.render(Samples.top, coloured), TopText.render(Samples.top, plain)),
         ] {
             #expect(with != without)
             #expect(with.replacing(/\u{1B}\[[0-9]+m/, with: "") == without)
@@ -191,17 +259,28 @@ struct RenderingTests {
         status.problems = [evil]
         status.resolvConf.nameservers = [evil]
         status.vendors[0].servers[0].lastError = evil
+        status.vendors[0].refresh?.error = evil
+        status.vendors[1].name = evil
+        status.vendors[1].rest?.error = evil
         status.upstreams[0].url = evil
         var stats = Samples.stats
         stats.queries.bySource[evil] = 1
         stats.packets[evil] = 1
         stats.vendors[0].failures[evil] = 1
+        stats.vendors[0].routes[0].domain = evil
+        var top = Samples.top
+        top.entries[0].name = evil
+        top.entries[0].route = evil
+        var change = Samples.resumed
+        change.vendor = evil
+        change.rest?.error = evil
         var lookup = Samples.lookup
         lookup.entries[0].name = evil
         lookup.entries[0].records = [evil]
         for text in [
             StatusText.render(status, plain), StatsText.render(stats, plain),
-            LookupText.render(lookup, plain),
+            LookupText.render(lookup, plain), TopText.render(top, plain),
+            VendorText.render(change, isPause: true), VendorText.render(change, isPause: false),
             RatesText.render(from: Samples.stats, to: stats, seconds: 1, plain),
             try JSONOutput.text(status, indented: true),
         ] {

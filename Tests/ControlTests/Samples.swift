@@ -19,7 +19,22 @@ enum Samples {
         vendor.state = .degraded
         vendor.calls = 12345
         vendor.billableCalls = 12000
+        vendor.connectionsOpened = 12
+        vendor.connectionsReused = 11_988
         vendor.clockSkewSeconds = -75
+        vendor.budget = BudgetStatus(
+            callsPerDay: 20_000,
+            spentToday: 12_000,
+            beyond: 0,
+            onlyWarns: false,
+            dayEndsSeconds: 11_100
+        )
+        vendor.refresh = AddressRefresh(
+            count: 3,
+            failures: 1,
+            lastAgeSeconds: 200,
+            error: "timeout"
+        )
         var first = VendorServer(address: "192.0.2.1", current: true)
         first.calls = 12000
         first.latencyMedian = 18.25
@@ -29,7 +44,9 @@ enum Samples {
         second.lastError = "timeout"
         second.lastErrorAgeSeconds = 130
         vendor.servers = [first, second]
-        status.vendors = [vendor]
+        var other = VendorStatus(name: "alibaba", kind: "alibaba", channel: "gcm", state: .paused)
+        other.rest = VendorRest(by: .operator)
+        status.vendors = [vendor, other]
         var upstream = UpstreamStatus(name: "isp", url: "udp://192.0.2.53", protected: false)
         upstream.calls = 99
         upstream.failures = 1
@@ -68,14 +85,28 @@ enum Samples {
         stats.cache.expired = 13
         stats.cache.negativeEntries = 5
         var vendor = VendorStats(name: "tencent")
+        vendor.lookups = 97
+        vendor.successes = 92
+        vendor.empty = 3
+        vendor.unanswered = 2
         vendor.calls = 61
         vendor.billableCalls = 58
-        vendor.successes = 55
-        vendor.empty = 3
+        vendor.billableNames = 60
+        vendor.routes = [
+            RouteCost(route: "httpdnsd.yaml:12", domain: "example.com", names: 45),
+            RouteCost(route: "httpdnsd.yaml:16", domain: "=www.example.org", names: 15),
+        ]
         vendor.failures = ["timeout": 2, "http": 1, "tls": 0]
         vendor.connectionsOpened = 4
         vendor.connectionsReused = 57
-        vendor.avoided = ["cache": 900, "merged": 7, "paired": 30]
+        vendor.avoided = ["cached": 890, "merged": 7, "paired": 30, "batched": 0]
+        vendor.budget = BudgetStatus(
+            callsPerDay: 1000,
+            spentToday: 1000,
+            beyond: 4,
+            onlyWarns: false,
+            dayEndsSeconds: 3600
+        )
         stats.vendors = [vendor]
         var upstream = UpstreamStats(name: "isp", protected: false)
         upstream.queries = 42
@@ -118,6 +149,51 @@ enum Samples {
                 variant: "do"
             ),
         ])
+    }
+
+    static var top: TopReply {
+        TopReply(
+            kind: .cost,
+            sinceSeconds: 3600,
+            total: 2000,
+            entries: [
+                NameCost(
+                    name: "www.example.com.",
+                    vendor: "tencent",
+                    calls: 1500,
+                    excess: 0,
+                    route: "httpdnsd.yaml:12",
+                    domain: "example.com"
+                ),
+                NameCost(
+                    name: "a.example.org.",
+                    vendor: "alibaba",
+                    calls: 12,
+                    excess: 2,
+                    route: "httpdnsd.yaml:16",
+                    domain: ""
+                ),
+            ]
+        )
+    }
+
+    /// The replies to `Pause` and `Resume`.
+    static var paused: VendorChange {
+        VendorChange(
+            vendor: "tencent",
+            changed: true,
+            inFlight: 2,
+            rest: VendorRest(by: .operator)
+        )
+    }
+
+    static var resumed: VendorChange {
+        VendorChange(
+            vendor: "tencent",
+            changed: true,
+            inFlight: 0,
+            rest: VendorRest(by: .account, forSeconds: 250, error: "HTTP 401")
+        )
     }
 
     static var version: VersionReply {

@@ -22,12 +22,19 @@ struct WireNameTests {
             + #""state":"degraded","upstreams":[{"calls":99,"failures":1,"#
             + #""last-error":"refused","last-error-age-seconds":4000,"latency-ms-p50":0.9,"#
             + #""name":"isp","protected":false,"state":"up","url":"udp://192.0.2.53"}],"#
-            + #""uptime-seconds":275460,"vendors":[{"billable-calls":12000,"calls":12345,"#
-            + #""channel":"https","clock-skew-seconds":-75,"kind":"tencent","name":"tencent","#
+            + #""uptime-seconds":275460,"vendors":[{"billable-calls":12000,"#
+            + #""budget":{"beyond":0,"calls-per-day":20000,"day-ends-seconds":11100,"#
+            + #""spent-today":12000,"state":"within"},"calls":12345,"#
+            + #""channel":"https","clock-skew-seconds":-75,"connections-opened":12,"#
+            + #""connections-reused":11988,"kind":"tencent","name":"tencent","#
+            + #""refresh":{"count":3,"error":"timeout","failures":1,"last-age-seconds":200},"#
             + #""servers":[{"address":"192.0.2.1","calls":12000,"current":true,"failures":0,"#
             + #""latency-ms-p50":18.25,"state":"up"},{"address":"192.0.2.2","calls":345,"#
             + #""current":false,"failures":345,"last-error":"timeout","#
-            + #""last-error-age-seconds":130,"state":"down"}],"state":"degraded"}],"#
+            + #""last-error-age-seconds":130,"state":"down"}],"state":"degraded"},"#
+            + #"{"billable-calls":0,"calls":0,"channel":"gcm","connections-opened":0,"#
+            + #""connections-reused":0,"kind":"alibaba","name":"alibaba","#
+            + #""rest":{"by":"operator"},"servers":[],"state":"paused"}],"#
             + #""version":"0.1.0"}"#
         #expect(try text(Samples.status) == expected)
         #expect(
@@ -52,12 +59,40 @@ struct WireNameTests {
             + #""by-transport":{"tcp":1,"udp":999},"total":1000},"since-seconds":60,"#
             + #""upstreams":[{"failures":{"timeout":1},"name":"isp","protected":false,"#
             + #""queries":42,"successes":41,"tcp-retries":1}],"#
-            + #""vendors":[{"avoided":{"cache":900,"merged":7,"paired":30},"#
-            + #""billable-calls":58,"calls":61,"connections-opened":4,"connections-reused":57,"#
-            + #""empty":3,"failures":{"http":1,"timeout":2,"tls":0},"name":"tencent","#
-            + #""successes":55}]}"#
+            + #""vendors":[{"avoided":{"batched":0,"cached":890,"merged":7,"paired":30},"#
+            + #""billable-calls":58,"billable-names":60,"budget":{"beyond":4,"#
+            + #""calls-per-day":1000,"day-ends-seconds":3600,"spent-today":1000,"#
+            + #""state":"spent"},"calls":61,"connections-opened":4,"connections-reused":57,"#
+            + #""empty":3,"failures":{"http":1,"timeout":2,"tls":0},"lookups":97,"#
+            + #""name":"tencent","routes":[{"domain":"example.com","names":45,"#
+            + #""route":"httpdnsd.yaml:12"},{"domain":"=www.example.org","names":15,"#
+            + #""route":"httpdnsd.yaml:16"}],"successes":92,"unanswered":2}]}"#
         #expect(try text(Samples.stats) == expected)
         #expect(try JSONText.decode(StatsReply.self, from: Array(expected.utf8)) == Samples.stats)
+    }
+
+    @Test("Top, Pause and Resume")
+    func cost() throws {
+        #expect(
+            try text(Samples.top)
+                == #"{"entries":[{"calls":1500,"domain":"example.com","excess":0,"#
+                + #""name":"www.example.com.","route":"httpdnsd.yaml:12","vendor":"tencent"},"#
+                + #"{"calls":12,"domain":"","excess":2,"name":"a.example.org.","#
+                + #""route":"httpdnsd.yaml:16","vendor":"alibaba"}],"kind":"cost","#
+                + #""since-seconds":3600,"total":2000}"#
+        )
+        #expect(
+            try text(Samples.paused)
+                == #"{"changed":true,"in-flight":2,"rest":{"by":"operator"},"vendor":"tencent"}"#
+        )
+        #expect(
+            try text(Samples.resumed)
+                == #"{"changed":true,"in-flight":0,"rest":{"by":"account","#
+                + #""error":"HTTP 401","for-seconds":250},"vendor":"tencent"}"#
+        )
+        #expect(try text(TopRequest(kind: "cost")) == #"{"kind":"cost"}"#)
+        #expect(try text(TopRequest(kind: "cost", count: 3)) == #"{"count":3,"kind":"cost"}"#)
+        #expect(try text(VendorRequest(vendor: "a")) == #"{"vendor":"a"}"#)
     }
 
     @Test("Lookup, Flush and Version")

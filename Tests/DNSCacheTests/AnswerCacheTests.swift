@@ -106,6 +106,25 @@ struct AnswerCacheTests {
         #expect(cache.entries(named: "www.example.com", type: nil, now: origin)[0].hits == 0)
     }
 
+    @Test
+    func `hits are counted by server, and outlive the entry`() throws {
+        #expect(cache.hitsByServer == [0])
+        store(try .addresses("www.example.com", server: 3))
+        store(try .addresses("example.com", server: 1))
+        for name in ["www.example.com", "example.com", "WWW.example.com", "com"] {
+            _ = try ask(Asked(name: try Name(name)))
+        }
+        #expect(cache.hitsByServer == [0, 1, 0, 2])
+        cache.remove(.all)
+        store(try .addresses("www.example.com", server: 0))
+        _ = try ask(Asked(name: "www.example.com"))
+        #expect(cache.hitsByServer == [1, 1, 0, 2])
+        store(try .addresses("www.example.com", server: .max))
+        _ = try ask(Asked(name: "www.example.com"))
+        #expect(cache.hitsByServer.count == 65_536)
+        #expect(cache.hitsByServer.last == 1)
+    }
+
     // MARK: - Removing
 
     private static let selections: [(String, AnswerCache.Selection, Int)] = [

@@ -24,6 +24,8 @@ struct BudgetTests {
         #expect(statistics.state == .overBudget)
         #expect(statistics.spentToday == 2)
         #expect(statistics.beyondBudget == 1)
+        #expect(statistics.budget == Budget.Rule(callsPerDay: 2))
+        #expect(statistics.dayEndsIn > .zero && statistics.dayEndsIn <= .seconds(86_400))
     }
 
     @Test(
@@ -83,6 +85,26 @@ struct BudgetTests {
         let top = client.costliestNames(2)
         #expect(top.map(\.name) == [try Name("a.example.com"), try Name("b.example.com")])
         #expect(top.map(\.calls) == [3, 2])
+        client.forgetCosts()
+        #expect(client.costliestNames(9).isEmpty)
+        #expect(client.statistics.billableNames == 6, "the bill is not forgotten")
+    }
+
+    @Test("each name of a shared call is charged to the route that sent it")
+    @ServiceLoop
+    func routes() async throws {
+        world.servers([:])
+        let client = try world.client { $0.batching = .together }
+        let begun = try [("a", "one"), ("b", "two"), ("c", "two")].map { label, route in
+            try world.begin(client, "\(label).example.com", route: route)
+        }
+        for one in begun { _ = try await world.result(of: one).get() }
+        let statistics = client.statistics
+        #expect(world.sent.count == 1)
+        #expect(statistics.billable == 1)
+        #expect(statistics.billableNames == 3)
+        #expect(statistics.billableByRoute == ["one": 1, "two": 2])
+        #expect(client.costliestNames(9).map(\.route) == ["one", "two", "two"])
     }
 }
 
@@ -112,6 +134,13 @@ struct DailyBudgetTests {
         #expect(budget.spend(wallSeconds: 0) == true)
         #expect(budget.spend(wallSeconds: -1) == true)
         #expect(budget.spend(wallSeconds: -86_400) == false)
+    }
+
+    @Test("the day ends at the next midnight of UTC, also before 1970")
+    func dayEnd() {
+        #expect(Budget.secondsLeft(wallSeconds: midnight - 1) == 1)
+        #expect(Budget.secondsLeft(wallSeconds: midnight) == 86_400)
+        #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
     @Test("a refund makes room, but never more than there was")

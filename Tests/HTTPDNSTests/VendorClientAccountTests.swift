@@ -57,7 +57,10 @@ struct VendorClientAccountTests {
         _ = try await world.failure(client)
         await world.advance(by: .milliseconds(299_999))
         #expect(try await world.failure(client).reason == .unauthorized(status: 403))
-        #expect(client.statistics.state == .refused(until: world.start + .seconds(300)))
+        #expect(
+            client.statistics.state
+                == .refused(.unauthorized(status: 403), until: world.start + .seconds(300))
+        )
         #expect(world.sent.count == 1)
 
         await world.advance(by: .milliseconds(1))
@@ -127,7 +130,10 @@ struct VendorClientAccountTests {
         #expect(try await world.failure(client).reason == .unauthorized(status: 403))
         #expect(world.sent.count == 3)
         #expect(client.statistics.clockSkew == nil)
-        #expect(client.statistics.state == .refused(until: world.start + .seconds(300)))
+        #expect(
+            client.statistics.state
+                == .refused(.unauthorized(status: 403), until: world.start + .seconds(300))
+        )
     }
 
     @Test(

@@ -151,6 +151,8 @@ struct VendorClientNetworkTests {
         #expect(try await world.lookUp(client).server == (try server("192.0.2.5:443")))
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["5", "6", "1"])
         #expect(client.statistics.refreshes == 1)
+        #expect(client.statistics.refreshesAddresses)
+        #expect(client.statistics.refreshedAt.map { $0 <= world.now } == true)
         // A request for addresses is neither a try nor on the bill.
         #expect(client.statistics.tries == 1)
         #expect(client.statistics.billable == 1)
@@ -167,6 +169,7 @@ struct VendorClientNetworkTests {
         #expect(world.hosts == "819" || world.hosts == "189")
         #expect(client.statistics.refreshFailures == 1)
         #expect(client.statistics.refreshError == .transport(.timedOut(reused: false)))
+        #expect(client.statistics.refreshedAt == nil)
         _ = try await world.lookUp(client)
     }
 

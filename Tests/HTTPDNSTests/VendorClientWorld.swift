@@ -192,6 +192,7 @@ extension World {
         _ client: VendorClient,
         _ name: String = "www.example.com",
         families: Families = .both,
+        route: String = "",
         within time: Duration = .seconds(3)
     ) throws -> Begun {
         let name = try Name(name)
@@ -199,7 +200,12 @@ extension World {
         let begun = Begun()
         begun.task = ServiceLoop.task {
             do throws(VendorFailure) {
-                let reply = try await client.lookUp(name, families: families, deadline: deadline)
+                let reply = try await client.lookUp(
+                    name,
+                    families: families,
+                    route: route,
+                    deadline: deadline
+                )
                 begun.result = .success(reply)
             } catch {
                 begun.result = .failure(error)

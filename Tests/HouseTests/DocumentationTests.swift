@@ -83,7 +83,12 @@ struct ManualTests {
         "each option of a program is in its page",
         arguments: [
             ("httpdnsd", "httpdnsd.8", [""]),
-            ("httpdnsctl", "httpdnsctl.1", ["", "status", "stats", "flush", "lookup", "version"]),
+            (
+                "httpdnsctl", "httpdnsctl.1",
+                [
+                    "", "status", "stats", "top", "lookup", "flush", "pause", "resume", "version",
+                ]
+            ),
             ("httpdns-emulator", "httpdns-emulator.1", [""]),
         ]
     )

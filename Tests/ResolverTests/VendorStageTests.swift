@@ -74,6 +74,10 @@ struct VendorStageTests {
         }
         #expect(merged == 4)
         #expect(house.resolver.merging.merged == 4)
+        let byVendor = house.resolver.merging.mergedByOrigin.map { origin, count in
+            (house.resolver.origins.vendor(origin), count)
+        }
+        #expect(byVendor.count == 1 && byVendor[0] == ("v1", 4))
         #expect(house.transport.sent.count == 1)
     }
 
@@ -140,7 +144,9 @@ struct VendorStageTests {
         #expect(house.origin(other) == "upstream/scripted")
         #expect(other.resolution.provenance.source == .upstream)
         #expect(house.transport.sent.count == 1)
+        #expect(house.resolver.vendors.numbers.pairedByVendor == ["v1": 1])
         #expect(house.resolver.vendors.numbers.paired == 1)
+        #expect(house.resolver.origins.vendor(other.resolution.provenance.origin) == nil)
         #expect(house.upstream?.asked.map(\.question.type) == [.a, .aaaa])
         #expect(house.cached(Self.www) == ["A 1", "AAAA 1"])
         // Another name is another call.

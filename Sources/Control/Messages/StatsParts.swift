@@ -45,49 +45,6 @@ package struct CacheStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// What was asked of a vendor, and what it cost.
-package struct VendorStats: Codable, Sendable, Equatable {
-    /// Its name in the settings.
-    package var name: String
-
-    /// HTTP requests made.
-    package var calls: UInt64 = 0
-
-    /// Those of the calls that the vendor bills.
-    package var billableCalls: UInt64 = 0
-
-    /// Calls that brought addresses.
-    package var successes: UInt64 = 0
-
-    /// Calls that were answered properly, without an address.
-    package var empty: UInt64 = 0
-
-    /// Calls that failed, by kind, such as `timeout`, `connect`, `tls`, `http`, `auth` or `body`.
-    package var failures: Counts = [:]
-
-    /// Connections opened.
-    package var connectionsOpened: UInt64 = 0
-
-    /// Calls made on a connection that was open already.
-    package var connectionsReused: UInt64 = 0
-
-    /// Calls that were not needed, by reason: `cache`, `merged`, `paired`.
-    package var avoided: Counts = [:]
-
-    /// The names on the wire.
-    package enum CodingKeys: String, CodingKey {
-        case name, calls
-        case billableCalls = "billable-calls"
-        case successes, empty, failures
-        case connectionsOpened = "connections-opened"
-        case connectionsReused = "connections-reused"
-        case avoided
-    }
-
-    /// Makes counters that are all zero.
-    package init(name: String) { self.name = name }
-}
-
 /// What was asked of an upstream resolver.
 package struct UpstreamStats: Codable, Sendable, Equatable {
     /// Its name in the settings.

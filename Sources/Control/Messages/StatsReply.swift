@@ -17,9 +17,9 @@ package struct StatsRequest: CallParameters, Equatable {
 
 /// The reply to `Stats`: everything that is counted.
 ///
-/// Counters only grow.  A reset lets queries, latencies and packets start again from zero, and sets
-/// `sinceSeconds` back; what is counted of vendors (the bill among it), upstreams and the cache
-/// counts from the daemon's start.
+/// Counters only grow, until a reset lets all of them start again from zero and sets `sinceSeconds`
+/// back.  What is a level stays as it is: what the cache holds, what is in flight, what the process
+/// uses, and what has been spent today of a budget.
 package struct StatsReply: Codable, Sendable, Equatable {
     /// How long the counters have been counting.
     package var sinceSeconds: Int

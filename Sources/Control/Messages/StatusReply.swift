@@ -80,9 +80,9 @@ package enum HealthStatus: String, Codable, Sendable {
     case up
     /// Some of its servers do not answer.
     case degraded
-    /// It does not answer.
+    /// It does not answer, or refuses to.
     case down
-    /// It is not asked: the operator, or a vendor that rejected our credentials, said so.
+    /// It is not asked, because an operator said so.
     case paused
 }
 

@@ -5,7 +5,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Its name in the settings.
     package var name: String
 
-    /// `tencent`, `alibaba` or `json`.
+    /// `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
     /// How it is asked: `https`, `aes`, `gcm` and so on.
@@ -14,22 +14,40 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// Whether it can be asked.
     package var state: HealthStatus
 
+    /// Why it is not asked; nil if it is.
+    package var rest: VendorRest?
+
     /// Its servers, in the order they are tried.
     package var servers: [VendorServer] = []
 
-    /// Calls made since the daemon started.
+    /// HTTP requests sent since the daemon started.
     package var calls: UInt64 = 0
 
     /// Those of the calls that the vendor bills.
     package var billableCalls: UInt64 = 0
+
+    /// Connections opened since the daemon started.
+    package var connectionsOpened: UInt64 = 0
+
+    /// Calls made on a connection that was open already.
+    package var connectionsReused: UInt64 = 0
+
+    /// What may be spent; nil if nobody set a limit.
+    package var budget: BudgetStatus?
+
+    /// How its servers' addresses are kept up to date; nil if they come from the settings alone.
+    package var refresh: AddressRefresh?
 
     /// How far the vendor's clock is ahead of ours; nil until a reply told.
     package var clockSkewSeconds: Int?
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, kind, channel, state, servers, calls
+        case name, kind, channel, state, rest, servers, calls
         case billableCalls = "billable-calls"
+        case connectionsOpened = "connections-opened"
+        case connectionsReused = "connections-reused"
+        case budget, refresh
         case clockSkewSeconds = "clock-skew-seconds"
     }
 
@@ -39,6 +57,77 @@ package struct VendorStatus: Codable, Sendable, Equatable {
         self.kind = kind
         self.channel = channel
         self.state = state
+    }
+}
+
+/// Why a vendor is not asked, and until when.
+package struct VendorRest: Codable, Sendable, Equatable {
+    /// Who wants it left alone.
+    package var by: Reason
+
+    /// How long still; nil if until somebody resumes it.
+    package var forSeconds: Int?
+
+    /// What it said; nil if it did not have to say anything.
+    package var error: String?
+
+    /// Who wants a vendor left alone.
+    package enum Reason: String, Codable, Sendable {
+        /// An operator, with `Pause`.
+        case `operator`
+
+        /// The vendor: it refuses the account.  One trial call passes when the time is over.
+        case account
+
+        /// The vendor: all its servers said 429.
+        case limit
+
+        /// The settings: the budget of the day is spent.
+        case budget
+    }
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case by
+        case forSeconds = "for-seconds"
+        case error
+    }
+
+    /// Makes a reason.
+    package init(by reason: Reason, forSeconds: Int? = nil, error: String? = nil) {
+        by = reason
+        self.forSeconds = forSeconds
+        self.error = error
+    }
+}
+
+/// How the addresses of a vendor's servers are kept up to date.
+package struct AddressRefresh: Codable, Sendable, Equatable {
+    /// How often the vendor told them.
+    package var count: UInt64
+
+    /// How often it was asked in vain.
+    package var failures: UInt64
+
+    /// How long ago it told them last; nil if it never did.
+    package var lastAgeSeconds: Int?
+
+    /// Why it was asked in vain the last time; nil if it was not.
+    package var error: String?
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case count, failures
+        case lastAgeSeconds = "last-age-seconds"
+        case error
+    }
+
+    /// Makes a report.
+    package init(count: UInt64, failures: UInt64, lastAgeSeconds: Int? = nil, error: String? = nil) {
+        self.count = count
+        self.failures = failures
+        self.lastAgeSeconds = lastAgeSeconds
+        self.error = error
     }
 }
 
@@ -80,52 +169,6 @@ package struct VendorServer: Codable, Sendable, Equatable {
     package init(address: String, current: Bool = false, state: HealthStatus = .up) {
         self.address = address
         self.current = current
-        self.state = state
-    }
-}
-
-/// How an upstream resolver is doing.
-package struct UpstreamStatus: Codable, Sendable, Equatable {
-    /// Its name in the settings.
-    package var name: String
-
-    /// Its URL, such as `tls://dot.pub`; never with credentials.
-    package var url: String
-
-    /// Whether nobody on the way can read or change its answers.
-    package var protected: Bool
-
-    /// Whether it can be asked.
-    package var state: HealthStatus
-
-    /// Queries sent to it.
-    package var calls: UInt64 = 0
-
-    /// Those of the queries that failed.
-    package var failures: UInt64 = 0
-
-    /// The median time of a query in milliseconds; nil before the first.
-    package var latencyMedian: Double?
-
-    /// What went wrong last; nil if nothing ever did.
-    package var lastError: String?
-
-    /// How long ago that was; nil if nothing ever did.
-    package var lastErrorAgeSeconds: Int?
-
-    /// The names on the wire.
-    package enum CodingKeys: String, CodingKey {
-        case name, url, protected, state, calls, failures
-        case latencyMedian = "latency-ms-p50"
-        case lastError = "last-error"
-        case lastErrorAgeSeconds = "last-error-age-seconds"
-    }
-
-    /// Makes an upstream that has not been asked.
-    package init(name: String, url: String, protected: Bool, state: HealthStatus = .up) {
-        self.name = name
-        self.url = url
-        self.protected = protected
         self.state = state
     }
 }

@@ -63,9 +63,17 @@ package struct Budget: Sendable, Hashable {
         isExhausted(wallSeconds: wallSeconds) && rule?.onExceeded == .fallback
     }
 
+    /// Seconds until the count begins anew.
+    package static func secondsLeft(wallSeconds: Int64) -> Int64 {
+        (day(wallSeconds) + 1) * secondsADay - wallSeconds
+    }
+
+    /// UTC has no other days (leap seconds repeat one).
+    private static let secondsADay: Int64 = 86_400
+
     /// The day of an instant.
     private static func day(_ wallSeconds: Int64) -> Int64 {
-        Int64((Double(wallSeconds) / 86_400).rounded(.down))
+        Int64((Double(wallSeconds) / Double(secondsADay)).rounded(.down))
     }
 }
 

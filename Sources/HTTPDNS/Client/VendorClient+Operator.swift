@@ -121,6 +121,7 @@ extension VendorClient {
         let now = clocks.now()
         guard schedule.succeeded(number, validFor: addresses.validFor, now: now) else { return }
         counters.refreshes += 1
+        counters.refreshedAt = now
         counters.refreshError = nil
         pool.schedule(addresses.servers, now: now)
         let servers = Set(pool.servers)
@@ -148,8 +149,12 @@ extension VendorClient {
         var statistics = counters
         statistics.clockSkew = skew.offset.map { .seconds($0) }
         statistics.skewRepairs = skew.repairs
-        statistics.spentToday = budget.spent(wallSeconds: clocks.wallSeconds())
+        let wallSeconds = clocks.wallSeconds()
+        statistics.budget = budget.rule
+        statistics.spentToday = budget.spent(wallSeconds: wallSeconds)
+        statistics.dayEndsIn = .seconds(Budget.secondsLeft(wallSeconds: wallSeconds))
         statistics.beyondBudget = budget.exceeded
+        statistics.refreshesAddresses = source != nil
         statistics.inFlight = calls.count
         statistics.queued = queue.count
         statistics.state = state(now)
@@ -168,7 +173,7 @@ extension VendorClient {
     private func state(_ now: ContinuousClock.Instant) -> VendorStatistics.State {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
-        case .byVendor(_, let until): return .refused(until: until)
+        case .byVendor(let error, let until): return .refused(error, until: until)
         case nil: break
         }
         if case .limited(let until) = pool.order(now: now) { return .limited(until: until) }
@@ -185,4 +190,9 @@ extension VendorClient {
 
     /// The names with the most billable requests, the costliest first.
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
+
+    /// Lets the count of what each name costs begin anew.
+    package func forgetCosts() {
+        costs.removeAll()
+    }
 }

@@ -72,14 +72,26 @@ package struct VendorStatistics: Sendable, Hashable {
     /// How often signing with the vendor's time made a refused request acceptable.
     package var skewRepairs: UInt64 = 0
 
+    /// What the operator allows; nil for everything.
+    package var budget: Budget.Rule?
+
     /// Requests of the present day of UTC.
     package var spentToday: UInt64 = 0
+
+    /// How long that day still lasts.
+    package var dayEndsIn = Duration.zero
 
     /// Calls that the budget forbade, or requests sent in spite of it.
     package var beyondBudget: UInt64 = 0
 
+    /// Whether the vendor is asked for its servers' addresses at all.
+    package var refreshesAddresses = false
+
     /// How often the vendor told its servers' addresses.
     package var refreshes: UInt64 = 0
+
+    /// When it did so last; nil if it never did.
+    package var refreshedAt: ContinuousClock.Instant?
 
     /// How often it was asked for them in vain.
     package var refreshFailures: UInt64 = 0
@@ -107,7 +119,7 @@ package struct VendorStatistics: Sendable, Hashable {
         case paused
 
         /// It refuses the account; a trial may pass at that instant, or is under way.
-        case refused(until: ContinuousClock.Instant)
+        case refused(VendorError, until: ContinuousClock.Instant)
 
         /// All its servers said 429; one may be tried at that instant.
         case limited(until: ContinuousClock.Instant)

@@ -117,6 +117,9 @@ package final class Origins {
     private var names = ["httpdnsd"]
     private var numbers: [String: UInt16] = [:]
 
+    /// The vendors behind those numbers that are of their servers.
+    private var vendors: [UInt16: String] = [:]
+
     package init() {}
 
     /// The number of `name`, which is new or known; `itself` when 65,535 have been given out.
@@ -127,6 +130,16 @@ package final class Origins {
         numbers[name] = new
         return new
     }
+
+    /// The number of a vendor's server.
+    func number(vendor: String, server: String) -> UInt16 {
+        let number = number("\(vendor)/\(server)")
+        if number != Self.itself { vendors[number] = vendor }
+        return number
+    }
+
+    /// The vendor whose server has this number; nil if it is no vendor's.
+    package func vendor(_ number: UInt16) -> String? { vendors[number] }
 
     /// The name behind a number.
     package func name(_ number: UInt16) -> String {

@@ -12,6 +12,9 @@ package final class Merging: Resolving {
     /// Queries answered by what another one's wait brought.
     package private(set) var merged: UInt64 = 0
 
+    /// The same by the origin of the answer, whose number `Origins` knows.
+    package private(set) var mergedByOrigin: [UInt16: UInt64] = [:]
+
     /// Puts this stage before `next`.
     package init(next: any Resolving) {
         self.next = next
@@ -24,6 +27,7 @@ package final class Merging: Resolving {
         }
         if wasMerged {
             merged += 1
+            mergedByOrigin[resolution.provenance.origin, default: 0] += 1
             resolution.provenance.wasMerged = true
         }
         return resolution

@@ -52,7 +52,8 @@ package final class VendorStage {
         let question = query.question
         let start = Clock.now
         if knownEmpty.contains(question.name, now: start) {
-            numbers.paired += 1
+            // Who would have been asked first is who was spared a call.
+            numbers.pairedByVendor[match.route.vendors.first?.name ?? "", default: 0] += 1
             return .empty
         }
         let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
@@ -102,7 +103,7 @@ package final class VendorStage {
     ) -> Result {
         var provenance = Provenance(
             source: .vendor,
-            origin: origins.number("\(vendor.name)/\(reply.server)")
+            origin: origins.number(vendor: vendor.name, server: "\(reply.server)")
         )
         provenance.wasMerged = reply.wasMerged
         if let denial = reply.answer.denial {
@@ -231,8 +232,12 @@ package final class VendorStage {
 
 /// Counts of what the vendor stage did besides answering.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Questions that needed no call because the name's other family had just been found empty.
-    package var paired: UInt64 = 0
+    /// Questions that needed no call because the name's other family had just been found empty, by
+    /// the vendor.
+    package var pairedByVendor: [String: UInt64] = [:]
+
+    /// The same of all vendors.
+    package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
 
     /// Private addresses in vendors' answers that were dropped.
     package var droppedAddresses: UInt64 = 0

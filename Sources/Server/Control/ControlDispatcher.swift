@@ -98,6 +98,21 @@ package struct ControlDispatcher: Sendable {
                 throw MethodError.notFound(what: request.name + type)
             }
             return try Reply.message(results: reply)
+        case .top:
+            let (kind, count) = try call.arguments(as: TopRequest.self).selection()
+            return try Reply.message(results: try await handler.top(kind, count: count))
+        case .pause:
+            let vendor = try call.arguments(as: VendorRequest.self).vendor
+            try allowChange(call, by: peer)
+            let change = try await handler.pause(vendor)
+            logger.notice("control: vendor \(change.vendor) is paused until it is resumed")
+            return try Reply.message(results: change)
+        case .resume:
+            let vendor = try call.arguments(as: VendorRequest.self).vendor
+            try allowChange(call, by: peer)
+            let change = try await handler.resume(vendor)
+            logger.notice("control: vendor \(change.vendor) is resumed")
+            return try Reply.message(results: change)
         case .version:
             _ = try call.arguments(as: NoParameters.self)
             return try Reply.message(results: try await handler.version())

@@ -20,6 +20,15 @@ package protocol ControlHandling: Sendable {
     /// Tells what the cache holds, causing no traffic; a reply without entries becomes `notFound`.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
+    /// Tells what there is most of.
+    func top(_ kind: TopRequest.Kind, count: Int) async throws(MethodError) -> TopReply
+
+    /// Leaves a vendor alone until it is resumed; `notFound` if there is none of this name.
+    func pause(_ vendor: String) async throws(MethodError) -> VendorChange
+
+    /// Asks a vendor again, whatever it said; `notFound` if there is none of this name.
+    func resume(_ vendor: String) async throws(MethodError) -> VendorChange
+
     /// Tells what runs.
     func version() async throws(MethodError) -> VersionReply
 }

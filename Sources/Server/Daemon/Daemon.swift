@@ -222,6 +222,7 @@ package final class Daemon {
     /// The parts whose state the control verbs show.
     var parts: Parts {
         Parts(
+            settings: settings,
             assembly: assembly,
             desk: desk,
             listeners: listeners,
@@ -233,6 +234,7 @@ package final class Daemon {
 
     /// What the control verbs look at.
     struct Parts {
+        let settings: Settings
         let assembly: Assembly
         let desk: QueryDesk
         let listeners: [Listeners]

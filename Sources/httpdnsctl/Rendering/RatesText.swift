@@ -62,10 +62,13 @@ enum RatesText {
         ]
         for vendor in stats.vendors {
             list += [
+                ("\(vendor.name) look-ups", vendor.lookups),
+                ("\(vendor.name) look-ups with address", vendor.successes),
+                ("\(vendor.name) look-ups empty", vendor.empty),
+                ("\(vendor.name) look-ups unanswered", vendor.unanswered),
                 ("\(vendor.name) calls", vendor.calls),
                 ("\(vendor.name) billable calls", vendor.billableCalls),
-                ("\(vendor.name) calls with address", vendor.successes),
-                ("\(vendor.name) calls empty", vendor.empty),
+                ("\(vendor.name) names in billable calls", vendor.billableNames),
             ]
             add("\(vendor.name) calls failed", vendor.failures)
             list += [
@@ -73,6 +76,9 @@ enum RatesText {
                 ("\(vendor.name) connections reused", vendor.connectionsReused),
             ]
             add("\(vendor.name) calls avoided", vendor.avoided)
+            if let budget = vendor.budget {
+                list.append(("\(vendor.name) calls beyond the budget", budget.beyond))
+            }
         }
         for upstream in stats.upstreams {
             list += [

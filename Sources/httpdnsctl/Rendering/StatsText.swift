@@ -11,6 +11,7 @@ enum StatsText {
             latency(stats.latency, palette),
             cache(stats.cache, palette),
             vendors(stats.vendors, palette),
+            cost(stats.vendors, palette),
             upstreams(stats.upstreams, palette),
             rest(stats, palette),
         ]
@@ -101,14 +102,15 @@ enum StatsText {
         return table.text(palette)
     }
 
-    /// The vendors.
+    /// The vendors: what was wanted to know, and what was sent for it.
     private static func vendors(_ vendors: [VendorStats], _ palette: Palette) -> String {
         var table = Table(
             "VENDOR",
-            ">CALLS",
-            ">BILLABLE",
+            ">LOOK-UPS",
             ">WITH ADDRESS",
             ">EMPTY",
+            ">UNANSWERED",
+            ">CALLS",
             ">FAILED",
             ">CONNECTIONS",
             ">REUSED",
@@ -117,16 +119,45 @@ enum StatsText {
         for vendor in vendors {
             table.add(
                 Table.Cell(vendor.name),
-                Table.Cell(Units.count(vendor.calls)),
-                Table.Cell(Units.count(vendor.billableCalls)),
+                Table.Cell(Units.count(vendor.lookups)),
                 Table.Cell(Units.count(vendor.successes)),
                 Table.Cell(Units.count(vendor.empty)),
+                Table.Cell(
+                    Units.count(vendor.unanswered),
+                    vendor.unanswered == 0 ? .plain : .doubtful
+                ),
+                Table.Cell(Units.count(vendor.calls)),
                 failed(vendor.failures),
                 Table.Cell(Units.count(vendor.connectionsOpened)),
                 Table.Cell(Units.count(vendor.connectionsReused)),
                 Table.Cell(Units.count(sum(vendor.avoided))),
                 notes: breakdown("failed", vendor.failures) + breakdown("avoided", vendor.avoided)
+                    + (vendor.budget.map { [VendorText.budget($0)] } ?? [])
             )
+        }
+        return table.text(palette)
+    }
+
+    /// What the vendors bill, and which routes that is for.
+    private static func cost(_ vendors: [VendorStats], _ palette: Palette) -> String {
+        var table = Table("COST", "", ">BILLABLE CALLS", ">NAMES", ">SHARE")
+        for vendor in vendors {
+            table.add(
+                Table.Cell(vendor.name),
+                "",
+                Table.Cell(Units.count(vendor.billableCalls)),
+                Table.Cell(Units.count(vendor.billableNames)),
+                ""
+            )
+            for cost in vendor.routes where cost.names > 0 {
+                table.add(
+                    "",
+                    Table.Cell(TopText.route(cost.route, cost.domain)),
+                    "",
+                    Table.Cell(Units.count(cost.names)),
+                    Table.Cell(Units.percent(cost.names, of: vendor.billableNames))
+                )
+            }
         }
         return table.text(palette)
     }

@@ -91,7 +91,8 @@ enum StatusText {
                 "",
                 Table.Cell(Units.count(vendor.billableCalls)),
                 Table.Cell("\(vendor.kind) over \(vendor.channel)"),
-                clock(vendor.clockSkewSeconds)
+                clock(vendor.clockSkewSeconds),
+                notes: notes(vendor)
             )
             for server in vendor.servers {
                 table.add(
@@ -107,6 +108,21 @@ enum StatusText {
             }
         }
         return table.text(palette)
+    }
+
+    /// What there is to say about a vendor as a whole.
+    private static func notes(_ vendor: VendorStatus) -> [String] {
+        var notes: [String] = []
+        if let rest = vendor.rest { notes.append(VendorText.rest(rest, of: vendor.name)) }
+        if let budget = vendor.budget { notes.append(VendorText.budget(budget)) }
+        if vendor.connectionsOpened > 0 {
+            notes.append(
+                "connections: \(Units.count(vendor.connectionsOpened)) opened,"
+                    + " \(Units.count(vendor.connectionsReused)) calls on one that was open"
+            )
+        }
+        if let refresh = vendor.refresh { notes.append(VendorText.refresh(refresh)) }
+        return notes
     }
 
     /// The upstream resolvers.

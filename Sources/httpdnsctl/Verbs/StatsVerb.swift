@@ -10,12 +10,14 @@ struct StatsVerb: Verb {
         abstract: "Show what was counted.",
         discussion: """
             Each of the tables by source, by rcode and by transport divides all queries. Latencies \
-            are upper bounds: half, 90 %, 99 % and 99.9 % of all were at most as long.
+            are upper bounds: half, 90 %, 99 % and 99.9 % of all were at most as long. A vendor bills \
+            its billable calls, or the names in them; COST divides those names by the routes that \
+            sent them.
 
             EXAMPLES
               httpdnsctl stats
               httpdnsctl stats --watch 2     what happens, every 2 s until Ctrl-C
-              httpdnsctl stats --reset       show, then count queries from zero
+              httpdnsctl stats --reset       show, then count from zero
               httpdnsctl stats --json | jq '[.vendors[]."billable-calls"] | add'
             """
     )

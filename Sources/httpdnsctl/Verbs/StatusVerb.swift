@@ -9,7 +9,9 @@ struct StatusVerb: Verb {
         abstract: "Tell whether all is well, and if not, why.",
         discussion: """
             Shows the listeners, who answers resolv.conf, the cache, and each vendor and upstream \
-            with its health, median latency and last error. The server marked * is asked first.
+            with its health, median latency and last error. The server marked * is asked first. Of a \
+            vendor it also tells why it is not asked and until when, what is spent of its budget, and \
+            how its servers' addresses are kept up to date.
 
             Exits with 4 if the daemon is degraded; a vendor paused by an operator is no degradation.
 

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension ControlInterface {
+    /// The interface in Varlink's definition language, as `GetInterfaceDescription` returns it.
+    ///
+    /// That language has no hyphen in field names and our JSON has (settings, `--json` and metrics
+    /// share one spelling), so hyphenated fields stand in comments, and a type that consists mostly
+    /// of them is an `object`.  What is declared is exact, so `varlinkctl introspect` and code
+    /// generators read this text; see <doc:Protocol>.
+    package static let description = """
+        # httpdnsd: see what it does, and change what it holds.
+        #
+        # Field names with a hyphen cannot be written in this language. They are listed in comments
+        # as `+ name: type`, and are sent as written there. Clients pass over fields they do not
+        # know; a call with a parameter that is not declared here is refused (InvalidParameter).
+        interface io.httpdnsd.Control
+
+        # ready: answers, and everything it asks is healthy; an operator's pause is healthy too
+        # degraded: answers, and something in `problems` needs a look
+        type State (ready, degraded, starting, stopping)
+
+        # down: measured, or the vendor said so. paused: not asked, because an operator said so
+        type Health (up, degraded, down, paused)
+
+        # transport: udp or tcp. origin: settings or socket-activation
+        type Listener (address: string, transport: string, origin: string)
+
+        # + latency-ms-p50: ?float             median time of a call
+        # + last-error: ?string
+        # + last-error-age-seconds: ?int
+        type VendorServer (
+          address: string,
+          current: bool,
+          state: Health,
+          calls: int,
+          failures: int
+        )
+
+        # operator: with Pause. account: the vendor refuses it, one trial passes when the time is
+        # over. limit: all its servers said 429. budget: that of the day is spent
+        type Reason (operator, account, limit, budget)
+
+        # Why a vendor is not asked.
+        # + for-seconds: ?int                  how long still; absent: until Resume
+        type Rest (by: Reason, error: ?string)
+
+        # within: the next call is made. spent: it is not, the fallback answers. exceeded: it is
+        type BudgetState (within, spent, exceeded)
+
+        # beyond: calls wanted beyond the budget, made or not
+        # + calls-per-day, spent-today: int    a day of UTC
+        # + day-ends-seconds: int
+        type Budget (beyond: int, state: BudgetState)
+
+        # How the addresses of a vendor's servers are kept up to date.
+        # + last-age-seconds: ?int             since they came last
+        type Refresh (count: int, failures: int, error: ?string)
+
+        # calls: HTTP requests sent
+        # + billable-calls, connections-opened, connections-reused: int
+        # + clock-skew-seconds: ?int           how far the vendor's clock is ahead of ours
+        type VendorStatus (
+          name: string,
+          kind: string,
+          channel: string,
+          state: Health,
+          rest: ?Rest,
+          servers: []VendorServer,
+          calls: int,
+          budget: ?Budget,
+          refresh: ?Refresh
+        )
+
+        # + latency-ms-p50: ?float
+        # + last-error: ?string
+        # + last-error-age-seconds: ?int
+        type UpstreamStatus (
+          name: string,
+          url: string,
+          protected: bool,
+          state: Health,
+          calls: int,
+          failures: int
+        )
+
+        # + limit-octets: int
+        type CacheUsage (entries: int, octets: int)
+
+        # One screen: is all well, and if not, why.
+        # + uptime-seconds: int
+        # + resolv-conf: (points-here: ?bool, nameservers: []string)
+        method Status() -> (
+          state: State,
+          version: string,
+          pid: int,
+          listeners: []Listener,
+          vendors: []VendorStatus,
+          upstreams: []UpstreamStatus,
+          cache: CacheUsage,
+          problems: []string
+        )
+
+        # Every table divides all queries: its numbers sum to `total`.
+        # + by-source: [string]int             cache, vendor, upstream, local, refused, ...
+        # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ..., none
+        # + by-transport: [string]int          udp, tcp
+        type QueryStats (total: int)
+
+        # + p50-us, p90-us, p99-us, p999-us, max-us: int
+        type Latency (count: int)
+
+        # + limit-octets, index-octets, negative-entries: int
+        type CacheStats (
+          entries: int,
+          octets: int,
+          hits: int,
+          misses: int,
+          insertions: int,
+          evictions: int,
+          expired: int
+        )
+
+        # route: file:line in the settings. domain: its first. names: in billable calls
+        type RouteCost (route: string, domain: string, names: int)
+
+        # A look-up ends as one of successes, empty and unanswered. Calls are HTTP requests.
+        # routes: divides billable-names. failures: of calls, by kind
+        # avoided: calls that were not needed: cached, merged, paired, batched
+        # + billable-calls, billable-names, connections-opened, connections-reused: int
+        type VendorStats (
+          name: string,
+          lookups: int,
+          successes: int,
+          empty: int,
+          unanswered: int,
+          calls: int,
+          routes: []RouteCost,
+          failures: [string]int,
+          avoided: [string]int,
+          budget: ?Budget
+        )
+
+        # + tcp-retries: int
+        type UpstreamStats (
+          name: string,
+          protected: bool,
+          queries: int,
+          successes: int,
+          failures: [string]int
+        )
+
+        # + in-flight: int
+        type MissStats (merged: int, dropped: int)
+
+        # + rss-octets: int
+        # + cpu-seconds: float
+        type ProcessStats (descriptors: int, threads: int)
+
+        # All counters. With `reset` (a changing call: see Denied) they start from zero after this
+        # reply, those of Top too; what is spent of a budget does not.
+        # + since-seconds: int                 how long they have been counting
+        method Stats(reset: ?bool) -> (
+          queries: QueryStats,
+          latency: (client: Latency, cache: Latency, vendor: Latency, upstream: Latency),
+          cache: CacheStats,
+          vendors: []VendorStats,
+          upstreams: []UpstreamStats,
+          packets: [string]int,
+          misses: MissStats,
+          process: ProcessStats
+        )
+
+        # Removes entries of the cache and tells how many. Exactly one of `all`, `name`, `tree` and
+        # `negative`; `type` goes with `name`. Removing nothing is no error. A changing call.
+        method Flush(
+          all: ?bool,
+          name: ?string,
+          type: ?string,
+          tree: ?string,
+          negative: ?bool
+        ) -> (removed: int)
+
+        # rcode: in lower case, `nodata` for NOERROR without records
+        # + age-seconds: int                   since the answer came
+        # + ttl-seconds: int                   until it is stale; 0 if it is
+        type CachedEntry (
+          name: string,
+          type: string,
+          rcode: string,
+          source: string,
+          server: string,
+          stale: bool,
+          hits: int,
+          variant: string,
+          records: []string
+        )
+
+        # What the cache holds of a name. Causes no traffic. Nothing held: NotFound.
+        method Lookup(name: string, type: ?string) -> (entries: []CachedEntry)
+
+        # calls: billable ones, at most. excess: how many of them may be of other names
+        type NameCost (
+          name: string,
+          vendor: string,
+          calls: int,
+          excess: int,
+          route: string,
+          domain: string
+        )
+
+        # The entries with the most of something; today `kind` is `cost`. At most 1024, or 10.
+        # total: names in billable calls, of those that are not listed too
+        # + since-seconds: int
+        method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []NameCost)
+
+        # Leaves a vendor alone until Resume: the next vendor or the fallback answers. Calls under
+        # way go on. No such vendor: NotFound. A changing call.
+        # + in-flight: int
+        method Pause(vendor: string) -> (vendor: string, changed: bool, rest: ?Rest)
+
+        # Asks a vendor again, also one that refused the account a moment ago. A changing call.
+        # + in-flight: int
+        method Resume(vendor: string) -> (vendor: string, changed: bool, rest: ?Rest)
+
+        # The daemon and the libraries it runs with.
+        method Version() -> (
+          version: string,
+          swift: string,
+          libcurl: string,
+          openssl: string,
+          libyaml: string
+        )
+
+        # Nothing matches.
+        error NotFound (what: string)
+
+        # A parameter of the right type with a value the method does not take.
+        error InvalidArgument (argument: string, reason: string)
+
+        # Changing calls are for root, the daemon's own user and the group of the socket.
+        error Denied (reason: string)
+
+        # The call was right and went wrong.
+        error Failed (reason: string)
+
+        """
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import DNSCache
+internal import DNSWire
+
+extension CachedEntry {
+    /// - Parameter origin: who answered and at which address, as `Origins` has it.
+    init(_ entry: CacheEntry, origin: String) {
+        let message = try? Message(parsing: entry.message)
+        let records = (message?.answers ?? []) + (message?.authorities ?? [])
+        let parts = origin.split(separator: "/", maxSplits: 1).map(String.init)
+        self.init(
+            name: "\(entry.name)",
+            type: "\(entry.type)",
+            rcode: entry.rcode == .noError && entry.isNegative
+                ? "nodata" : "\(entry.rcode)".lowercased(),
+            source: entry.source == .local ? "local" : parts.first ?? "",
+            server: parts.count > 1 ? parts[1] : "",
+            ageSeconds: Int(clamping: entry.age),
+            ttlSeconds: Int(clamping: entry.remaining),
+            stale: entry.remaining == 0,
+            hits: UInt64(entry.hits),
+            variant: entry.variant.text,
+            records: records.map { "\($0)" }
+        )
+    }
+}
+
+extension AnswerVariant {
+    /// The variant as `lookup` shows it: the bits that the client must have set, or `any`.
+    fileprivate var text: String {
+        if self == .any { return "any" }
+        return "do=\(rawValue & 1) cd=\(rawValue >> 1 & 1)"
+    }
+}

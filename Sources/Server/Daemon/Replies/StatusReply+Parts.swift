@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import DNSCache
+internal import Glibc
+internal import HTTPDNS
+internal import Net
+internal import Upstream
+
+extension StatusReply {
+    /// How the daemon and all its parts are doing.
+    @ServiceLoop
+    init(_ parts: Daemon.Parts, uptimeSeconds: Int, now: ContinuousClock.Instant) {
+        let vendors = parts.assembly.vendors.map {
+            VendorStatus($0.settings, $0.client.statistics, now: now)
+        }
+        let upstreams = parts.assembly.upstreams.map { UpstreamStatus($0, now: now) }
+        let problems = vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
+        self.init(
+            state: problems.isEmpty ? .ready : .degraded,
+            version: Product.version,
+            pid: Int(getpid()),
+            uptimeSeconds: uptimeSeconds
+        )
+        listeners = parts.listeners.flatMap { listener in
+            ["udp", "tcp"].map { transport in
+                ListenerStatus(
+                    address: "\(listener.address)",
+                    transport: transport,
+                    origin: "settings"
+                )
+            }
+        }
+        self.vendors = vendors
+        self.upstreams = upstreams
+        let numbers = parts.assembly.cache.numbers
+        cache = CacheUsage(
+            entries: numbers.entries,
+            octets: numbers.octets,
+            limitOctets: numbers.limitOctets
+        )
+        resolvConf = ResolvConf(pointingAt: parts.listeners.map(\.address))
+        self.problems = problems
+    }
+}
+
+extension UpstreamStatus {
+    @ServiceLoop
+    fileprivate init(_ upstream: any Forwarding, now: ContinuousClock.Instant) {
+        self.init(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
+        let numbers = upstream.numbers
+        state = numbers.consecutiveFailures > 2 ? .down : .up
+        calls = numbers.queries
+        failures = numbers.failures.values.reduce(0, +)
+        latencyMedian = upstream.latency.median?.inMilliseconds
+        lastError = numbers.lastError.map { "\($0)" }
+        lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
+    }
+
+    /// What `status` says of it under "problems"; nil if all is well.
+    fileprivate var problem: String? {
+        state == .up ? nil : "upstream \(name): \(lastError ?? "")"
+    }
+}
+
+extension Duration {
+    /// As the control protocol gives latencies.
+    var inMilliseconds: Double {
+        let parts = components
+        let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
+        return Double(microseconds) / 1_000
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// Whole seconds since an earlier instant.
+    func seconds(since earlier: ContinuousClock.Instant) -> Int {
+        Int((self - earlier).components.seconds)
+    }
+
+    /// Seconds until this instant, a part of one counting whole; 0 if it is over.
+    func seconds(from now: ContinuousClock.Instant) -> Int {
+        guard now < self else { return 0 }
+        let parts = (self - now).components
+        return Int(parts.seconds) + (parts.attoseconds > 0 ? 1 : 0)
+    }
+}

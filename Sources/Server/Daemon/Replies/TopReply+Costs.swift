@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import DNSWire
+internal import HTTPDNS
+internal import Net
+
+extension TopReply {
+    /// The names that cost most, of all vendors.
+    ///
+    /// - Parameter total: the names in all billable calls.
+    @ServiceLoop
+    init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ parts: Daemon.Parts) {
+        let routes = RouteNames(parts.settings.routes)
+        // The costliest of all are among the costliest of each.
+        let costs = parts.assembly.vendors.flatMap { vendor in
+            vendor.client.costliestNames(count).map { entry in
+                NameCost(
+                    name: "\(entry.name)",
+                    vendor: vendor.settings.name,
+                    calls: entry.calls,
+                    excess: entry.excess,
+                    route: entry.route,
+                    domain: routes.domain(entry.route)
+                )
+            }
+        }
+        let order = costs.sorted {
+            ($1.calls, $0.name, $0.vendor) < ($0.calls, $1.name, $1.vendor)
+        }
+        self.init(
+            kind: .cost,
+            sinceSeconds: sinceSeconds,
+            total: total,
+            entries: Array(order.prefix(count))
+        )
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import HTTPDNS
+internal import Net
+
+extension VendorStatus {
+    /// A vendor is down when it rests as a whole, or the last call to every server failed, and
+    /// degraded when that to the current one did.
+    init(
+        _ settings: VendorSettings,
+        _ statistics: VendorStatistics,
+        now: ContinuousClock.Instant
+    ) {
+        self.init(
+            name: settings.name,
+            kind: settings.account.kind.rawValue,
+            channel: settings.account.channel
+        )
+        calls = statistics.tries
+        billableCalls = statistics.billable
+        connectionsOpened = statistics.connectionsOpened
+        connectionsReused = statistics.connectionsReused
+        clockSkewSeconds = statistics.clockSkew.map { Int($0.components.seconds) }
+        rest = VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
+        budget = BudgetStatus(statistics)
+        if statistics.refreshesAddresses {
+            refresh = AddressRefresh(
+                count: statistics.refreshes,
+                failures: statistics.refreshFailures,
+                lastAgeSeconds: statistics.refreshedAt.map { now.seconds(since: $0) },
+                error: statistics.refreshError.map { "\($0)" }
+            )
+        }
+        servers = statistics.servers.map { VendorServer($0, now: now) }
+        state = health
+    }
+
+    /// What the rest and the servers come to.
+    private var health: HealthStatus {
+        switch rest?.by {
+        case .operator: .paused
+        case .account, .limit: .down
+        case .budget: .degraded
+        case nil:
+            if servers.allSatisfy({ $0.state == .down }) {
+                .down
+            } else {
+                servers.contains { $0.current && $0.state == .down } ? .degraded : .up
+            }
+        }
+    }
+
+    /// What `status` says of it under "problems"; nil if all is well, or as an operator wants it.
+    var problem: String? {
+        switch rest?.by {
+        case .operator:
+            nil
+        case .account:
+            "vendor \(name) refuses the account: \(rest?.error ?? ""); once that is put right, "
+                + "`httpdnsctl resume \(name)` asks at once"
+        case .limit:
+            "vendor \(name) rests: all its servers said 429"
+        case .budget:
+            "vendor \(name) has spent its \(budget?.callsPerDay ?? 0) calls of today: fallbacks answer "
+                + "until midnight UTC, unless `vendors.\(name).budget` is raised"
+        case nil where state == .up:
+            nil
+        case nil:
+            "vendor \(name) does not answer: "
+                + (servers.first { $0.current }?.lastError ?? "")
+        }
+    }
+}
+
+extension VendorRest {
+    /// Nil for a vendor that is asked.
+    init?(
+        _ state: VendorStatistics.State,
+        dayEndsIn: Duration,
+        now: ContinuousClock.Instant
+    ) {
+        switch state {
+        case .open:
+            return nil
+        case .paused:
+            self.init(by: .operator)
+        case .refused(let error, let until):
+            self.init(by: .account, forSeconds: until.seconds(from: now), error: "\(error)")
+        case .limited(let until):
+            self.init(by: .limit, forSeconds: until.seconds(from: now))
+        case .overBudget:
+            self.init(by: .budget, forSeconds: Int(dayEndsIn.components.seconds))
+        }
+    }
+}
+
+extension BudgetStatus {
+    /// Nil if nobody set a limit.
+    init?(_ statistics: VendorStatistics) {
+        guard let rule = statistics.budget else { return nil }
+        self.init(
+            callsPerDay: rule.callsPerDay,
+            spentToday: statistics.spentToday,
+            beyond: statistics.beyondBudget,
+            onlyWarns: rule.onExceeded == .warn,
+            dayEndsSeconds: Int(statistics.dayEndsIn.components.seconds)
+        )
+    }
+}
+
+extension VendorChange {
+    /// How a vendor is left.
+    @ServiceLoop
+    init(_ client: VendorClient, changed: Bool, now: ContinuousClock.Instant) {
+        let statistics = client.statistics
+        self.init(
+            vendor: client.name,
+            changed: changed,
+            inFlight: statistics.inFlight,
+            rest: VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
+        )
+    }
+}
+
+extension VendorServer {
+    fileprivate init(_ server: ServerStatistics, now: ContinuousClock.Instant) {
+        self.init(address: "\(server.address)", current: server.isCurrent)
+        let isResting = server.limitedUntil.map { now < $0 } ?? false
+        state = server.failuresInRow > 0 || isResting ? .down : .up
+        calls = server.tries
+        failures = server.failures
+        latencyMedian = server.medianLatency?.inMilliseconds
+        lastError = server.lastError.map { "\($0)" }
+        lastErrorAgeSeconds = server.lastErrorAt.map { now.seconds(since: $0) }
+    }
+}

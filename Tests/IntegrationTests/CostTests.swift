@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@Suite("What vendors cost", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+struct CostTests {
+    /// A second route of the same vendor, in the YAML of the first.
+    private static let secondRoute = """
+        fallback: upstream
+          - domains: ["*.many.example.com", many.example.net]
+            vendors: [tencent]
+        """
+
+    /// The numbers of a table.
+    private static func table(_ json: JSON) -> [String: Int] {
+        Dictionary(uniqueKeysWithValues: json.keys.map { ($0, json[$0].int ?? -1) })
+    }
+
+    /// Sends A and AAAA questions all at once, and takes all answers.
+    private static func ask(_ questions: [(name: String, type: UInt16)], _ socket: Socket) throws {
+        for (id, question) in questions.enumerated() {
+            var query = RawMessage.query(question.name, type: question.type)
+            query[0] = UInt8(id >> 8)
+            query[1] = UInt8(id & 0xFF)
+            try socket.send(query)
+        }
+        for _ in questions {
+            let rcode = RawMessage.rcode(try socket.receive())
+            #expect(rcode == 0 || rcode == 3, "\(rcode)")
+        }
+    }
+
+    // MARK: - The bill
+
+    @Test("calls, names and routes on the bill are what the vendor counted, shared calls too")
+    func bill() throws {
+        // More names than calls may be in flight, so that those that wait share some.
+        let stack = try Stack(faults: ["delay=400"], route: Self.secondRoute)
+        let names = (0..<60).map { "n\($0).many.example.com" } + ["www.example.com"]
+        let others = names.prefix(10)
+        let questions =
+            names.map { ($0, UInt16(1)) } + others.map { ($0, 28) } + others.map { ($0, 1) }
+        let socket = try Socket(.datagram, to: stack.daemon.port)
+        try Self.ask(questions, socket)
+        // The second time they are all in the cache.
+        try stack.emulator.misbehave()
+        try Self.ask(questions, socket)
+
+        let calls = try stack.emulator.calls()
+        #expect(Self.table(calls["names"]) == Dictionary(names.map { ($0, 1) }) { $0 + $1 })
+        let count = try #require(calls["lookups"].int)
+        #expect(count < names.count, "some calls must be shared")
+
+        let stats = try stack.daemon.stats()
+        let vendor = try #require(stats["vendors"].array.first)
+        #expect(vendor["calls"].int == count)
+        #expect(vendor["billable-calls"].int == count)
+        #expect(vendor["billable-names"].int == names.count)
+        #expect(vendor["successes"].int == vendor["lookups"].int)
+        #expect(vendor["avoided", "batched"].int == names.count - count)
+        let routes = vendor["routes"].array
+        #expect(routes.map { $0["domain"].string } == ["example.com", "*.many.example.com"])
+        #expect(routes.map { $0["names"].int } == [1, 60])
+        for route in routes {
+            #expect(route["route"].string?.contains("/httpdnsd.yaml:") == true)
+        }
+
+        // Each question was paid for, or somebody spared it.
+        let spared = ["cached", "merged", "paired"].reduce(0) { sum, reason in
+            sum + (vendor["avoided", reason].int ?? -1)
+        }
+        #expect(names.count + spared == stats["queries", "total"].int)
+        #expect(try #require(vendor["avoided", "cached"].int) >= questions.count)
+        #expect(vendor["avoided", "cached"].int == stats["cache", "hits"].int)
+        let shared = ["merged", "paired"].reduce(0) { $0 + (vendor["avoided", $1].int ?? -1) }
+        #expect(stats["misses", "merged"].int == shared)
+        try stack.daemon.stop()
+    }
+
+    @Test("top cost has each name with its calls, its route and its vendor")
+    func top() throws {
+        let stack = try Stack(route: Self.secondRoute)
+        let daemon = stack.daemon
+        for (name, count) in [("www.example.com", 3), ("a.many.example.com", 2)] {
+            for _ in 0..<count {
+                _ = try daemon.dig(name, "A")
+                _ = try daemon.control("flush", "--all")
+            }
+        }
+        _ = try daemon.dig("none.example.com", "A")
+        let top = try JSON(daemon.control("top", "cost", "--json").output)
+        let entries = top["entries"].array
+        #expect(
+            Dictionary(
+                uniqueKeysWithValues: entries.map {
+                    (String(($0["name"].string ?? "").dropLast()), $0["calls"].int ?? -1)
+                }
+            ) == Self.table(try stack.emulator.calls()["names"])
+        )
+        #expect(entries.map { $0["calls"].int } == [3, 2, 1], "the costliest first")
+        #expect(
+            entries.map { $0["domain"].string }
+                == ["example.com", "*.many.example.com", "example.com"]
+        )
+        #expect(entries.allSatisfy { $0["vendor"].string == "tencent" && $0["excess"].int == 0 })
+        #expect(top["total"].int == 6 && top["kind"].string == "cost")
+
+        let text = try daemon.control("top", "cost", "-n", "1").output
+        #expect(text.contains("www.example.com.") && !text.contains("many"), "\(text)")
+        #expect(text.contains("50.0 %"), "\(text)")
+        let unknown = try daemon.control("top", "slow")
+        #expect(unknown.status == 1 && unknown.errors.contains("there is: cost"), "\(unknown)")
+        try daemon.stop()
+    }
+
+    @Test("a hit is the vendor's whose answer it is, and a name found empty spares its other family")
+    func avoided() throws {
+        let stack = try Stack()
+        for _ in 0..<3 { _ = try stack.daemon.dig("www.example.com", "A") }
+        for _ in 0..<2 { _ = try stack.daemon.dig("three.example.org", "A") }
+        // Both families of it are the upstream's, but only one was asked of the vendor.
+        for type in ["A", "AAAA", "A"] { _ = try stack.daemon.dig("none.example.com", type) }
+        let stats = try stack.daemon.stats()
+        let vendor = try #require(stats["vendors"].array.first)
+        #expect(
+            Self.table(vendor["avoided"])
+                == ["cached": 2, "merged": 0, "paired": 1, "batched": 0]
+        )
+        #expect(stats["cache", "hits"].int == 4)
+        #expect(stats["misses", "merged"].int == 1)
+        #expect(vendor["lookups"].int == 2 && vendor["empty"].int == 1)
+        #expect(try stack.emulator.lookups() == 2)
+        try stack.daemon.stop()
+    }
+
+    @Test("what failed is not on the bill")
+    func failures() throws {
+        let stack = try Stack(faults: ["status=500"])
+        _ = try stack.daemon.dig("www.example.com", "A")
+        let vendor = try #require(try stack.daemon.stats()["vendors"].array.first)
+        #expect(try #require(vendor["calls"].int) >= 1)
+        #expect(vendor["lookups"].int == 1 && vendor["unanswered"].int == 1)
+        #expect(vendor["billable-calls"].int == vendor["billable-names"].int)
+        #expect(
+            vendor["routes"].array.reduce(0) { $0 + ($1["names"].int ?? -1) }
+                == vendor["billable-names"].int
+        )
+        try stack.daemon.stop()
+    }
+
+    @Test("after a reset everything counts from zero, what names cost too; status goes on")
+    func reset() throws {
+        let stack = try Stack()
+        let daemon = stack.daemon
+        for name in ["www.example.com", "www.example.com", "none.example.com", "two.example.org"] {
+            _ = try daemon.dig(name, "A")
+        }
+        let before = try JSON(daemon.control("stats", "--reset", "--json").output)
+        #expect(before["vendors"].array.first?["billable-calls"].int == 2)
+        let stats = try daemon.stats()
+        let vendor = try #require(stats["vendors"].array.first)
+        for key in ["lookups", "successes", "empty", "unanswered", "calls", "billable-calls"] {
+            #expect(vendor[key].int == 0, "\(key)")
+        }
+        for key in ["billable-names", "connections-opened", "connections-reused"] {
+            #expect(vendor[key].int == 0, "\(key)")
+        }
+        #expect(vendor["failures"].sum == 0 && vendor["avoided"].sum == 0)
+        #expect(vendor["routes"].array.allSatisfy { $0["names"].int == 0 })
+        #expect(stats["cache", "insertions"].int == 0)
+        #expect(try #require(stats["cache", "entries"].int) > 0, "nothing is forgotten")
+        let upstream = try #require(stats["upstreams"].array.first)
+        #expect(upstream["queries"].int == 0 && upstream["successes"].int == 0)
+        #expect(stats["misses", "merged"].int == 0)
+        var top = try JSON(daemon.control("top", "cost", "--json").output)
+        #expect(top["entries"].array.isEmpty && top["total"].int == 0)
+
+        _ = try daemon.dig("four.example.com", "A")
+        top = try JSON(daemon.control("top", "cost", "--json").output)
+        #expect(top["entries"].array.map { $0["name"].string } == ["four.example.com."])
+        #expect(top["total"].int == 1)
+        #expect(try daemon.stats()["vendors"].array.first?["billable-calls"].int == 1)
+        let status = try JSON(daemon.control("status", "--json").output)
+        #expect(status["vendors"].array.first?["billable-calls"].int == 3)
+        try daemon.stop()
+    }
+
+    // MARK: - Pausing
+
+    @Test("a paused vendor is not asked, its fallback answers, and that is no degradation")
+    func pause() throws {
+        let stack = try Stack()
+        let daemon = stack.daemon
+        let end = try daemon.control("pause", "tencent")
+        #expect(end.status == 0 && end.output == "tencent is paused\n", "\(end)")
+        _ = try daemon.program.line(with: "vendor tencent is paused")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        #expect(try stack.emulator.lookups() == 0)
+
+        let status = try daemon.control("status", "--json")
+        #expect(status.status == 0)
+        let json = try JSON(status.output)
+        #expect(json["state"].string == "ready" && json["problems"].array.isEmpty)
+        let vendor = try #require(json["vendors"].array.first)
+        #expect(vendor["state"].string == "paused")
+        #expect(vendor["rest", "by"].string == "operator")
+        #expect(vendor["rest"].keys == ["by"], "it has no end")
+        let text = try daemon.control("status").output
+        #expect(text.contains("until `httpdnsctl resume tencent`"), "\(text)")
+        #expect(try daemon.stats()["vendors"].array.first?["unanswered"].int == 1)
+        #expect(
+            try daemon.control("pause", "tencent").output == "tencent was paused already\n"
+        )
+
+        let resumed = try daemon.control("resume", "tencent", "--json")
+        #expect(try JSON(resumed.output)["changed"].bool == true)
+        _ = try daemon.program.line(with: "vendor tencent is resumed")
+        _ = try daemon.control("flush", "--all")
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        #expect(try stack.emulator.lookups() == 1)
+        #expect(try daemon.control("resume", "tencent").output == "tencent was not paused\n")
+        try daemon.stop()
+    }
+
+    @Test("a pause under load loses no query: each is the vendor's or the fallback's")
+    func pauseUnderLoad() throws {
+        let stack = try Stack(faults: ["delay=100"])
+        let socket = try Socket(.datagram, to: stack.daemon.port)
+        let count = 200
+        for id in 0..<count {
+            var query = RawMessage.query("n\(id).many.example.com")
+            query[1] = UInt8(id)
+            try socket.send(query)
+        }
+        #expect(try stack.daemon.control("pause", "tencent").status == 0)
+        var rcodes: [UInt8: Int] = [:]
+        for _ in 0..<count { rcodes[RawMessage.rcode(try socket.receive()), default: 0] += 1 }
+        // The upstream has none of these names.
+        #expect(Set(rcodes.keys).isSubset(of: [0, 3]), "\(rcodes)")
+        let vendor = try #require(try stack.daemon.stats()["vendors"].array.first)
+        #expect(vendor["successes"].int == rcodes[0, default: 0])
+        #expect(vendor["billable-names"].int == rcodes[0, default: 0])
+        #expect(vendor["billable-calls"].int == (try stack.emulator.lookups()))
+        try stack.daemon.stop()
+    }
+
+    @Test("a vendor that there is not is found by its likeness, and is exit code 1")
+    func unknown() throws {
+        let stack = try Stack()
+        for verb in ["pause", "resume"] {
+            let near = try stack.daemon.control(verb, "tencnet")
+            #expect(near.status == 1)
+            #expect(near.errors.contains("did you mean `tencent`?"), "\(near.errors)")
+            let far = try stack.daemon.control(verb, "somebody")
+            #expect(far.status == 1 && far.errors.contains("there is tencent"), "\(far.errors)")
+        }
+        try stack.daemon.stop()
+    }
+
+    @Test(
+        "a vendor that refuses says why and until when; resume ends what an operator may end",
+        arguments: [("status=401", "account", 300), ("status=429", "limit", 1)]
+    )
+    func refused(_ fault: String, _ reason: String, _ seconds: Int) throws {
+        let stack = try Stack(faults: [fault])
+        let daemon = stack.daemon
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        let isAccount = reason == "account"
+        let status = try daemon.control("status", "--json")
+        let vendor = try #require(try JSON(status.output)["vendors"].array.first)
+        // A second's rest may be over by now.
+        if isAccount {
+            #expect(status.status == 4)
+            #expect(vendor["state"].string == "down")
+            #expect(vendor["rest", "by"].string == reason)
+            let left = try #require(vendor["rest", "for-seconds"].int)
+            #expect(left > 0 && left <= seconds)
+            #expect(vendor["rest", "error"].string?.contains("401") == true)
+            let text = try daemon.control("status")
+            #expect(text.output.contains("httpdnsctl resume tencent"), "\(text.output)")
+        }
+        #expect(vendor["billable-calls"].int == 0)
+        try stack.emulator.misbehave()
+        let resumed = try JSON(daemon.control("resume", "tencent", "--json").output)
+        #expect(resumed["changed"].bool == isAccount)
+        #expect(resumed["vendor"].string == "tencent")
+        if isAccount {
+            #expect(resumed["rest"].keys.isEmpty)
+            _ = try daemon.control("flush", "--all")
+            #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+            #expect(try daemon.control("status").status == 0)
+        }
+        try daemon.stop()
+    }
+}
