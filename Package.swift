@@ -50,6 +50,7 @@ let package = Package(
     targets: [
         // Floor 0: doors to C.
         .target(name: "CLinux"),
+        .target(name: "Locks", swiftSettings: product),
         .systemLibrary(
             name: "CCurl",
             pkgConfig: "libcurl",
@@ -78,13 +79,17 @@ let package = Package(
         ),
 
         // Floor 2: the answer cache; the control protocol.
-        .target(name: "DNSCache", dependencies: ["DNSWire"], swiftSettings: product),
+        .target(
+            name: "DNSCache",
+            dependencies: ["DNSWire", "Locks"],
+            swiftSettings: product
+        ),
         .target(name: "Control", swiftSettings: product),
 
         // Floor 3: the service loop, sockets, HTTP.
         .target(
             name: "Net",
-            dependencies: ["CLinux", "CCurl", "CSystemd"],
+            dependencies: ["CLinux", "CCurl", "CSystemd", "Locks"],
             swiftSettings: product
         ),
 

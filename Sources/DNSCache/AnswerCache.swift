@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
-internal import Synchronization
+internal import Locks
 
 /// The answer cache: bounded in octets, shared by the workers and the service loop.
 ///
-/// One lock guards it, taken once a batch by a worker (`withAnswers`) and once a call by everybody
+/// One lock guards it, taken once a batch by a worker (`withTable`) and once a call by everybody
 /// else.  It is held for what a batch of look-ups takes, about a microsecond; walks over all entries
 /// let go of it again and again.
 package final class AnswerCache: Sendable {
-    private let lock = Mutex(())
-
-    // SAFETY: used by `locked` only, which holds the lock.  `Mutex<AnswerTable>` would say the same
-    // in the type, but cannot lend the table to a caller's closure.
-    private nonisolated(unsafe) var table: AnswerTable
+    private let table: Lock<AnswerTable>
 
     /// The instant from which entries count their age.
     private let origin: ContinuousClock.Instant
@@ -31,8 +27,7 @@ package final class AnswerCache: Sendable {
     ///   - seed: a secret number, without which nobody can choose names that collide.
     package init(limit: Int, origin: ContinuousClock.Instant, seed: UInt64) {
         self.origin = origin
-        // SAFETY: nobody else has the cache yet.
-        unsafe table = AnswerTable(limit: max(limit, Self.sizes.smallest), seed: seed)
+        table = Lock(AnswerTable(limit: max(limit, Self.sizes.smallest), seed: seed))
     }
 
     // MARK: - Answering
@@ -45,7 +40,7 @@ package final class AnswerCache: Sendable {
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
     ) -> Result {
         let now = milliseconds(now)
-        return locked { body(&$0, now) }
+        return table.withLock { body(&$0, now) }
     }
 
     /// Stores an answer, in place of one for the same question and variant.
@@ -54,7 +49,7 @@ package final class AnswerCache: Sendable {
     package func insert(_ answer: CachedAnswer, now: ContinuousClock.Instant) {
         guard answer.lifetime > 0 else { return }
         let now = milliseconds(now)
-        _ = locked { $0.insert(answer, now: now) }
+        _ = table.withLock { $0.insert(answer, now: now) }
     }
 
     /// The last good answer to a question, for when no better one is to be had (RFC 8767).
@@ -71,7 +66,9 @@ package final class AnswerCache: Sendable {
         now: ContinuousClock.Instant
     ) -> StaleAnswer? {
         let now = milliseconds(now)
-        return locked { $0.staleAnswer(for: question, variant: variant, ttl: ttl, now: now) }
+        return table.withLock {
+            $0.staleAnswer(for: question, variant: variant, ttl: ttl, now: now)
+        }
     }
 
     // MARK: - Looking
@@ -98,7 +95,7 @@ package final class AnswerCache: Sendable {
     }
 
     /// Counts and sizes at this moment.
-    package var numbers: CacheNumbers { locked { $0.numbers } }
+    package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
     /// How many answers were given by the `server` of their entries, at the place of its number.
     ///
@@ -164,13 +161,8 @@ package final class AnswerCache: Sendable {
     private func walk(_ judge: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {
-            position = locked { $0.walk(from: next, count: Self.stride, judge) }
+            position = table.withLock { $0.walk(from: next, count: Self.stride, judge) }
         }
-    }
-
-    private func locked<Result>(_ body: (inout AnswerTable) -> Result) -> Result {
-        // SAFETY: the lock is held.
-        lock.withLock { _ in unsafe body(&table) }
     }
 
     private func milliseconds(_ instant: ContinuousClock.Instant) -> UInt64 {

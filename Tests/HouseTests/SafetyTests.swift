@@ -9,6 +9,7 @@ private let allowance = [
     "DNSCache": 44,
     "DNSWire": 10,
     "HTTPDNS": 47,
+    "Locks": 14,
     "Net": 262,
     "Server": 47,
     "httpdns-emulator": 22,

@@ -2,6 +2,7 @@
 private import CLinux
 private import CSystemd
 private import Glibc
+private import Locks
 private import Synchronization
 
 /// One thread that runs an sd-event loop and, between two polls of it, Swift's jobs.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
+private import Locks
 
 /// The one thread on which everything that waits is written as ordinary `async` code.
 ///
