@@ -138,13 +138,23 @@ let package = Package(
             swiftSettings: product
         ),
 
+        // A network and a clock that do as they are told, for suites that are about time.
+        .target(
+            name: "TestWorld",
+            dependencies: ["Net"],
+            path: "Tests/TestWorld",
+            swiftSettings: house
+        ),
         suite("DNSWire", exclude: ["Differential"]),
         suite("DNSCache", ["DNSCache", "DNSWire"]),
         suite("Control", ["Control", "Net", "Server", "httpdnsctl", logging]),
         suite("Net"),
-        suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net"]),
+        suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
         suite("Upstream", ["DNSWire", "Net", "Upstream"]),
-        suite("Resolver", ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Upstream"]),
+        suite(
+            "Resolver",
+            ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "TestWorld", "Upstream"]
+        ),
         suite(
             "Server",
             ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "Upstream", logging]

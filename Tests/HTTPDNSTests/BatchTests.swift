@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import TestWorld
 import Testing
 
 @testable import HTTPDNS
@@ -39,8 +40,8 @@ struct BatchTests {
             .reply(good($0), after: $0.url.contains("n1.") ? .seconds(1) : .milliseconds(20))
         }
         let begun = try begin(1...2, world.client { $0.hedgeAfter = .seconds(2) })
-        #expect(try await world.result(of: begun[1]).get().duration == .milliseconds(20))
-        #expect(try await world.result(of: begun[0]).get().duration == .seconds(1))
+        #expect(try await world.value(of: begun[1]).get().duration == .milliseconds(20))
+        #expect(try await world.value(of: begun[0]).get().duration == .seconds(1))
     }
 
     @Test(
@@ -51,7 +52,7 @@ struct BatchTests {
         world.servers([:])
         let client = try world.client { $0.batching = .together }
         let begun = try begin(1...19, client)
-        for one in begun { _ = try await world.result(of: one).get() }
+        for one in begun { _ = try await world.value(of: one).get() }
         #expect(calls.map(\.count) == [8, 8, 3])
         #expect(world.times == [0, 0, 0])
         #expect(calls[0][0] == "n1.example.com")
@@ -68,8 +69,8 @@ struct BatchTests {
         }
         let begun = try begin(1...3, world.client { $0.batching = .together })
         let answers = [
-            try await world.result(of: begun[0]).get(), try await world.result(of: begun[1]).get(),
-            try await world.result(of: begun[2]).get(),
+            try await world.value(of: begun[0]).get(), try await world.value(of: begun[1]).get(),
+            try await world.value(of: begun[2]).get(),
         ]
         #expect(answers[0].answer.v4?.addresses == [try address("192.0.2.1")])
         #expect(answers[1].answer.v4?.addresses == [try address("192.0.2.2")])
@@ -82,7 +83,7 @@ struct BatchTests {
         world.script = { _ in .fail(.connect("refused")) }
         let client = try world.client { $0.batching = .together }
         for begun in try begin(1...3, client) {
-            guard case .failure(let failure) = try await world.result(of: begun) else {
+            guard case .failure(let failure) = try await world.value(of: begun) else {
                 throw Unexpected(what: "an answer")
             }
             #expect(failure.tries.count == 2)
@@ -105,8 +106,8 @@ struct BatchTests {
         }
         #expect(world.sent.count == 1)
         #expect(client.statistics.queued == 3)
-        _ = try await world.result(of: first).get()
-        for one in begun { _ = try await world.result(of: one).get() }
+        _ = try await world.value(of: first).get()
+        for one in begun { _ = try await world.value(of: one).get() }
         #expect(calls.map(\.count) == [1, 3])
         #expect(world.times == [0, 20])
         #expect(client.statistics.inFlight == 0)
@@ -132,7 +133,7 @@ struct BatchTests {
         let second = try world.begin(client, families: .v4)
         await world.advance(by: .milliseconds(10))
         let third = try world.begin(client, families: .v6)
-        for one in [first, second, third] { _ = try await world.result(of: one).get() }
+        for one in [first, second, third] { _ = try await world.value(of: one).get() }
         #expect(world.sent.count == 1)
         #expect(client.statistics.merged == 1)
         #expect(client.statistics.paired == 1)
@@ -148,7 +149,7 @@ struct BatchTests {
         let failure = try await world.failure(client, within: .milliseconds(50))
         #expect(world.elapsed == .milliseconds(50))
         #expect(failure.tries.map(\.error) == [.transport(.timedOut(reused: false))])
-        _ = try await world.result(of: long).get()
+        _ = try await world.value(of: long).get()
         #expect(world.sent.count == 1)
     }
 
@@ -161,7 +162,7 @@ struct BatchTests {
         await world.advance(by: .milliseconds(1))
         begun[0].cancel()
         await world.advance(by: .milliseconds(1))
-        guard case .failure(let failure) = try await world.result(of: begun[0]) else {
+        guard case .failure(let failure) = try await world.value(of: begun[0]) else {
             throw Unexpected(what: "an answer")
         }
         #expect(failure.reason == .transport(.cancelled))

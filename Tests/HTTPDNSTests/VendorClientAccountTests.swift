@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import TestWorld
 import Testing
 
 @testable import HTTPDNS
@@ -68,7 +69,7 @@ struct VendorClientAccountTests {
         let trial = try world.begin(client, "a.example.com")
         await world.advance(by: .milliseconds(10))
         #expect(try await world.failure(client, "b.example.com").tries.isEmpty)
-        _ = try await world.result(of: trial).get()
+        _ = try await world.value(of: trial).get()
         #expect(world.sent.count == 2)
         _ = try await world.lookUp(client)
         #expect(client.statistics.state == .open)
@@ -201,7 +202,7 @@ struct VendorClientAccountTests {
         client.pause()
         #expect(try await world.failure(client) == VendorFailure(reason: .paused, tries: []))
         #expect(client.statistics.state == .paused)
-        _ = try await world.result(of: inFlight).get()
+        _ = try await world.value(of: inFlight).get()
         client.resume()
         _ = try await world.lookUp(client)
         #expect(client.statistics.state == .open)

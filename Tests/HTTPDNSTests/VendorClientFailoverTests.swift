@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import TestWorld
 import Testing
 
 @testable import HTTPDNS
@@ -194,7 +195,7 @@ struct VendorClientFailoverTests {
             begun.append(try world.begin(client, "n\(number).example.com"))
             await world.advance(by: .milliseconds(1))
         }
-        for one in begun { _ = try await world.result(of: one).get() }
+        for one in begun { _ = try await world.value(of: one).get() }
         let given = world.cancelled
         #expect(given == 100 - ClientLimits.lingeringTries)
         await world.advance(by: .seconds(5))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import TestWorld
 import Testing
 
 @testable import HTTPDNS
@@ -93,7 +94,7 @@ struct VendorClientNetworkTests {
         await world.advance(by: .milliseconds(500))
         world.servers([:])
         client.networkChanged()
-        let reply = try await world.result(of: begun).get()
+        let reply = try await world.value(of: begun).get()
         #expect(world.times == [0, 500])
         #expect(reply.duration == .milliseconds(520))
         await world.advance(by: .seconds(5))
@@ -110,7 +111,7 @@ struct VendorClientNetworkTests {
         let begun = try world.begin(client)
         await world.advance(by: .milliseconds(1_500))
         client.networkChanged()
-        guard case .failure = try await world.result(of: begun) else {
+        guard case .failure = try await world.value(of: begun) else {
             throw Unexpected(what: "an answer")
         }
         #expect(world.elapsed == .seconds(3))

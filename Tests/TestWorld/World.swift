@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// A network and a clock that do as they are told, in no time but their own.
+///
+/// Time stands still while anything can run, and then jumps to whatever is due next: so every test
+/// takes as long as its code, and goes the same way each time.  All of it runs on the service loop,
+/// whose jobs run in the order in which they came.
+@ServiceLoop
+package final class World: HTTPTransport {
+    /// What a server does with a request.
+    package enum Step: Sendable {
+        /// Sends a reply after some time, or nothing if that is too late.
+        case reply(HTTPReply, after: Duration = .milliseconds(20))
+
+        /// Breaks the transfer.
+        case fail(HTTPError, after: Duration = .zero)
+
+        /// Never answers.
+        case silence(reused: Bool = false)
+    }
+
+    /// A request, when it came, and how long it was given.
+    package struct Sent: Sendable {
+        package let request: HTTPRequest
+        package let at: Duration
+        package let wait: Duration
+    }
+
+    /// Somebody who waits for an instant.
+    private struct Sleeper {
+        let end: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    /// Where the test begins: a day ahead of the system's clock, so that instants of both compare
+    /// as what they are, of different worlds.
+    package let start: ContinuousClock.Instant
+
+    /// The present.
+    package private(set) var now: ContinuousClock.Instant
+
+    /// Seconds since 1970 when the test begins, by our clock: Tue, 14 Nov 2023 22:13:20 GMT.
+    package nonisolated static let wall: Int64 = 1_700_000_000
+
+    /// What was sent, and how much of it was given up by the one who sent it.
+    package private(set) var sent: [Sent] = []
+    package private(set) var cancelled = 0
+
+    /// What the servers do; may be changed while the test runs.
+    package var script: (HTTPRequest) -> Step = { _ in .silence() }
+
+    private var sleepers: [Int: Sleeper] = [:]
+
+    /// Rises with everything that happens; nothing happens any more when it stays.
+    private var activity = 0
+
+    package nonisolated init() {
+        start = ContinuousClock.now + .seconds(86_400)
+        now = start
+    }
+
+    /// How long the test has run.
+    package var elapsed: Duration { now - start }
+
+    /// Seconds since 1970, by our clock.
+    package var wallSeconds: Int64 { Self.wall + elapsed.components.seconds }
+
+    /// The clocks as those who are tested want them.
+    package var clocks: Clocks {
+        Clocks(
+            now: { ServiceLoop.assumeIsolated { self.now } },
+            wallSeconds: { ServiceLoop.assumeIsolated { self.wallSeconds } },
+            sleep: { (end) async throws(CancellationError) in try await self.pause(until: end) }
+        )
+    }
+
+    @ServiceLoop
+    package func send(
+        _ request: HTTPRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(HTTPError) -> HTTPReply {
+        sent.append(Sent(request: request, at: elapsed, wait: deadline - now))
+        let begin = now
+        do {
+            switch script(request) {
+            case .reply(var reply, let after) where now + after <= deadline:
+                try await pause(until: now + after)
+                reply.duration = now - begin
+                return reply
+            case .fail(let error, let after) where now + after <= deadline:
+                try await pause(until: now + after)
+                throw error
+            case .silence(let reused):
+                try await pause(until: deadline)
+                throw HTTPError.timedOut(reused: reused)
+            case .reply, .fail:
+                try await pause(until: deadline)
+                throw HTTPError.timedOut(reused: false)
+            }
+        } catch let error as HTTPError {
+            throw error
+        } catch {
+            cancelled += 1
+            throw .cancelled
+        }
+    }
+}
+
+// MARK: - Time
+
+extension World {
+    /// Waits until `end`.
+    private func pause(until end: ContinuousClock.Instant) async throws(CancellationError) {
+        activity += 1
+        let number = activity
+        defer { activity += 1 }
+        guard !Task.isCancelled else { throw CancellationError() }
+        let isDone = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                sleepers[number] = Sleeper(end: end, continuation: continuation)
+            }
+        } onCancel: {
+            ServiceLoop.post { self.wake(number, false) }
+        }
+        guard isDone else { throw CancellationError() }
+    }
+
+    /// Ends a sleep.
+    private func wake(_ number: Int, _ isDone: Bool) {
+        activity += 1
+        sleepers.removeValue(forKey: number)?.continuation.resume(returning: isDone)
+    }
+
+    /// Lets everything run that can without time passing.
+    private func settle() async {
+        var quiet = 0
+        while quiet < 40 {
+            let before = activity
+            await Task.yield()
+            quiet = activity == before ? quiet + 1 : 0
+        }
+    }
+
+    /// Lets time pass until `isDone`, at most until `end`.
+    func drive(
+        until end: ContinuousClock.Instant,
+        _ isDone: @escaping @Sendable @ServiceLoop () -> Bool
+    ) async {
+        await ServiceLoop.task { [self] in
+            await settle()
+            while !isDone() {
+                let next = sleepers.min { ($0.value.end, $0.key) < ($1.value.end, $1.key) }
+                guard let next, next.value.end <= end else {
+                    now = max(now, end)
+                    return
+                }
+                now = max(now, next.value.end)
+                wake(next.key, true)
+                await settle()
+            }
+        }.value
+    }
+
+    /// Lets some time pass.
+    package func advance(by duration: Duration) async {
+        await drive(until: now + duration) { false }
+    }
+}
