@@ -26,16 +26,19 @@ package final class Resolver {
 
     /// Puts the stages together.
     ///
-    /// - Parameter standard: the upstreams asked for all that no route sends elsewhere.
+    /// - Parameters:
+    ///   - standard: the upstreams asked for all that no route sends elsewhere.
+    ///   - clocks: the kind of time in which deadlines are given and answers grow old.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
         policy: TTLPolicy,
-        cache: AnswerCache
+        cache: AnswerCache,
+        clocks: Clocks = .system
     ) {
-        let store = AnswerStore(cache)
-        vendors = VendorStage(policy: policy, origins: origins, store: store)
-        upstreams = UpstreamStage(policy: policy, origins: origins)
+        let store = AnswerStore(cache, clocks)
+        vendors = VendorStage(policy: policy, origins: origins, store: store, clocks: clocks)
+        upstreams = UpstreamStage(policy: policy, origins: origins, clocks: clocks)
         let router = Router(
             routes: routes,
             vendors: vendors,

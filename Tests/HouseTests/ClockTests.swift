@@ -33,6 +33,19 @@ struct ClockTests {
         #expect(paths == [clock])
     }
 
+    /// Rooms whose rules about time are tested with another clock, which they are given.
+    ///
+    /// `Net` waits in real time, and `Server` is where the system's clock is handed out.
+    @Test("floors 4 and 5 do not call it", arguments: ["HTTPDNS", "Resolver"])
+    func givenTheirClock(_ room: String) throws {
+        let files = Repository.sources.filter { $0.room == room }
+        #expect(!files.isEmpty)
+        for file in files {
+            let calls = try Code(file.text).text.matches(of: #"\bClock\b"#)
+            #expect(calls.isEmpty, "\(file.path)")
+        }
+    }
+
     @Test(
         "the ways to read a clock are recognised",
         arguments: [

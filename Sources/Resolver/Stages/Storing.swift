@@ -25,10 +25,12 @@ package final class Storing: Resolving {
 @ServiceLoop
 package final class AnswerStore {
     private let cache: AnswerCache
+    private let clocks: Clocks
 
     /// A store that fills `cache`.
-    package init(_ cache: AnswerCache) {
+    package init(_ cache: AnswerCache, _ clocks: Clocks) {
         self.cache = cache
+        self.clocks = clocks
     }
 
     /// Keeps an answer for as long as it says; one with a lifetime of zero not at all.
@@ -44,7 +46,7 @@ package final class AnswerStore {
                 source: resolution.provenance.source,
                 server: resolution.provenance.origin
             ),
-            now: Clock.now
+            now: clocks.now()
         )
     }
 }

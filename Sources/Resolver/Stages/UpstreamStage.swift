@@ -9,14 +9,16 @@ internal import Upstream
 package final class UpstreamStage {
     private let policy: TTLPolicy
     private let origins: Origins
+    private let clocks: Clocks
 
     /// How long upstreams' answers took, tries that failed included.
     package nonisolated let latency = LatencyHistogram()
 
     /// Makes the stage.
-    package init(policy: TTLPolicy, origins: Origins) {
+    package init(policy: TTLPolicy, origins: Origins, clocks: Clocks) {
         self.policy = policy
         self.origins = origins
+        self.clocks = clocks
     }
 
     /// The group's answer, or SERVFAIL with the reason for clients that understand it.
@@ -28,7 +30,7 @@ package final class UpstreamStage {
         guard let group else {
             return .failure(query, .noReachableAuthority, "no upstream is configured for this name")
         }
-        let start = Clock.now
+        let start = clocks.now()
         do throws(UpstreamError) {
             let reply = try await group.exchange(
                 ForwardedQuery(
@@ -38,7 +40,7 @@ package final class UpstreamStage {
                 ),
                 deadline: deadline
             )
-            latency.note(Clock.now - start)
+            latency.note(clocks.now() - start)
             let provenance = Provenance(
                 source: .upstream,
                 origin: origins.number("\(reply.upstream.name)/\(reply.upstream.url)")

@@ -14,6 +14,7 @@ package final class VendorStage {
     private let policy: TTLPolicy
     private let origins: Origins
     private let store: AnswerStore
+    private let clocks: Clocks
 
     /// Names that a vendor had nothing for, until when; asking for their other family is spared.
     private var knownEmpty = RecentNames(limit: 4_096)
@@ -25,10 +26,11 @@ package final class VendorStage {
     package nonisolated let latency = LatencyHistogram()
 
     /// Makes the stage.
-    package init(policy: TTLPolicy, origins: Origins, store: AnswerStore) {
+    package init(policy: TTLPolicy, origins: Origins, store: AnswerStore, clocks: Clocks) {
         self.policy = policy
         self.origins = origins
         self.store = store
+        self.clocks = clocks
     }
 
     /// What is known after the vendors of a route were asked.
@@ -50,7 +52,7 @@ package final class VendorStage {
         deadline: ContinuousClock.Instant
     ) async -> Result {
         let question = query.question
-        let start = Clock.now
+        let start = clocks.now()
         if knownEmpty.contains(question.name, now: start) {
             // Who would have been asked first is who was spared a call.
             numbers.pairedByVendor[match.route.vendors.first?.name ?? "", default: 0] += 1
@@ -58,7 +60,7 @@ package final class VendorStage {
         }
         let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
         for (index, vendor) in match.route.vendors.enumerated() {
-            let now = Clock.now
+            let now = clocks.now()
             guard now < end else { break }
             let share = (end - now) / (match.route.vendors.count - index)
             do throws(VendorFailure) {
@@ -124,7 +126,7 @@ package final class VendorStage {
 
     /// Lets the other family of an empty name be answered without a call for a while.
     private func rememberEmpty(_ name: Name) {
-        knownEmpty.insert(name, until: Clock.now + .seconds(policy.negative.lowerBound))
+        knownEmpty.insert(name, until: clocks.now() + .seconds(policy.negative.lowerBound))
     }
 
     /// The answer without addresses that no public name may have, unless the route allows them.
