@@ -2,6 +2,7 @@
 import DNSCache
 import DNSWire
 import Net
+import TestWorld
 import Testing
 import Upstream
 
@@ -85,7 +86,7 @@ struct SpecialNamesTests {
     @ServiceLoop
     func `what a route claims is not special`(_ name: String) async throws {
         let office = ScriptedUpstream("office")
-        let house = try House { routes, _ in
+        let house = try House(routes: { routes in
             routes.add(
                 Route(
                     place: "test:1",
@@ -100,7 +101,7 @@ struct SpecialNamesTests {
                 ],
                 except: []
             )
-        }
+        })
         let answer = try await house.ask(try Name(name))
         #expect(house.origin(answer) == "office/scripted")
         #expect(office.asked.count == 1)
@@ -117,7 +118,7 @@ struct SpecialNamesTests {
     ])
     @ServiceLoop
     func `types that are no records are refused`(_ type: RecordType, _ rcode: RCode) async throws {
-        let house = try House(transport: ScriptedTransport { _, _ in .fail(.cancelled) })
+        let house = try House()
         for name in ["www.example.com", "localhost"] as [Name] {
             let answer = try await house.ask(name, type)
             #expect(answer.rcode == rcode)

@@ -40,8 +40,8 @@ package final class Router: Resolving {
         switch await vendors.resolve(query, match, deadline: deadline) {
         case .answered(let resolution):
             return resolution
-        case .empty where !match.route.fallsBack:
-            return vendors.noData(query.question, match)
+        case .empty(let provenance) where !match.route.fallsBack:
+            return vendors.noData(query.question, match, provenance)
         case .failed where !match.route.fallsBack:
             return .failure(query, .noReachableAuthority, "no vendor answered")
         case .empty, .failed:

@@ -39,7 +39,7 @@ package final class VendorStage {
 
         /// There is such a vendor, but it has no address: no record, or a name not registered with
         /// it; the two cannot be told apart.
-        case empty
+        case empty(Provenance)
 
         /// No vendor gave an answer in time.
         case failed
@@ -56,7 +56,7 @@ package final class VendorStage {
         if knownEmpty.contains(question.name, now: start) {
             // Who would have been asked first is who was spared a call.
             numbers.pairedByVendor[match.route.vendors.first?.name ?? "", default: 0] += 1
-            return .empty
+            return .empty(.vendor)
         }
         let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
         for (index, vendor) in match.route.vendors.enumerated() {
@@ -84,14 +84,13 @@ package final class VendorStage {
         knownEmpty.removeAll()
     }
 
-    /// "This name has no such addresses", on our own authority.
-    func noData(_ question: Question, _ match: RouteTable.Match) -> Resolution {
-        noData(
-            question,
-            match,
-            seconds: policy.negative.lowerBound,
-            Provenance(source: .vendor, origin: Origins.itself)
-        )
+    /// "This name has no such addresses", on our own authority, where nobody else is asked.
+    func noData(
+        _ question: Question,
+        _ match: RouteTable.Match,
+        _ provenance: Provenance
+    ) -> Resolution {
+        noData(question, match, seconds: policy.negative.lowerBound, provenance)
     }
 
     // MARK: - Judging
@@ -111,17 +110,18 @@ package final class VendorStage {
         if let denial = reply.answer.denial {
             return .answered(denied(question, match, denial, provenance))
         }
-        let answer = usable(reply.answer, match.route)
+        let (answer, dropped) = usable(reply.answer, match.route)
+        // Who joined another's call need not count and keep what that one counts and keeps.
+        if !reply.wasMerged { numbers.droppedAddresses += dropped }
         guard !answer.isEmpty else {
             if vendor.facts.pairsFamilies { rememberEmpty(question.name) }
-            return .empty
+            return .empty(provenance)
         }
         var families = resolutions(question.name, answer, match, provenance)
         let resolution = families.removeValue(forKey: question.type)
-        // Who joined another's call need not keep what that one keeps.
         if !reply.wasMerged { keep(question.name, families) }
         // A family of which the vendor said nothing usable is the fallback's to answer.
-        return resolution.map(Result.answered) ?? .empty
+        return resolution.map(Result.answered) ?? .empty(provenance)
     }
 
     /// Lets the other family of an empty name be answered without a call for a while.
@@ -129,21 +129,24 @@ package final class VendorStage {
         knownEmpty.insert(name, until: clocks.now() + .seconds(policy.negative.lowerBound))
     }
 
-    /// The answer without addresses that no public name may have, unless the route allows them.
-    private func usable(_ answer: VendorAnswer, _ route: Route) -> VendorAnswer {
-        guard !route.allowsPrivateAnswers else { return answer }
+    /// The answer without addresses that no public name may have, unless the route allows them,
+    /// and how many those were.
+    private func usable(
+        _ answer: VendorAnswer,
+        _ route: Route
+    ) -> (answer: VendorAnswer, dropped: UInt64) {
+        guard !route.allowsPrivateAnswers else { return (answer, 0) }
         var answer = answer
-        var dropped = 0
+        var dropped: UInt64 = 0
         for family in [\VendorAnswer.v4, \VendorAnswer.v6] {
             guard let set = answer[keyPath: family] else { continue }
             let kept = set.addresses.filter { !$0.isPrivate }
             let count = set.addresses.count - kept.count
             answer[keyPath: family]?.addresses = kept
             answer[keyPath: family]?.dropped += count
-            dropped += count
+            dropped += UInt64(count)
         }
-        numbers.droppedAddresses += UInt64(dropped)
-        return answer
+        return (answer, dropped)
     }
 
     // MARK: - Answering
@@ -166,7 +169,9 @@ package final class VendorStage {
         _ provenance: Provenance
     ) -> [RecordType: Resolution] {
         var resolutions: [RecordType: Resolution] = [:]
-        let other = max(answer.v4?.ttl ?? 0, answer.v6?.ttl ?? 0)
+        // Only a family with addresses has a TTL; the other one's denial lives as long.
+        let sets = [answer.v4, answer.v6].compactMap(\.self)
+        let other = sets.first { !$0.addresses.isEmpty }?.ttl ?? 0
         for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
             let question = Question(name: name, type: type, recordClass: .in)
             guard let set else { continue }

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("What a vendor says, and what the client is told")
+struct AnswerTests {
+    init() { ServiceLoop.start() }
+
+    /// The vendors that answer both families with one call.
+    private static let pairing: [Account] = [.tencent, .sealed, .alibaba]
+
+    /// The address of a vendor's first server, as an answer's origin has it.
+    private static func origin(_ account: Account) throws -> String {
+        "\(account.rawValue)/\(try account.servers(1)[0])"
+    }
+
+    // MARK: - Addresses
+
+    @Test("addresses are answered, and one call fills A and AAAA", arguments: pairing)
+    @ServiceLoop
+    func addresses(_ account: Account) async throws {
+        let house = try House(account)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from \(Self.origin(account)) after 20 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: \(account.rawValue) 1 at 0
+                kept: A 60, AAAA 120
+                billed: \(account.rawValue) 1
+                """
+        )
+        try await House(account).expect(
+            "www.example.com",
+            .aaaa,
+            story: """
+                NOERROR from \(Self.origin(account)) after 20 ms
+                answer: AAAA 2001:db8::101 120
+                asked: \(account.rawValue) 1 at 0
+                kept: A 60, AAAA 120
+                billed: \(account.rawValue) 1
+                """
+        )
+    }
+
+    @Test(
+        "TTLs are brought within the settings' bounds, each family's its own",
+        arguments: [(5, 60), (60, 60), (300, 300), (99_999, 600)] as [(UInt32, UInt32)]
+    )
+    @ServiceLoop
+    func clamps(_ ttl: UInt32, _ expected: UInt32) async throws {
+        var policy = TTLPolicy()
+        policy.positive = 60...600
+        let house = try House(.tencent, policy: policy)
+        house.zone["www.example.com"]?.ttl4 = ttl
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.101 \(expected), A 192.0.2.102 \(expected)
+                asked: tencent 1 at 0
+                kept: A \(expected), AAAA 120
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test("a TTL of zero is answered and not kept, so that every question is a call")
+    @ServiceLoop
+    func zeroTTL() async throws {
+        let house = try House(.tencent)
+        house.zone["www.example.com"]?.ttl4 = 0
+        for _ in 0..<2 {
+            try await house.expect(
+                "www.example.com",
+                story: """
+                    NOERROR from tencent/192.0.2.11:443 after 20 ms
+                    answer: A 192.0.2.101 0, A 192.0.2.102 0
+                    asked: tencent 1 at 0
+                    kept: AAAA 120
+                    billed: tencent 1
+                    """
+            )
+        }
+    }
+
+    @Test("of a family of which there is none, the other shows that there is the name: NODATA")
+    @ServiceLoop
+    func otherFamily() async throws {
+        try await House(.tencent).expect(
+            "four.example.com",
+            .aaaa,
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                authority: SOA example.com. 90 90
+                asked: tencent 1 at 0
+                kept: A 90, AAAA NODATA 90
+                billed: tencent 1
+                """
+        )
+        try await House(.alibaba).expect(
+            "six.example.com",
+            .a,
+            story: """
+                NOERROR from alibaba/192.0.2.31:443 after 20 ms
+                authority: SOA example.com. 90 90
+                asked: alibaba 1 at 0
+                kept: A NODATA 90, AAAA 90
+                billed: alibaba 1
+                """
+        )
+    }
+
+    @Test(
+        "a NODATA that a vendor implies is kept as long as its addresses, within a denial's bounds",
+        arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
+    )
+    @ServiceLoop
+    func impliedDenial(_ ttl: UInt32, _ expected: UInt32) async throws {
+        let house = try House(.tencent)
+        house.zone["four.example.com"]?.ttl4 = ttl
+        try await house.expect(
+            "four.example.com",
+            .aaaa,
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                authority: SOA example.com. \(expected) \(expected)
+                asked: tencent 1 at 0
+                kept: A \(ttl), AAAA NODATA \(expected)
+                billed: tencent 1
+                """
+        )
+    }
+
+    // MARK: - Nothing
+
+    @Test(
+        "a vendor that has no addresses, or does not have the name, leaves it to the fallback",
+        arguments: pairing,
+        ["none.example.com", "unregistered.example.com"]
+    )
+    @ServiceLoop
+    func nothing(_ account: Account, _ name: String) async throws {
+        try await House(account).expect(
+            Name(name),
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                answer: A 192.0.2.99 300
+                asked: \(account.rawValue) 1 at 0, upstream A at 20
+                kept: A 300
+                billed: \(account.rawValue) 1
+                """
+        )
+    }
+
+    @Test("what the fallback says is believed and kept: that there is no such name")
+    @ServiceLoop
+    func fallbackNXDomain() async throws {
+        try await House(.tencent, upstream: .denying(.nxDomain)).expect(
+            "none.example.com",
+            story: """
+                NXDOMAIN from upstream/scripted after 30 ms
+                authority: SOA example.com. 30 30
+                asked: tencent 1 at 0, upstream A at 20
+                kept: A NXDOMAIN 30
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test("what the fallback says is believed and kept: that there is no such address")
+    @ServiceLoop
+    func fallbackNoData() async throws {
+        try await House(.tencent, upstream: .denying(.noError)).expect(
+            "none.example.com",
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                authority: SOA example.com. 30 30
+                asked: tencent 1 at 0, upstream A at 20
+                kept: A NODATA 30
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test("that a vendor has nothing is remembered, so that the other family costs no call")
+    @ServiceLoop
+    func remembered() async throws {
+        let house = try House(.tencent)
+        _ = try await house.ask("none.example.com")
+        let second = """
+            NOERROR from upstream/scripted after 10 ms
+            answer: AAAA 2001:db8::99 300
+            asked: upstream AAAA at 0
+            kept: A 300, AAAA 300
+            """
+        try await house.expect("none.example.com", .aaaa, story: second)
+        #expect(house.resolver.vendors.numbers.paired == 1)
+        // Five seconds later it may have been registered.
+        house.cache.remove(.all)
+        await house.world.advance(by: .seconds(5))
+        try await house.expect(
+            "none.example.com",
+            .aaaa,
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                answer: AAAA 2001:db8::99 300
+                asked: tencent 1 at 0, upstream AAAA at 20
+                kept: AAAA 300
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test("without a fallback nothing is NODATA, whether the name is registered or not")
+    @ServiceLoop
+    func nothingWithoutFallback() async throws {
+        for name in ["none.example.com", "unregistered.example.com"] {
+            let house = try House(.tencent, fallsBack: false)
+            try await house.expect(
+                Name(name),
+                story: """
+                    NOERROR from tencent/192.0.2.11:443 after 20 ms
+                    authority: SOA example.com. 5 5
+                    asked: tencent 1 at 0
+                    kept: A NODATA 5
+                    billed: tencent 1
+                    """
+            )
+            try await house.expect(
+                Name(name),
+                .aaaa,
+                story: """
+                    NOERROR from httpdnsd after 0 ms
+                    authority: SOA example.com. 5 5
+                    kept: A NODATA 5, AAAA NODATA 5
+                    """
+            )
+        }
+    }
+
+    @Test("`fallback: none` concerns addresses only")
+    @ServiceLoop
+    func otherTypesFallBack() async throws {
+        let house = try House(.tencent, fallsBack: false)
+        for type in [RecordType.mx, .https, .txt] {
+            _ = try await house.ask("www.example.com", type)
+        }
+        #expect(house.asked.map(\.whom) == ["upstream MX", "upstream HTTPS", "upstream TXT"])
+    }
+
+    // MARK: - One call
+
+    @Test("A and AAAA that are asked at once, whoever asks for them, are one call")
+    @ServiceLoop
+    func atOnce() async throws {
+        let house = try House(.tencent)
+        let asked = [
+            house.begin("www.example.com"), house.begin("WWW.example.com", .aaaa),
+            house.begin("wWw.example.com"),
+            house.begin("www.example.com", dnssecOK: true, checkingDisabled: true),
+        ]
+        var stories: Set<String> = []
+        for one in asked { stories.insert(try await house.story(of: one)) }
+        let end = """
+            asked: tencent 1 at 0
+            kept: A 60, AAAA 120
+            billed: tencent 1
+            """
+        #expect(
+            stories == [
+                """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                \(end)
+                """,
+                """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: AAAA 2001:db8::101 120
+                \(end)
+                """,
+            ]
+        )
+        // One is the same question as another, two ask the vendor for what is being asked.
+        #expect(house.resolver.merging.merged == 1)
+        #expect(house.vendors[0].statistics.merged == 1)
+        #expect(house.vendors[0].statistics.paired == 1)
+    }
+
+    @Test("clients that join a call wait for its rest, and only they are called merged")
+    @ServiceLoop
+    func joining() async throws {
+        let house = try House(.tencent)
+        let first = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(15))
+        let second = house.begin("www.example.com")
+        let late = try await house.answer(to: second)
+        #expect(second.errand.end.map { $0 - second.errand.start } == .milliseconds(5))
+        #expect(late.resolution.provenance.wasMerged)
+        #expect(try await !house.answer(to: first).resolution.provenance.wasMerged)
+        #expect(house.asked.map(\.whom) == ["tencent 1"])
+    }
+
+    @Test("the call goes on when the first who asked has gone")
+    @ServiceLoop
+    func firstGone() async throws {
+        let house = try House(.tencent)
+        let first = house.begin("www.example.com")
+        let second = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(5))
+        first.errand.cancel()
+        try await house.expect(
+            second,
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0
+                kept: A 60, AAAA 120
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test(
+        "of names that share a call, each gets its own answer, and one that is missing falls back"
+    )
+    @ServiceLoop
+    func batch() async throws {
+        for account in Self.pairing {
+            let house = try House(account) { $0.batching = .together }
+            let names: [Name] = [
+                "www.example.com", "unregistered.example.com", "four.example.com",
+            ]
+            let asked = names.map { house.begin($0) }
+            var answers: [String] = []
+            for one in asked {
+                let answer = try await house.answer(to: one)
+                answers.append("\(house.origin(answer)): \(answer.answers.joined(separator: ", "))")
+            }
+            let origin = try Self.origin(account)
+            #expect(
+                answers == [
+                    "\(origin): A 192.0.2.101, A 192.0.2.102",
+                    "upstream/scripted: A 192.0.2.99",
+                    "\(origin): A 192.0.2.104",
+                ]
+            )
+            #expect(house.asked.map(\.whom) == ["\(account.rawValue) 1 for 3", "upstream A"])
+            #expect(asked[1].errand.end == house.world.start + .milliseconds(30))
+            #expect(house.kept("unregistered.example.com") == ["A 300"])
+            #expect(house.kept("four.example.com") == ["A 90", "AAAA NODATA 90"])
+            #expect(house.vendors[0].statistics.billable == 1)
+            #expect(house.vendors[0].statistics.billableNames == 3)
+            #expect(house.vendors[0].statistics.billableByRoute == ["test:1": 3])
+        }
+    }
+}

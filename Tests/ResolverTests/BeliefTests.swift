@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("What of a vendor's answer is believed, and what a vendor is asked at all")
+struct BeliefTests {
+    init() { ServiceLoop.start() }
+
+    // MARK: - Private addresses
+
+    /// Addresses that a vendor has, and what becomes of them.
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let known: Known
+        let story: String
+        let dropped: UInt64
+    }
+
+    private static let cases = [
+        Case(
+            testDescription: "one of two",
+            known: Known(v4: ["10.0.0.1", "192.0.2.110"], v6: ["2001:db8::110"]),
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.110 60
+                asked: tencent 1 at 0
+                kept: A 60, AAAA 120
+                billed: tencent 1
+                """,
+            dropped: 1
+        ),
+        Case(
+            testDescription: "all of the family that is asked",
+            known: Known(
+                v4: ["10.0.0.1", "172.16.0.1", "192.168.1.1"],
+                v6: ["2001:db8::110"]
+            ),
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, upstream A at 20
+                kept: A 300, AAAA 120
+                billed: tencent 1
+                """,
+            dropped: 3
+        ),
+        Case(
+            testDescription: "all of the other family",
+            known: Known(v4: ["192.0.2.110"], v6: ["fd00::1", "fd00::2"]),
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.110 60
+                asked: tencent 1 at 0
+                kept: A 60
+                billed: tencent 1
+                """,
+            dropped: 2
+        ),
+        Case(
+            testDescription: "all",
+            known: Known(v4: ["10.0.0.1"], v6: ["fd00::1"]),
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, upstream A at 20
+                kept: A 300
+                billed: tencent 1
+                """,
+            dropped: 2
+        ),
+    ]
+
+    @Test(
+        "private addresses are dropped and counted; if no others remain, the fallback is asked",
+        arguments: cases
+    )
+    @ServiceLoop
+    private func privateAddresses(_ example: Case) async throws {
+        let house = try House(.tencent)
+        house.zone["www.example.com"] = example.known
+        try await house.expect("www.example.com", story: example.story)
+        #expect(house.resolver.vendors.numbers.droppedAddresses == example.dropped)
+    }
+
+    @Test("an address that is dropped is counted once, however many wait for the call")
+    @ServiceLoop
+    func countedOnce() async throws {
+        let house = try House(.tencent)
+        house.zone["www.example.com"] = Known(v4: ["10.0.0.1", "192.0.2.110"], v6: ["fd00::1"])
+        let asked = [
+            house.begin("www.example.com"), house.begin("www.example.com", .aaaa),
+            house.begin("www.example.com", dnssecOK: true),
+        ]
+        for one in asked { _ = try await house.answer(to: one) }
+        #expect(house.asked.count { $0.whom == "tencent 1" } == 1)
+        #expect(house.resolver.vendors.numbers.droppedAddresses == 2)
+    }
+
+    @Test("private addresses are answered where the route allows them")
+    @ServiceLoop
+    func allowed() async throws {
+        let house = try House(.tencent, allowsPrivateAnswers: true)
+        house.zone["www.example.com"] = Known(v4: ["10.0.0.1"], v6: ["fd00::1"])
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 10.0.0.1 60
+                asked: tencent 1 at 0
+                kept: A 60, AAAA 120
+                billed: tencent 1
+                """
+        )
+        #expect(house.resolver.vendors.numbers.droppedAddresses == 0)
+    }
+
+    @Test(
+        "addresses that no server can have are never answered, whatever the route allows",
+        arguments: ["0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1"]
+    )
+    @ServiceLoop
+    func unusable(_ address: String) async throws {
+        let house = try House(.tencent, allowsPrivateAnswers: true)
+        house.zone["www.example.com"] = Known(v4: [address])
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, upstream A at 20
+                kept: A 300
+                billed: tencent 1
+                """
+        )
+        #expect(house.vendors[0].statistics.droppedAddresses == 1)
+    }
+
+    @Test("if only unusable addresses remain and nobody is to be asked instead: NODATA")
+    @ServiceLoop
+    func unusableWithoutFallback() async throws {
+        let house = try House(.tencent, fallsBack: false)
+        house.zone["www.example.com"] = Known(v4: ["10.0.0.1"])
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                authority: SOA example.com. 5 5
+                asked: tencent 1 at 0
+                kept: A NODATA 5
+                billed: tencent 1
+                """
+        )
+    }
+
+    // MARK: - What is never asked
+
+    @Test(
+        "what a vendor cannot know is never asked of it",
+        arguments: [
+            ("www.example.com", RecordType.https), ("www.example.com", .mx),
+            ("www.example.com", .txt), ("www.example.com", .ptr),
+            ("www.example.com", RecordType(rawValue: 65_280)),
+            (#"a\@b.example.com"#, .a), (#"a\032b.example.com"#, .aaaa),
+            (#"a\,b.example.com"#, .a), (#"a\;b.example.com"#, .a), (#"a\.b.example.com"#, .a),
+            (#"caf\195\169.example.com"#, .a), ("*.example.com", .a), ("www.example.org", .a),
+        ]
+    )
+    @ServiceLoop
+    func notForVendors(_ name: String, _ type: RecordType) async throws {
+        let house = try House(.tencent)
+        _ = try await house.ask(try Name(name), type)
+        #expect(house.asked.map(\.whom) == ["upstream \(type)"])
+        #expect(house.world.sent.isEmpty)
+    }
+
+    @Test("letters, digits, hyphens and underscores are asked of it, and in lower case")
+    @ServiceLoop
+    func forVendors() async throws {
+        let house = try House(.tencent)
+        house.zone["_dns.x-1.example.com"] = Known(v4: ["192.0.2.110"])
+        #expect(try await house.ask("_DNS.X-1.Example.com").answers == ["A 192.0.2.110"])
+        #expect(house.asked.map(\.whom) == ["tencent 1"])
+    }
+
+    // MARK: - JSON
+
+    @Test("a JSON API is asked for one family a call, and its calls need not be billable")
+    @ServiceLoop
+    func oneFamily() async throws {
+        let house = try House(.json)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from json/192.0.2.41:443 after 20 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: json 1 at 0
+                kept: A 60
+                """
+        )
+        try await house.expect(
+            "www.example.com",
+            .aaaa,
+            story: """
+                NOERROR from json/192.0.2.41:443 after 20 ms
+                answer: AAAA 2001:db8::101 120
+                asked: json 1 at 0
+                kept: A 60, AAAA 120
+                """
+        )
+        #expect(house.vendors[0].statistics.tries == 2)
+    }
+
+    @Test("a JSON API that says that there is no such name is believed, with its SOA's time")
+    @ServiceLoop
+    func jsonNXDomain() async throws {
+        try await House(.json).expect(
+            "unregistered.example.com",
+            story: """
+                NXDOMAIN from json/192.0.2.41:443 after 20 ms
+                authority: SOA example.com. 30 30
+                asked: json 1 at 0
+                kept: A NXDOMAIN 30
+                """
+        )
+    }
+
+    @Test("a JSON API that says that there is no such address is believed, too")
+    @ServiceLoop
+    func jsonNoData() async throws {
+        try await House(.json).expect(
+            "four.example.com",
+            .aaaa,
+            story: """
+                NOERROR from json/192.0.2.41:443 after 20 ms
+                authority: SOA example.com. 30 30
+                asked: json 1 at 0
+                kept: AAAA NODATA 30
+                """
+        )
+    }
+
+    @Test("a JSON API whose addresses are all unusable says nothing: the fallback is asked")
+    @ServiceLoop
+    func jsonUnusable() async throws {
+        let house = try House(.json)
+        house.zone["www.example.com"] = Known(v4: ["10.0.0.1"])
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                answer: A 192.0.2.99 300
+                asked: json 1 at 0, upstream A at 20
+                kept: A 300
+                """
+        )
+    }
+}

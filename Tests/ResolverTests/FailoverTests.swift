@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("When a vendor's server fails: the next one, then the next vendor, then the fallback")
+struct FailoverTests {
+    init() { ServiceLoop.start() }
+
+    /// What is wrong with the first of two servers, and what that costs.
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        var account = Account.tencent
+        let fault: Fault
+
+        /// When the second server is asked.
+        let next: Int
+
+        /// Requests that are on the bill when the answer has come.
+        let billed: Int
+
+        init(_ label: String, _ fault: Fault, of account: Account, next: Int, billed: Int) {
+            testDescription = "\(label): \(account)"
+            self.account = account
+            self.fault = fault
+            self.next = next
+            self.billed = billed
+        }
+    }
+
+    /// What helps at once, as soon as it is known, and what only shows by waiting.
+    private static let cases: [Case] =
+        Account.allCases.filter { $0 != .json }.flatMap { account in
+            [
+                Case(
+                    "refused",
+                    .broken(.connect("refused")),
+                    of: account,
+                    next: 0,
+                    billed: 1
+                ),
+                Case(
+                    "a bad certificate",
+                    .broken(.tls("expired")),
+                    of: account,
+                    next: 0,
+                    billed: 1
+                ),
+                Case(
+                    "broken off",
+                    .broken(.broken("reset"), after: .milliseconds(50)),
+                    of: account,
+                    next: 50,
+                    billed: 2
+                ),
+                Case("500", .status(500), of: account, next: 20, billed: 2),
+                Case("502", .status(502), of: account, next: 20, billed: 2),
+                Case("a status nobody knows", .status(299), of: account, next: 20, billed: 2),
+                Case("429", .status(429), of: account, next: 20, billed: 1),
+                Case(
+                    "a captive portal",
+                    .says("<html>Log in!</html>"),
+                    of: account,
+                    next: 20,
+                    billed: 2
+                ),
+                Case("another name", .otherName, of: account, next: 20, billed: 2),
+                Case("silence", .silent(), of: account, next: 300, billed: 1),
+                Case(
+                    "silence on an old connection",
+                    .silent(onOldConnection: true),
+                    of: account,
+                    next: 300,
+                    billed: 1
+                ),
+                Case("slow", .slow(.milliseconds(900)), of: account, next: 300, billed: 1),
+            ]
+        } + [Case("another key", .otherKey, of: .sealed, next: 20, billed: 2)]
+
+    @Test("the next server is asked at once, or after 300 ms of silence", arguments: cases)
+    @ServiceLoop
+    private func nextServer(_ example: Case) async throws {
+        let account = example.account.rawValue
+        let house = try House(example.account)
+        house.faults["\(account) 1"] = example.fault
+        // A vendor with two names for its certificates is tried under the other one first.
+        let again =
+            if case .broken(.tls, _) = example.fault, example.account == .alibaba {
+                "alibaba 1 at 0, "
+            } else {
+                ""
+            }
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from \(account)/\(example.account.servers(2)[1]) \
+                after \(example.next + 20) ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: \(account) 1 at 0, \(again)\(account) 2 at \(example.next)
+                kept: A 60, AAAA 120
+                billed: \(account) \(example.billed)
+                """
+        )
+    }
+
+    @Test("a server that was only slower is not to blame before its own timeout, but is paid")
+    @ServiceLoop
+    func loser() async throws {
+        let house = try House(.tencent)
+        house.faults["tencent 1"] = .silent()
+        _ = try await house.ask("www.example.com")
+        let statistics = { house.vendors[0].statistics }
+        #expect(house.world.elapsed == .milliseconds(320))
+        await house.world.advance(by: .milliseconds(1_679))
+        #expect(statistics().servers.map(\.failures) == [0, 0])
+        #expect(statistics().billable == 1)
+        await house.world.advance(by: .milliseconds(1))
+        #expect(statistics().servers.map(\.failures) == [1, 0])
+        #expect(statistics().billable == 2)
+    }
+
+    @Test("a slow server that still answers first wins, and its rival is paid, too")
+    @ServiceLoop
+    func slowWinner() async throws {
+        let house = try House(.tencent)
+        house.faults["tencent 1"] = .slow(.milliseconds(310))
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 310 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0, tencent 2 at 300
+                kept: A 60, AAAA 120
+                billed: tencent 1
+                """
+        )
+        await house.world.advance(by: .seconds(3))
+        #expect(house.vendors[0].statistics.servers.map(\.failures) == [0, 0])
+        #expect(house.vendors[0].statistics.billable == 2)
+    }
+
+    @Test("silence on an old connection is tried on a fresh one, if no other server answers")
+    @ServiceLoop
+    func freshConnection() async throws {
+        let house = try House(.tencent, servers: 1)
+        house.faults["tencent 1"] = .silent(onOldConnection: true)
+        house.world.script = { [script = house.world.script] request in
+            if request.wantsFreshConnection { house.faults = [:] }
+            return script(request)
+        }
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 2020 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0, tencent 1 at 2000
+                kept: A 60, AAAA 120
+                billed: tencent 2
+                """
+        )
+    }
+
+    // MARK: - Staying and returning
+
+    @Test(
+        "after `retries-before-switch` failures the next server is first, for a while"
+    )
+    @ServiceLoop
+    func switching() async throws {
+        let house = try House(.tencent) {
+            $0.retriesBeforeSwitch = 2
+            $0.returnToPrimaryAfter = .seconds(60)
+        }
+        house.faults["tencent 1"] = .broken(.connect("refused"))
+        func whom() async throws -> [String] {
+            let before = house.asked.count
+            house.cache.remove(.all)
+            let answer = try await house.ask("www.example.com")
+            #expect(answer.answers == ["A 192.0.2.101", "A 192.0.2.102"])
+            return house.asked.dropFirst(before).map(\.whom)
+        }
+        for _ in 0..<2 { #expect(try await whom() == ["tencent 1", "tencent 2"]) }
+        // The switch came with the second refusal, 20 ms ago.
+        let switched = house.world.elapsed - .milliseconds(20)
+        #expect(try await whom() == ["tencent 2"])
+        await house.world.advance(
+            by: switched + .milliseconds(59_999) - house.world.elapsed
+        )
+        #expect(try await whom() == ["tencent 2"])
+        // One call tries the first server again, and finds it still refusing.
+        #expect(try await whom() == ["tencent 1", "tencent 2"])
+        #expect(try await whom() == ["tencent 2"])
+        house.faults = [:]
+        await house.world.advance(by: .seconds(60))
+        for _ in 0..<2 { #expect(try await whom() == ["tencent 1"]) }
+        #expect(house.vendors[0].statistics.switches == 1)
+        #expect(house.vendors[0].statistics.returns == 1)
+    }
+
+    // MARK: - Other vendors
+
+    /// What is wrong with both servers of the first vendor, when the second vendor is asked, and
+    /// what the first has cost by then.
+    private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
+        ("refused", .broken(.connect("refused")), 0, 0),
+        ("a bad certificate", .broken(.tls("expired")), 0, 0),
+        ("503", .status(503), 40, 2),
+        ("429", .status(429), 40, 0),
+        ("rubbish", .says("rubbish"), 40, 2),
+        ("another name", .otherName, 40, 2),
+        // Half of three seconds is this vendor's; what it was asked in vain may be on its bill.
+        ("silence", .silent(), 1_500, 2),
+    ]
+
+    @Test("a vendor that fails is followed by the next", arguments: hopeless.indices)
+    @ServiceLoop
+    func nextVendor(_ index: Int) async throws {
+        let (label, fault, next, billed) = Self.hopeless[index]
+        let house = try House(.tencent, .alibaba)
+        house.faults = ["tencent 1": fault, "tencent 2": fault]
+        let second = label == "silence" ? 300 : next / 2
+        let bill = billed == 0 ? "alibaba 1" : "tencent \(billed), alibaba 1"
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from alibaba/192.0.2.31:443 after \(next + 20) ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0, tencent 2 at \(second), alibaba 1 at \(next)
+                kept: A 60, AAAA 120
+                billed: \(bill)
+                """,
+            "\(label)"
+        )
+    }
+
+    @Test("when all vendors fail the fallback is asked", arguments: hopeless.indices)
+    @ServiceLoop
+    func fallback(_ index: Int) async throws {
+        let (label, fault, next, billed) = Self.hopeless[index]
+        guard label != "silence" else { return }
+        let house = try House(.tencent, .sealed)
+        for account in ["tencent", "sealed"] {
+            for number in 1...2 { house.faults["\(account) \(number)"] = fault }
+        }
+        let bill = billed == 0 ? "" : "\nbilled: tencent \(billed), sealed \(billed)"
+        try await house.expect(
+            "www.example.com",
+            .aaaa,
+            story: """
+                NOERROR from upstream/scripted after \(2 * next + 10) ms
+                answer: AAAA 2001:db8::99 300
+                asked: tencent 1 at 0, tencent 2 at \(next / 2), sealed 1 at \(next), \
+                sealed 2 at \(next * 3 / 2), upstream AAAA at \(2 * next)
+                kept: AAAA 300\(bill)
+                """,
+            "\(label)"
+        )
+    }
+
+    @Test("a failure is not remembered: the other family is asked of the vendor again")
+    @ServiceLoop
+    func failureIsForgotten() async throws {
+        let house = try House(.tencent, servers: 1)
+        house.faults["tencent 1"] = .status(500)
+        _ = try await house.ask("www.example.com")
+        house.faults = [:]
+        try await house.expect(
+            "www.example.com",
+            .aaaa,
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: AAAA 2001:db8::101 120
+                asked: tencent 1 at 0
+                kept: A 60, AAAA 120
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test("a vendor that has nothing is followed by the fallback, not by the next vendor")
+    @ServiceLoop
+    func emptyIsNoFailure() async throws {
+        try await House(.tencent, .alibaba).expect(
+            "none.example.com",
+            story: """
+                NOERROR from upstream/scripted after 30 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, upstream A at 20
+                kept: A 300
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test("without a fallback, vendors that fail are SERVFAIL with the reason, for a second")
+    @ServiceLoop
+    func noFallback() async throws {
+        let house = try House(.tencent, .alibaba, fallsBack: false)
+        for account in ["tencent", "alibaba"] {
+            for number in 1...2 { house.faults["\(account) \(number)"] = .status(500) }
+        }
+        try await house.expect(
+            "www.example.com",
+            story: """
+                SERVFAIL from httpdnsd after 80 ms
+                EDE 22: no vendor answered
+                asked: tencent 1 at 0, tencent 2 at 20, alibaba 1 at 40, alibaba 2 at 60
+                kept: A SERVFAIL 1
+                billed: tencent 2, alibaba 2
+                """
+        )
+        await house.world.advance(by: .seconds(1))
+        #expect(house.kept("www.example.com") == [])
+    }
+}

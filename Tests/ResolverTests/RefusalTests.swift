@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("When a vendor does not want to be asked, or is not to be asked")
+struct RefusalTests {
+    init() { ServiceLoop.start() }
+
+    /// The story of a question that only the next vendor is asked.
+    private static let second = """
+        NOERROR from alibaba/192.0.2.31:443 after 20 ms
+        answer: A 192.0.2.101 60, A 192.0.2.102 60
+        asked: alibaba 1 at 0
+        kept: A 60, AAAA 120
+        billed: alibaba 1
+        """
+
+    /// The story of a question that only the first vendor is asked.
+    private static let first = """
+        NOERROR from tencent/192.0.2.11:443 after 20 ms
+        answer: A 192.0.2.101 60, A 192.0.2.102 60
+        asked: tencent 1 at 0
+        kept: A 60, AAAA 120
+        billed: tencent 1
+        """
+
+    /// The story of a question that only the fallback is asked.
+    private static let fallback = """
+        NOERROR from upstream/scripted after 10 ms
+        answer: A 192.0.2.99 300
+        asked: upstream A at 0
+        kept: A 300
+        """
+
+    /// Asks anew, without what the cache has.
+    @ServiceLoop
+    private func expect(
+        _ house: House,
+        _ story: String,
+        _ comment: Comment? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        house.cache.remove(.all)
+        try await house.expect(
+            "www.example.com",
+            story: story,
+            comment,
+            sourceLocation: sourceLocation
+        )
+    }
+
+    // MARK: - The account
+
+    @Test(
+        "a refused account pauses the vendor for 5 min, then one trial; the next one is asked",
+        arguments: [401, 403]
+    )
+    @ServiceLoop
+    func refused(_ status: Int) async throws {
+        let house = try House(.tencent, .alibaba)
+        house.faults = ["tencent 1": .status(status), "tencent 2": .status(status)]
+        try await expect(
+            house,
+            """
+            NOERROR from alibaba/192.0.2.31:443 after 40 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: tencent 1 at 0, alibaba 1 at 20
+            kept: A 60, AAAA 120
+            billed: alibaba 1
+            """
+        )
+        #expect(
+            house.vendors[0].statistics.state
+                == .refused(until: house.world.start + .milliseconds(300_020))
+        )
+        try await expect(house, Self.second)
+        await house.world.advance(by: .milliseconds(300_019) - house.world.elapsed)
+        try await expect(house, Self.second)
+
+        // One trial: who comes meanwhile does not wait for it.
+        house.faults = [:]
+        let trial = house.begin("four.example.com")
+        let other = house.begin("six.example.com", .aaaa)
+        try await house.expect(
+            trial,
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.104 90
+                asked: tencent 1 at 0, alibaba 1 at 0
+                kept: A 90, AAAA NODATA 90
+                billed: tencent 1
+                """
+        )
+        #expect(try await house.origin(house.answer(to: other)) == "alibaba/192.0.2.31:443")
+        try await expect(house, Self.first)
+    }
+
+    @Test("a trial that is refused pauses the vendor anew")
+    @ServiceLoop
+    func refusedAgain() async throws {
+        let house = try House(.tencent, .alibaba)
+        house.faults = ["tencent 1": .status(403), "tencent 2": .status(403)]
+        for _ in 0..<3 {
+            try await expect(
+                house,
+                """
+                NOERROR from alibaba/192.0.2.31:443 after 40 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0, alibaba 1 at 20
+                kept: A 60, AAAA 120
+                billed: alibaba 1
+                """
+            )
+            await house.world.advance(by: .seconds(299))
+            try await expect(house, Self.second)
+            await house.world.advance(by: .seconds(1))
+        }
+        #expect(house.vendors[0].statistics.billable == 0)
+    }
+
+    @Test("a refused account without other vendors leaves the names to the fallback")
+    @ServiceLoop
+    func refusedAlone() async throws {
+        let house = try House(.tencent)
+        house.faults["tencent 1"] = .status(401)
+        try await expect(
+            house,
+            """
+            NOERROR from upstream/scripted after 30 ms
+            answer: A 192.0.2.99 300
+            asked: tencent 1 at 0, upstream A at 20
+            kept: A 300
+            """
+        )
+        try await expect(house, Self.fallback)
+    }
+
+    @Test(
+        "a clock that is wrong is repaired once, from the Date of the refusal, and stays repaired",
+        arguments: [Account.sealed, .alibaba],
+        [3_600, -3_600, 700] as [Int64]
+    )
+    @ServiceLoop
+    func skew(_ account: Account, _ ahead: Int64) async throws {
+        let house = try House(account)
+        let name = account.rawValue
+        house.faults = ["\(name) 1": .ahead(seconds: ahead), "\(name) 2": .ahead(seconds: ahead)]
+        let origin = "\(name)/\(try account.servers(1)[0])"
+        try await expect(
+            house,
+            """
+            NOERROR from \(origin) after 40 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: \(name) 1 at 0, \(name) 1 at 20
+            kept: A 60, AAAA 120
+            billed: \(name) 1
+            """
+        )
+        // Half a day later it still holds.
+        await house.world.advance(by: .seconds(40_000))
+        try await expect(
+            house,
+            """
+            NOERROR from \(origin) after 20 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: \(name) 1 at 0
+            kept: A 60, AAAA 120
+            billed: \(name) 1
+            """
+        )
+        #expect(house.vendors[0].statistics.clockSkew == .seconds(ahead))
+        #expect(house.vendors[0].statistics.skewRepairs == 1)
+    }
+
+    // MARK: - Too many
+
+    @Test("a server that says 429 rests as long as it says, and the next one is asked")
+    @ServiceLoop
+    func retryAfter() async throws {
+        let house = try House(.tencent)
+        house.faults["tencent 1"] = .status(429, retryAfter: "7")
+        try await expect(
+            house,
+            """
+            NOERROR from tencent/192.0.2.12:443 after 40 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: tencent 1 at 0, tencent 2 at 20
+            kept: A 60, AAAA 120
+            billed: tencent 1
+            """
+        )
+        house.faults = [:]
+        let resting = """
+            NOERROR from tencent/192.0.2.12:443 after 20 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: tencent 2 at 0
+            kept: A 60, AAAA 120
+            billed: tencent 1
+            """
+        try await expect(house, resting)
+        await house.world.advance(by: .milliseconds(7_019) - house.world.elapsed)
+        try await expect(house, resting)
+        try await expect(house, Self.first)
+    }
+
+    @Test("without Retry-After a server rests 1 s, and twice as long each time, up to 60 s")
+    @ServiceLoop
+    func doubling() async throws {
+        let house = try House(.tencent, .alibaba, servers: 1)
+        house.faults["tencent 1"] = .status(429)
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            let said = house.world.elapsed + .milliseconds(20)
+            try await expect(
+                house,
+                """
+                NOERROR from alibaba/192.0.2.31:443 after 40 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0, alibaba 1 at 20
+                kept: A 60, AAAA 120
+                billed: alibaba 1
+                """,
+                "\(seconds)"
+            )
+            let end = said + .seconds(seconds)
+            await house.world.advance(by: end - .milliseconds(1) - house.world.elapsed)
+            try await expect(house, Self.second, "\(seconds)")
+            #expect(house.world.elapsed >= end)
+        }
+        // An answer ends it, and the next pause is a second again.
+        await house.world.advance(by: .seconds(60))
+        house.faults = [:]
+        try await expect(house, Self.first)
+        house.faults["tencent 1"] = .status(429)
+        _ = try await house.ask("www.example.com")
+        await house.world.advance(by: .milliseconds(980))
+        house.faults = [:]
+        try await expect(house, Self.first)
+    }
+
+    @Test("when all servers of a vendor say 429 the vendor rests, and the next one is asked")
+    @ServiceLoop
+    func allLimited() async throws {
+        let house = try House(.tencent, .alibaba)
+        house.faults = ["tencent 1": .status(429, retryAfter: "30"), "tencent 2": .status(429)]
+        try await expect(
+            house,
+            """
+            NOERROR from alibaba/192.0.2.31:443 after 60 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: tencent 1 at 0, tencent 2 at 20, alibaba 1 at 40
+            kept: A 60, AAAA 120
+            billed: alibaba 1
+            """
+        )
+        #expect(
+            house.vendors[0].statistics.state
+                == .limited(until: house.world.start + .milliseconds(1_040))
+        )
+        try await expect(house, Self.second)
+        house.faults = [:]
+        await house.world.advance(by: .seconds(1))
+        try await expect(
+            house,
+            """
+            NOERROR from tencent/192.0.2.12:443 after 20 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: tencent 2 at 0
+            kept: A 60, AAAA 120
+            billed: tencent 1
+            """
+        )
+    }
+
+    // MARK: - Money and will
+
+    @Test("beyond a budget that falls back nothing is sent until the next day of UTC")
+    @ServiceLoop
+    func budget() async throws {
+        let house = try House(.tencent) { $0.budget = Budget.Rule(callsPerDay: 2) }
+        for _ in 0..<2 { try await expect(house, Self.first) }
+        for _ in 0..<2 { try await expect(house, Self.fallback) }
+        #expect(house.vendors[0].statistics.beyondBudget == 2)
+        // The day of 1,700,000,000 ends 6,400 s later.
+        await house.world.advance(by: .milliseconds(6_399_999) - house.world.elapsed)
+        try await expect(house, Self.fallback)
+        try await expect(house, Self.first)
+    }
+
+    @Test("without fallback a spent budget is SERVFAIL, and costs no time")
+    @ServiceLoop
+    func budgetWithoutFallback() async throws {
+        let house = try House(.tencent, fallsBack: false) {
+            $0.budget = Budget.Rule(callsPerDay: 1)
+        }
+        _ = try await house.ask("www.example.com")
+        try await expect(
+            house,
+            """
+            SERVFAIL from httpdnsd after 0 ms
+            EDE 22: no vendor answered
+            kept: A SERVFAIL 1
+            """
+        )
+    }
+
+    @Test("beyond a budget that only warns calls go on, and are counted")
+    @ServiceLoop
+    func budgetWarns() async throws {
+        let house = try House(.tencent) {
+            $0.budget = Budget.Rule(callsPerDay: 1, onExceeded: .warn)
+        }
+        for _ in 0..<3 { try await expect(house, Self.first) }
+        #expect(house.vendors[0].statistics.beyondBudget == 2)
+        #expect(house.vendors[0].statistics.spentToday == 3)
+    }
+
+    @Test("a paused vendor is not asked, until it is resumed: the next one is, or the fallback")
+    @ServiceLoop
+    func paused() async throws {
+        let house = try House(.tencent, .alibaba)
+        house.vendors[0].pause()
+        try await expect(house, Self.second)
+        house.vendors[1].pause()
+        try await expect(house, Self.fallback)
+        house.vendors[0].resume()
+        try await expect(house, Self.first)
+    }
+
+    @Test("what is under way when a vendor is paused goes on")
+    @ServiceLoop
+    func pausedMeanwhile() async throws {
+        let house = try House(.tencent)
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(10))
+        house.vendors[0].pause()
+        try await house.expect(asked, story: Self.first)
+    }
+}

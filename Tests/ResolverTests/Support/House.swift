@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+/// A resolver with scripted vendors and upstreams, in a world of its own.
+@ServiceLoop
+final class House {
+    let world = World()
+    let cache: AnswerCache
+    let upstream: ScriptedUpstream?
+    let resolver: Resolver
+    let accounts: [Account]
+    let vendors: [VendorClient]
+
+    /// What all vendors know.
+    var zone = House.zone
+
+    /// What is wrong with servers, by names such as `tencent 1`.
+    var faults: [String: Fault] = [:]
+
+    /// Who was asked, and when: `tencent 1` and `upstream A`.
+    private(set) var asked: [(at: ContinuousClock.Instant, whom: String)] = []
+
+    /// What went wrong with the scene itself.
+    private var mistakes: [any Error] = []
+
+    /// Makes one whose vendors have all of `example.com`, unless `routes` are made otherwise.
+    ///
+    /// - Parameter accounts: in the order of the route.
+    init(
+        _ accounts: Account...,
+        servers count: Int = 2,
+        upstream: ScriptedUpstream? = ScriptedUpstream(),
+        policy: TTLPolicy = TTLPolicy(),
+        fallsBack: Bool = true,
+        allowsPrivateAnswers: Bool = false,
+        configure: (inout VendorClient.Settings) -> Void = { _ in },
+        routes make: ((inout RouteTable) -> Void)? = nil
+    ) throws {
+        self.accounts = accounts
+        self.upstream = upstream
+        cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
+        var settings = VendorClient.Settings()
+        configure(&settings)
+        vendors = try accounts.map { [world] account in
+            VendorClient(
+                name: account.rawValue,
+                vendor: try account.vendor(),
+                servers: try account.servers(count),
+                settings: settings,
+                transport: world,
+                clocks: world.clocks
+            )
+        }
+        var table = RouteTable()
+        if let make {
+            make(&table)
+        } else if !vendors.isEmpty {
+            table.add(
+                Route(
+                    place: "test:1",
+                    vendors: vendors,
+                    upstreams: nil,
+                    fallsBack: fallsBack,
+                    allowsPrivateAnswers: allowsPrivateAnswers
+                ),
+                for: [.suffix("example.com")],
+                except: []
+            )
+        }
+        resolver = Resolver(
+            routes: table,
+            standard: upstream.map { UpstreamGroup([$0]) },
+            policy: policy,
+            cache: cache,
+            clocks: world.clocks
+        )
+        upstream?.world = world
+        upstream?.note = { [unowned self] query in
+            note("\(upstream?.name ?? "") \(query.question.type)")
+        }
+        world.script = { [unowned self] request in step(for: request) }
+    }
+
+    /// What is registered with all vendors.
+    static let zone: [String: Known] = [
+        "www.example.com": Known(v4: ["192.0.2.101", "192.0.2.102"], v6: ["2001:db8::101"]),
+        "four.example.com": Known(v4: ["192.0.2.104"], ttl4: 90),
+        "six.example.com": Known(v6: ["2001:db8::106"], ttl6: 90),
+        "none.example.com": Known(),
+    ]
+
+    private func note(_ whom: String) { asked.append((world.now, whom)) }
+
+    /// What the server does that is asked.
+    private func step(for request: HTTPRequest) -> World.Step {
+        let digits = Int(request.server.host.split(separator: ".").last ?? "") ?? 0
+        guard let account = accounts.first(where: { digits / 10 * 10 == $0.base }) else {
+            mistakes.append(NothingHappens())
+            return .silence()
+        }
+        let server = "\(account.rawValue) \(digits % 10)"
+        do {
+            let names = try account.names(in: request)
+            note(names.count > 1 ? "\(server) for \(names.count)" : server)
+            return try account.step(
+                to: request,
+                zone,
+                faults[server],
+                wallSeconds: world.wallSeconds
+            )
+        } catch {
+            mistakes.append(error)
+            return .silence()
+        }
+    }
+}
+
+// MARK: - Asking
+
+extension House {
+    /// Begins to ask, as the server does for a client: it waits for 4.8 s.
+    func begin(
+        _ name: Name,
+        _ type: RecordType = .a,
+        dnssecOK: Bool = false,
+        checkingDisabled: Bool = false,
+        within time: Duration = ResolverLimits.total
+    ) -> Asked {
+        let query = Query(
+            question: Question(name: name, type: type),
+            dnssecOK: dnssecOK,
+            checkingDisabled: checkingDisabled
+        )
+        let deadline = world.now + time
+        let billed = vendors.map(\.statistics.billable)
+        let errand = world.begin { [resolver] in await resolver.resolve(query, deadline: deadline) }
+        return Asked(query: query, errand: errand, asked: asked.count, billed: billed)
+    }
+
+    /// What came of it, when it has.
+    func answer(to asked: Asked) async throws -> Answer {
+        let resolution = try await world.value(of: asked.errand)
+        if let mistake = mistakes.first { throw mistake }
+        return try Answer(resolution, to: asked.query.question)
+    }
+
+    /// Asks, and waits for the answer.
+    func ask(
+        _ name: Name,
+        _ type: RecordType = .a,
+        dnssecOK: Bool = false,
+        checkingDisabled: Bool = false
+    ) async throws -> Answer {
+        try await answer(
+            to: begin(name, type, dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
+        )
+    }
+
+    /// What the cache has of a name, as `A 2` for an A entry of two answers.
+    func cached(_ name: Name) -> [String] {
+        cache.entries(named: name, type: nil, now: world.now).map { entry in
+            let message = try? Message(parsing: entry.message)
+            return "\(entry.type) \(message?.answers.count ?? -1)"
+        }
+    }
+
+    /// Who gave an answer.
+    func origin(_ answer: Answer) -> String {
+        resolver.origins.name(answer.resolution.provenance.origin)
+    }
+}
+
+/// A question that was asked, and how things stood then.
+@ServiceLoop
+struct Asked {
+    let query: Query
+    let errand: Errand<Resolution>
+
+    /// How many were asked before.
+    let asked: Int
+
+    /// What each vendor had billed before.
+    let billed: [UInt64]
+}
+
+// MARK: - The whole story
+
+extension House {
+    /// Asks, and expects the whole story: what the client is told and when, who was asked when, what
+    /// the cache holds of the name after, and what it cost.
+    ///
+    ///     NOERROR from tencent/192.0.2.11:443 after 20 ms
+    ///     answer: A 192.0.2.101 60
+    ///     asked: tencent 1 at 0
+    ///     kept: A 60, AAAA NODATA 60
+    ///     billed: tencent 1
+    ///
+    /// Numbers behind records are TTLs; behind an SOA stands its last field too, behind entries of
+    /// the cache the time they are kept for.
+    func expect(
+        _ name: Name,
+        _ type: RecordType = .a,
+        story: String,
+        _ comment: Comment? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await expect(begin(name, type), story: story, comment, sourceLocation: sourceLocation)
+    }
+
+    /// Holds the story of a question that was asked against the one that is expected.
+    func expect(
+        _ asked: Asked,
+        story: String,
+        _ comment: Comment? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let told = try await self.story(of: asked)
+        #expect(told == story, comment, sourceLocation: sourceLocation)
+    }
+
+    /// Tells the story of a question that was asked.
+    func story(of asked: Asked) async throws -> String {
+        let answer = try await answer(to: asked)
+        let took = (asked.errand.end ?? world.now) - asked.errand.start
+        var lines = ["\(answer.rcode) from \(origin(answer)) after \(took.milliseconds) ms"]
+        if let explanation = answer.resolution.explanation {
+            lines.append("EDE \(explanation.code.rawValue): \(explanation.text)")
+        }
+        lines += Self.line("answer", answer.message.answers.map(Self.text))
+        lines += Self.line("authority", answer.message.authorities.map(Self.text))
+        lines += Self.line("additional", answer.message.additionals.map(Self.text))
+        lines += Self.line(
+            "asked",
+            self.asked.dropFirst(asked.asked).map { at, whom in
+                "\(whom) at \((at - asked.errand.start).milliseconds)"
+            }
+        )
+        lines += Self.line("kept", kept(asked.query.question.name))
+        lines += Self.line(
+            "billed",
+            zip(vendors, asked.billed).compactMap { vendor, before in
+                let calls = vendor.statistics.billable - before
+                return calls == 0 ? nil : "\(vendor.name) \(calls)"
+            }
+        )
+        return lines.joined(separator: "\n")
+    }
+
+    /// The cache's entries for a name.
+    func kept(_ name: Name) -> [String] {
+        cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
+            .map { entry in
+                let kind =
+                    entry.rcode != .noError
+                    ? " \(entry.rcode)" : entry.isNegative ? " NODATA" : ""
+                return "\(entry.type)\(kind) \(entry.remaining)"
+            }
+    }
+
+    private static func line(_ label: String, _ parts: [String]) -> [String] {
+        parts.isEmpty ? [] : ["\(label): \(parts.joined(separator: ", "))"]
+    }
+
+    private static func text(of record: Record) -> String {
+        guard case .soa(let soa) = record.data else {
+            return "\(record.type) \(record.data) \(record.ttl)"
+        }
+        return "SOA \(record.name) \(record.ttl) \(soa.minimum)"
+    }
+}

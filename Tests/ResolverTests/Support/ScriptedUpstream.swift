@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Upstream
+
+/// An upstream that does as it is told, in its world's time.
+final class ScriptedUpstream: Forwarding {
+    let name: String
+    let url = "scripted"
+    let isProtected = false
+    let latency = LatencyHistogram()
+    let timeout: Duration
+    let numbers = UpstreamNumbers()
+
+    /// What it was asked.
+    private(set) var asked: [ForwardedQuery] = []
+
+    /// Where its time passes, and who wants to know of each query; set by its house.
+    var world: World?
+    var note: (ForwardedQuery) -> Void = { _ in }
+
+    /// How long its replies take; nil if it is silent.
+    private let delay: Duration?
+    private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
+
+    /// `script` makes the reply of an empty one.
+    init(
+        _ name: String = "upstream",
+        after delay: Duration? = .milliseconds(10),
+        timeout: Duration = .seconds(2),
+        _ script: @escaping @Sendable (inout Message) throws(UpstreamError) -> Void
+    ) {
+        self.name = name
+        self.delay = delay
+        self.timeout = timeout
+        self.script = script
+    }
+
+    func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        asked.append(query)
+        note(query)
+        if let world {
+            // A deadline of the system's clock, a day ago, says no more than the timeout.
+            let end = min(deadline < world.now ? .distant : deadline, world.now + timeout)
+            let arrival = delay.map { world.now + $0 } ?? .distant
+            do {
+                try await world.clocks.sleep(min(end, arrival))
+            } catch {
+                throw .timedOut
+            }
+            guard arrival <= end else { throw .timedOut }
+        }
+        var header = Header()
+        header.isResponse = true
+        var message = Message(header: header)
+        message.questions = [query.question]
+        try script(&message)
+        return message
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// Later than every deadline.
+    fileprivate static var distant: Self { .now + .seconds(1 << 30) }
+}
+
+extension ScriptedUpstream {
+    /// One that has 192.0.2.99 or 2001:db8::99 for every name.
+    convenience init(
+        _ name: String = "upstream",
+        address: UInt32 = 0xC000_0263,
+        after delay: Duration = .milliseconds(10)
+    ) {
+        self.init(name, after: delay) { (message) throws(UpstreamError) in
+            guard let question = message.questions.first else { return }
+            switch question.type {
+            case .a: message.answers = [.a(question.name, address)]
+            case .aaaa: message.answers = [.aaaa(question.name, 0x99)]
+            default: break
+            }
+        }
+    }
+
+    /// One that says of every name that there is none, or nothing of that type.
+    static func denying(_ rcode: RCode) -> ScriptedUpstream {
+        ScriptedUpstream { (message) throws(UpstreamError) in
+            message.rcode = rcode
+            message.authorities = [.soa("example.com", minimum: 30)]
+        }
+    }
+
+    /// One that cannot be asked.
+    static func failing(
+        _ error: UpstreamError,
+        after delay: Duration = .milliseconds(10)
+    ) -> ScriptedUpstream {
+        ScriptedUpstream(after: delay) { (_) throws(UpstreamError) in throw error }
+    }
+
+    /// One that never says anything.
+    static func silent(timeout: Duration) -> ScriptedUpstream {
+        ScriptedUpstream(after: nil, timeout: timeout) { _ in }
+    }
+}

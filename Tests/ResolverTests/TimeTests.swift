@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("A client is answered within five seconds, and everybody asked has a share of them")
+struct TimeTests {
+    init() { ServiceLoop.start() }
+
+    /// Makes all servers of all vendors of a house silent.
+    @ServiceLoop
+    private func silence(_ house: House, onOldConnection isOld: Bool = false) {
+        for account in house.accounts {
+            for number in 1...2 {
+                house.faults["\(account.rawValue) \(number)"] = .silent(onOldConnection: isOld)
+            }
+        }
+    }
+
+    // MARK: - Shares
+
+    @Test("a vendor whose servers are all silent is given up when each had its timeout")
+    @ServiceLoop
+    func oneVendor() async throws {
+        let house = try House(.tencent)
+        silence(house)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from upstream/scripted after 2310 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, tencent 2 at 300, upstream A at 2300
+                kept: A 300
+                billed: tencent 2
+                """
+        )
+    }
+
+    @Test("vendors have three seconds, however many tries they make")
+    @ServiceLoop
+    func threeSeconds() async throws {
+        let house = try House(.tencent)
+        house.world.script = { [script = house.world.script] request in
+            _ = script(request)
+            return .silence(reused: true)
+        }
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from upstream/scripted after 3010 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, tencent 2 at 300, tencent 1 at 2000, tencent 2 at 2300, \
+                upstream A at 3000
+                kept: A 300
+                billed: tencent 4
+                """
+        )
+    }
+
+    @Test("two silent vendors share the three seconds, and the rest is the fallback's")
+    @ServiceLoop
+    func twoVendors() async throws {
+        let house = try House(.tencent, .alibaba)
+        silence(house)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from upstream/scripted after 3010 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800, \
+                upstream A at 3000
+                kept: A 300
+                billed: tencent 2, alibaba 2
+                """
+        )
+    }
+
+    @Test("three silent vendors have a second each")
+    @ServiceLoop
+    func threeVendors() async throws {
+        let house = try House(.tencent, .alibaba, .json)
+        silence(house)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from upstream/scripted after 3010 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1000, alibaba 2 at 1300, \
+                json 1 at 2000, json 2 at 2300, upstream A at 3000
+                kept: A 300
+                billed: tencent 2, alibaba 2
+                """
+        )
+    }
+
+    @Test("a vendor that fails at once leaves its share to those after it")
+    @ServiceLoop
+    func sharesAreLeft() async throws {
+        let house = try House(.tencent, .alibaba, .json)
+        silence(house)
+        for number in 1...2 { house.faults["tencent \(number)"] = .broken(.connect("refused")) }
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from upstream/scripted after 3010 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, tencent 2 at 0, alibaba 1 at 0, alibaba 2 at 300, \
+                json 1 at 1500, json 2 at 1800, upstream A at 3000
+                kept: A 300
+                billed: alibaba 2
+                """
+        )
+    }
+
+    @Test("of less time vendors have five eighths")
+    @ServiceLoop
+    func lessTime() async throws {
+        let house = try House(.tencent)
+        silence(house)
+        let asked = house.begin("www.example.com", within: .milliseconds(800))
+        try await house.expect(
+            asked,
+            story: """
+                NOERROR from upstream/scripted after 510 ms
+                answer: A 192.0.2.99 300
+                asked: tencent 1 at 0, tencent 2 at 300, upstream A at 500
+                kept: A 300
+                billed: tencent 2
+                """
+        )
+    }
+
+    // MARK: - Nothing at all
+
+    @Test("nothing at all: SERVFAIL within 5 s with the reason, kept for a second")
+    @ServiceLoop
+    func nothingAtAll() async throws {
+        let house = try House(.tencent, .alibaba, upstream: .silent(timeout: .milliseconds(900)))
+        silence(house)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                SERVFAIL from httpdnsd after 4800 ms
+                EDE 22: no upstream answered
+                asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800, \
+                upstream A at 3000, upstream A at 3900
+                kept: A SERVFAIL 1
+                billed: tencent 2, alibaba 2
+                """
+        )
+        await house.world.advance(by: .seconds(1))
+        #expect(house.kept("www.example.com") == [])
+    }
+
+    @Test("nobody can be reached: SERVFAIL at once, with the network as the reason")
+    @ServiceLoop
+    func noNetwork() async throws {
+        let house = try House(
+            .tencent,
+            .json,
+            upstream: .failing(.unreachable("no route"), after: .zero)
+        )
+        for account in house.accounts {
+            for number in 1...2 {
+                house.faults["\(account.rawValue) \(number)"] = .broken(.connect("no route"))
+            }
+        }
+        try await house.expect(
+            "www.example.com",
+            .aaaa,
+            story: """
+                SERVFAIL from httpdnsd after 0 ms
+                EDE 23: no upstream could be reached
+                asked: tencent 1 at 0, tencent 2 at 0, json 1 at 0, json 2 at 0, \
+                upstream AAAA at 0, upstream AAAA at 0
+                kept: AAAA SERVFAIL 1
+                """
+        )
+    }
+
+    @Test("silent vendors without a fallback: SERVFAIL after their three seconds")
+    @ServiceLoop
+    func noFallback() async throws {
+        let house = try House(.tencent, .alibaba, fallsBack: false)
+        silence(house)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                SERVFAIL from httpdnsd after 3000 ms
+                EDE 22: no vendor answered
+                asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800
+                kept: A SERVFAIL 1
+                billed: tencent 2, alibaba 2
+                """
+        )
+    }
+
+    @Test("who joins those who wait is answered when they are")
+    @ServiceLoop
+    func joining() async throws {
+        let house = try House(.tencent, upstream: .silent(timeout: .milliseconds(900)))
+        silence(house)
+        let first = house.begin("www.example.com")
+        await house.world.advance(by: .seconds(2))
+        let second = house.begin("www.example.com")
+        #expect(try await house.answer(to: second).rcode == .servFail)
+        #expect(try await house.answer(to: first).rcode == .servFail)
+        #expect(second.errand.end == first.errand.end)
+        #expect(second.errand.end.map { $0 - first.errand.start } == .milliseconds(4_100))
+    }
+
+    @Test(
+        "whatever fails, in whatever way, the answer comes in time and denies nothing",
+        arguments: 0..<8
+    )
+    @ServiceLoop
+    func anything(_ seed: UInt64) async throws {
+        var random = Seeded(state: seed)
+        let faults: [Fault?] = [
+            nil, .silent(), .silent(onOldConnection: true), .slow(.milliseconds(700)),
+            .slow(.seconds(5)), .broken(.connect("refused")), .broken(.tls("expired")),
+            .broken(.broken("reset"), after: .milliseconds(1_900)), .status(500), .status(403),
+            .status(429), .says("rubbish"), .says(""), .otherName,
+        ]
+        for _ in 0..<25 {
+            var upstreams: [ScriptedUpstream] = [
+                ScriptedUpstream(), .silent(timeout: .milliseconds(900)), .failing(.timedOut),
+                .failing(.unreachable("no route")), .failing(.declined(.servFail)),
+            ]
+            upstreams.shuffle(using: &random)
+            let house = try House(.tencent, .alibaba, .sealed, upstream: upstreams[0])
+            for account in house.accounts {
+                for number in 1...2 {
+                    let fault = faults.randomElement(using: &random)
+                    house.faults["\(account.rawValue) \(number)"] = fault ?? nil
+                }
+            }
+            let type = Bool.random(using: &random) ? RecordType.a : .aaaa
+            let asked = house.begin("www.example.com", type)
+            let answer = try await house.answer(to: asked)
+            let took = try #require(asked.errand.end) - asked.errand.start
+            #expect(took <= .milliseconds(4_800), "\(house.faults)")
+            #expect(answer.rcode == .noError || answer.rcode == .servFail, "\(house.faults)")
+            #expect(answer.answers.isEmpty == (answer.rcode == .servFail), "\(house.faults)")
+            #expect((answer.resolution.explanation != nil) == (answer.rcode == .servFail))
+            #expect(!house.kept("www.example.com").isEmpty, "\(house.faults)")
+        }
+    }
+}
+
+/// Numbers that look random and are the same in every run (SplitMix64).
+private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("Names that upstreams answer")
+struct UpstreamStageTests {
+    init() { ServiceLoop.start() }
+
+    @Test(arguments: [
+        (UpstreamError.timedOut, ExtendedError.noReachableAuthority, "no upstream answered"),
+        (.declined(.servFail), .noReachableAuthority, "no upstream answered"),
+        (.broken("rubbish"), .noReachableAuthority, "no upstream answered"),
+        (.unreachable("no route"), .networkError, "no upstream could be reached"),
+    ])
+    @ServiceLoop
+    func `a failure says why, is kept for a second, and only for clients that ask alike`(
+        _ error: UpstreamError,
+        _ code: ExtendedError,
+        _ text: String
+    ) async throws {
+        let upstream = ScriptedUpstream { (_) throws(UpstreamError) in throw error }
+        let house = try House(upstream: upstream)
+        let answer = try await house.ask("www.example.org", dnssecOK: true)
+        #expect(answer.rcode == .servFail)
+        #expect(answer.resolution.isFailure)
+        #expect(answer.resolution.explanation == Explanation(code: code, text: text))
+        #expect(upstream.asked.count == 2)
+        let entries = house.cache.entries(named: "www.example.org", type: nil, now: house.world.now)
+        #expect(entries.map(\.rcode) == [.servFail])
+        #expect(entries.map(\.variant) == [AnswerVariant(dnssecOK: true, checkingDisabled: false)])
+        #expect(
+            house.cache.entries(
+                named: "www.example.org",
+                type: nil,
+                now: house.world.now + .seconds(1)
+            ).map(\.remaining) == [0]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func `without upstreams there is an answer, too`() async throws {
+        let house = try House(upstream: nil)
+        let answer = try await house.ask("www.example.org")
+        #expect(answer.rcode == .servFail)
+        #expect(answer.resolution.explanation?.text == "no upstream is configured for this name")
+    }
+
+    @Test
+    @ServiceLoop
+    func `DO and CD are passed on, and clients that differ in them do not share answers`()
+        async throws
+    {
+        let house = try House()
+        for (dnssecOK, checkingDisabled) in [(false, false), (true, false), (false, true)] {
+            _ = try await house.ask(
+                "www.example.org",
+                dnssecOK: dnssecOK,
+                checkingDisabled: checkingDisabled
+            )
+        }
+        #expect(house.upstream?.asked.map(\.dnssecOK) == [false, true, false])
+        #expect(house.upstream?.asked.map(\.checkingDisabled) == [false, false, true])
+        #expect(house.cached("www.example.org") == ["A 1", "A 1", "A 1"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a TTL of zero is not kept`() async throws {
+        let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
+            message.answers = [.a("www.example.org", 1, ttl: 0)]
+        }
+        let house = try House(upstream: upstream)
+        #expect(try await house.ask("www.example.org").answers == ["A 0.0.0.1"])
+        #expect(house.cached("www.example.org") == [])
+    }
+
+    @Test
+    @ServiceLoop
+    func `answers longer than a message are a failure`() async throws {
+        let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
+            // Fits with pointers to long names only if written by others.
+            let octets = [UInt8](repeating: 1, count: 40_000)
+            message.answers = [1, 2].map { first in
+                .other("www.example.org", RecordType(rawValue: 65_280), [first] + octets)
+            }
+        }
+        let house = try House(upstream: upstream)
+        let answer = try await house.ask("www.example.org", RecordType(rawValue: 65_280))
+        #expect(answer.rcode == .servFail)
+        #expect(answer.resolution.explanation?.text == "the answer does not fit a message")
+    }
+}
