@@ -86,6 +86,10 @@ extension ControlInterface {
         # + limit-octets: int
         type CacheUsage (entries: int, octets: int)
 
+        # How often the network was another one, and how often the machine had slept.
+        # + last-age-seconds: ?int             since the latest of either
+        type NetworkStats (changes: int, resumes: int)
+
         # One screen: is all well, and if not, why.
         # + uptime-seconds: int
         # + resolv-conf: (points-here: ?bool, nameservers: []string)
@@ -97,6 +101,7 @@ extension ControlInterface {
           vendors: []VendorStatus,
           upstreams: []UpstreamStatus,
           cache: CacheUsage,
+          network: NetworkStats,
           problems: []string
         )
 
@@ -167,6 +172,7 @@ extension ControlInterface {
           upstreams: []UpstreamStats,
           packets: [string]int,
           misses: MissStats,
+          network: NetworkStats,
           process: ProcessStats
         )
 

@@ -99,6 +99,27 @@ package struct MissStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
+/// What was noticed of the network that the machine is in, since the daemon's start.
+package struct NetworkStats: Codable, Sendable, Equatable {
+    /// How often addresses, default routes or links were others than before.
+    package var changes: UInt64 = 0
+
+    /// How often the machine had slept.
+    package var resumes: UInt64 = 0
+
+    /// How long ago the latest of either was; nil if there was none.
+    package var lastAgeSeconds: Int?
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case changes, resumes
+        case lastAgeSeconds = "last-age-seconds"
+    }
+
+    /// Makes a network in which nothing has happened.
+    package init() {}
+}
+
 /// What the process uses.
 package struct ProcessStats: Codable, Sendable, Equatable {
     /// Resident memory, in octets.

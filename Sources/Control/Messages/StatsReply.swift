@@ -45,13 +45,16 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// Queries the cache could not answer.
     package var misses = MissStats()
 
+    /// The network that the machine is in.
+    package var network = NetworkStats()
+
     /// What the process uses.
     package var process = ProcessStats()
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case sinceSeconds = "since-seconds"
-        case queries, latency, cache, vendors, upstreams, packets, misses, process
+        case queries, latency, cache, vendors, upstreams, packets, misses, network, process
     }
 
     /// Makes counters that are all zero.

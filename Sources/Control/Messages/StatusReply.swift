@@ -26,6 +26,9 @@ package struct StatusReply: Codable, Sendable, Equatable {
     /// How full the cache is.
     package var cache = CacheUsage()
 
+    /// The network that the machine is in.
+    package var network = NetworkStats()
+
     /// Who answers the programs of this machine.
     package var resolvConf = ResolvConf()
 
@@ -41,7 +44,7 @@ package struct StatusReply: Codable, Sendable, Equatable {
     package enum CodingKeys: String, CodingKey {
         case state, version, pid
         case uptimeSeconds = "uptime-seconds"
-        case listeners, vendors, upstreams, cache
+        case listeners, vendors, upstreams, cache, network
         case resolvConf = "resolv-conf"
         case problems
     }

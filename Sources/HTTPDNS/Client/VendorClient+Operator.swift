@@ -32,23 +32,37 @@ extension VendorClient {
 
     /// The network is another one: what is under way is sent again, what was learnt is forgotten.
     ///
-    /// Whoever owns the transport drops its connections in the same turn of the loop, so that the
-    /// new requests take new ones, which they can share.
-    package func networkChanged() {
+    /// Whoever owns the transport drops its connections in the same turn of the loop, before or after:
+    /// the new requests begin in a later one, on new connections, which they share.
+    ///
+    /// - Returns: how many calls are sent again.
+    @discardableResult
+    package func networkChanged() -> Int {
         let now = clocks.now()
         pool.networkChanged(now: now)
         gate.networkChanged(now: now)
-        for call in lingering { giveUp(call) }
-        for call in calls { reissue(call, now) }
-        guard source != nil else { return }
+        for call in lingering { dropTries(of: call, now) }
+        lingering = []
+        let underWay = calls
+        for call in underWay { reissue(call, now) }
         refresh?.cancel()
         refresh = nil
         schedule.networkChanged(now: now)
         armRefresh()
+        return underWay.count
     }
 
     /// Begins a call anew, with the time that is left for it.
     private func reissue(_ call: VendorCall, _ now: ContinuousClock.Instant) {
+        dropTries(of: call, now)
+        guard case .servers(let order) = pool.order(now: now) else { return }
+        counters.reissued += 1
+        call.course = course(order, until: call.course.deadline)
+        perform(call.course.begin(now: now), of: call)
+    }
+
+    /// Ends the tries of a call that run; how they end is nobody's fault.
+    private func dropTries(of call: VendorCall, _ now: ContinuousClock.Instant) {
         let old = call.running.values
         call.running = [:]
         call.round += 1
@@ -56,10 +70,6 @@ extension VendorClient {
             running.task.cancel()
             note(pool.end(running.attempt, .unjudged, now: now))
         }
-        guard case .servers(let order) = pool.order(now: now) else { return }
-        counters.reissued += 1
-        call.course = course(order, until: call.course.deadline)
-        perform(call.course.begin(now: now), of: call)
     }
 }
 
@@ -87,6 +97,7 @@ extension VendorClient {
                 case .failure(.transport(.cancelled)):
                     return
                 case .failure(let failure):
+                    guard !Task.isCancelled else { return }
                     error = failure
                 }
             }

@@ -10,7 +10,7 @@ struct NetworkLook {
     /// Makes a socket; -1 and errno on failure.
     ///
     /// Tests make it in a network of their own: a socket belongs to that of the thread which made it.
-    var open: () -> Int32 = linux_route_requests
+    var open: () -> Int32 = openRequests
 
     /// Octets of the reply to one request that are read at most.
     static let maximumReply = 4 << 20
@@ -20,6 +20,14 @@ struct NetworkLook {
     /// A table is told from the shortest prefix on, so default routes come first; a router has a
     /// million others behind them.
     static let maximumRoutes = 64 << 10
+
+    /// Makes a socket to ask with; -1 and `errno` on failure.
+    @Sendable
+    static func openRequests() -> Int32 { linux_route_requests() }
+
+    /// Makes a socket that is told of what changes; -1 and `errno` on failure.
+    @Sendable
+    static func openEvents() -> Int32 { linux_route_events() }
 
     /// What there is now.
     ///

@@ -78,6 +78,15 @@ extension NetworkState {
         }
     }
 
+    /// Whether something is missing without which `old` reached nobody, and which may be on its way.
+    ///
+    /// Who takes an address away gives another one in the next moment, and routes in the one after.
+    func isLess(than old: NetworkState) -> Bool {
+        if ways.isEmpty, !old.ways.isEmpty { return true }
+        let families = Set(defaultRoutes.map(\.isIPv6))
+        return !families.isSuperset(of: old.defaultRoutes.map(\.isIPv6))
+    }
+
     /// What is another way than it was in `old`, each in a few words; empty if nothing is.
     func changes(since old: NetworkState) -> [String] {
         func texts(_ state: NetworkState, but other: NetworkState) -> [String] {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-private import CLinux
-private import Glibc
-
 /// Tells when this machine is reached in other ways than before.
 ///
 /// The kernel tells of every link, address and default route.  What it tells is a reason to look,
-/// not to act: the handler hears of a change if two looks differ.  The first news is looked after at
-/// once, those that follow together: a change of the network is many of them.
+/// not to act: the handler hears of a change if two looks differ.  It hears of the first at once, and
+/// of those that follow together: a change of the network is many of them.  But while a network is
+/// being taken apart there is nothing to be done yet; so a loss waits a moment for what replaces it.
 @ServiceLoop
 package final class NetworkWatch {
     /// What is another way than it was.
@@ -18,18 +16,25 @@ package final class NetworkWatch {
         package var description: String { parts.joined(separator: ", ") }
     }
 
-    /// How long after a look further news wait for the next one.
+    /// How long a loss waits for what replaces it, and further news wait after a change.
     ///
     /// Long enough for the addresses and routes of one change to come together, short enough that
-    /// nobody who asks meanwhile notices a second one.
-    ///
-    /// Doubles as long as there are news each time, up to ``longestSettling``: what is dropped and asked
-    /// again for a link that comes and goes may have to be paid for.
+    /// nobody who asks meanwhile notices.  After a change it doubles as long as there are news each
+    /// time, up to ``longestSettling``: what is dropped and asked again for a link that comes and goes
+    /// may have to be paid for.
     package static let settling: Duration = .milliseconds(200)
     package static let longestSettling: Duration = .seconds(5)
 
     /// Datagrams that are read in one turn of the loop.
     private static let burst = 64
+
+    /// A time in which the handler is not called.
+    private struct Wait {
+        let timer: LoopTimer
+
+        /// Whether it is for what replaces a loss, which ends it.
+        let isForReplacement: Bool
+    }
 
     private let socket: OwnedDescriptor
     private let look: NetworkLook
@@ -39,8 +44,11 @@ package final class NetworkWatch {
     /// What the latest look saw.
     private var state: NetworkState
 
-    /// Runs from a look until the next one may be.
-    private var pause: LoopTimer?
+    /// What the handler knows of.
+    private var heard: NetworkState
+
+    /// Why news wait; nil if they do not.
+    private var wait: Wait?
 
     /// Whether there were news since the latest look.
     private var hasNews = false
@@ -54,7 +62,7 @@ package final class NetworkWatch {
     ///   `NetlinkError` if the kernel does not tell what there is.
     package convenience init(_ handler: @escaping @ServiceLoop (Change) -> Void) throws {
         try self.init(
-            events: OwnedDescriptor(linux_route_events(), from: "netlink"),
+            events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
             look: NetworkLook(),
             handler
         )
@@ -72,6 +80,7 @@ package final class NetworkWatch {
         self.handler = handler
         // After the socket was made: what changes meanwhile is told.
         state = try look.state()
+        heard = state
         watch = nil
         // Level-triggered, as a turn may leave some.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
@@ -79,7 +88,7 @@ package final class NetworkWatch {
 
     isolated deinit {
         watch?.cancel()
-        pause?.cancel()
+        wait?.timer.cancel()
     }
 }
 
@@ -102,7 +111,8 @@ extension NetworkWatch {
                 losses.insert("lost what the kernel told (\(error))")
             }
         }
-        if hasNews || !losses.isEmpty { lookSoon() }
+        guard hasNews || !losses.isEmpty else { return }
+        if wait?.isForReplacement ?? true { consider() }
     }
 
     /// Takes in what one datagram tells.
@@ -117,31 +127,43 @@ extension NetworkWatch {
         }
     }
 
-    /// Looks at once, or when the pause after the latest look is over.
-    private func lookSoon(settling: Duration = settling) {
-        guard pause == nil else { return }
-        pause = LoopTimer(at: Clock.now + settling) { [weak self] in
-            guard let self else { return }
-            pause = nil
-            guard hasNews || !losses.isEmpty else { return }
-            lookSoon(settling: min(settling * 2, Self.longestSettling))
-        }
-        compare()
-    }
-
-    /// Looks, and tells what is another way.
-    private func compare() {
-        var parts = losses.sorted()
+    /// Looks, and calls the handler if it sees another network, unless that may soon be a better one.
+    ///
+    /// - Parameters:
+    ///   - pause: how long further news wait after a change.
+    ///   - isOverdue: whether what is missing has been waited for.
+    private func consider(pause: Duration = settling, isOverdue: Bool = false) {
+        var failures = losses.sorted()
         hasNews = false
         losses = []
         do {
-            let old = state
             state = try look.state()
-            parts = state.changes(since: old) + parts
         } catch {
             // Whatever it is now, it is not what it was.
-            parts.append("could not be looked at (\(error))")
+            failures.append("could not be looked at (\(error))")
         }
+        if failures.isEmpty, !isOverdue, state.isLess(than: heard) {
+            if wait == nil { hold(Self.settling, isForReplacement: true) }
+            return
+        }
+        wait?.timer.cancel()
+        let parts = state.changes(since: heard) + failures
+        heard = state
+        hold(parts.isEmpty ? Self.settling : pause, isForReplacement: false)
         if !parts.isEmpty { handler(Change(parts: parts)) }
+    }
+
+    /// Lets news wait for some time, then looks if there is a reason to.
+    private func hold(_ time: Duration, isForReplacement: Bool) {
+        let timer = LoopTimer(at: Clock.now + time) { [weak self] in
+            guard let self else { return }
+            wait = nil
+            if isForReplacement {
+                consider(isOverdue: true)
+            } else if hasNews || !losses.isEmpty {
+                consider(pause: min(time * 2, Self.longestSettling))
+            }
+        }
+        wait = Wait(timer: timer, isForReplacement: isForReplacement)
     }
 }

@@ -12,6 +12,9 @@ internal import Upstream
 @ServiceLoop
 struct Assembly {
     let cache: AnswerCache
+
+    /// What vendors are spoken to with, over connections that they share; nil if there are none.
+    let http: HTTPClient?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
     let upstreams: [any Forwarding]
     let resolver: Resolver
@@ -30,9 +33,10 @@ struct Assembly {
         access = AccessList(settings.allow)
 
         // Without a vendor libcurl is not even initialised, which takes milliseconds of the start.
-        lazy var http = HTTPClient()
+        http = settings.vendors.isEmpty ? nil : HTTPClient()
         var vendors: [(settings: VendorSettings, client: VendorClient)] = []
         for vendor in settings.vendors {
+            guard let http else { break }
             vendors.append((vendor, try Self.client(vendor, http)))
         }
         let upstreams = settings.upstreams.map { upstream in

@@ -13,6 +13,8 @@ package final class Daemon {
     private let assembly: Assembly
     private let desk: QueryDesk
 
+    private let network: NetworkReaction
+
     private var listeners: [Listeners] = []
     private var workers: [UDPWorker] = []
     private var threads: [WorkerThread] = []
@@ -32,6 +34,7 @@ package final class Daemon {
             resolver: assembly.resolver,
             queryLog: settings.log.queries ? logger : nil
         )
+        network = NetworkReaction(assembly, logger: logger)
     }
 
     /// Runs until SIGTERM or SIGINT, and returns the exit code.
@@ -49,6 +52,7 @@ package final class Daemon {
         }
         for warning in settings.warnings { logger.warning("\(warning)") }
         startVendors()
+        network.start()
         ServiceManager.ready(status: "answering on \(addresses)")
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
@@ -225,6 +229,7 @@ package final class Daemon {
             settings: settings,
             assembly: assembly,
             desk: desk,
+            network: network.numbers,
             listeners: listeners,
             workers: workers,
             servers: servers,
@@ -237,6 +242,7 @@ package final class Daemon {
         let settings: Settings
         let assembly: Assembly
         let desk: QueryDesk
+        let network: NetworkReaction.Numbers
         let listeners: [Listeners]
         let workers: [UDPWorker]
         let servers: [TCPServer]

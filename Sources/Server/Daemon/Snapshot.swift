@@ -75,6 +75,7 @@ struct Snapshot {
             "unsent-replies": queries.unsent,
         ]
         reply.misses = misses.since(zero.misses)
+        reply.network = NetworkStats(parts.network, now: Clock.now)
         reply.process = ProcessNumbers.now
         return reply
     }

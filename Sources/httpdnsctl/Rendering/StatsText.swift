@@ -193,6 +193,7 @@ enum StatsText {
         if !stats.packets.isEmpty {
             table.add(Table.Cell("PACKETS", .heading), Table.Cell(list(stats.packets)))
         }
+        table.add(Table.Cell("NETWORK", .heading), Table.Cell(NetworkText.render(stats.network)))
         table.add(
             Table.Cell("PROCESS", .heading),
             Table.Cell(

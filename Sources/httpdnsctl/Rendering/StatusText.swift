@@ -24,6 +24,9 @@ enum StatusText {
         table.add("listening", listeners(status.listeners))
         table.add("resolv.conf", resolvConf(status.resolvConf))
         table.add("cache", cache(status.cache))
+        if status.network.lastAgeSeconds != nil {
+            table.add("network", Table.Cell(NetworkText.render(status.network)))
+        }
         return "\(Product.name) \(printable(status.version))  \(state)"
             + "  up \(Units.seconds(status.uptimeSeconds))  pid \(status.pid)\n"
             + table.text(palette)

@@ -46,6 +46,23 @@ final class Namespace: Sendable {
         return ("nsenter", files + ["--", program] + arguments)
     }
 
+    /// Puts a cable, by that name at both ends, between this network and another one.
+    ///
+    /// - Parameters:
+    ///   - address: of this end, with its prefix length.
+    ///   - far: of the other end.
+    func connect(to other: Namespace, _ address: String, _ far: String) throws {
+        let commands = [
+            (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),
+            (other, "address add \(far) dev cable"), (other, "link set cable up"),
+            (self, "address add \(address) dev cable"), (self, "link set cable up"),
+        ]
+        for (namespace, command) in commands {
+            let end = try namespace.run("ip", command.split(separator: " ").map(String.init))
+            guard end.status == 0 else { throw Child.Failure(description: end.errors) }
+        }
+    }
+
     /// Runs a program in here to its end.
     func run(_ program: String, _ arguments: [String]) throws -> Child.End {
         let (program, arguments) = command(program, arguments)

@@ -20,6 +20,15 @@ extension LatencyQuantiles {
     }
 }
 
+extension NetworkStats {
+    init(_ numbers: NetworkReaction.Numbers, now: ContinuousClock.Instant) {
+        self.init()
+        changes = numbers.changes
+        resumes = numbers.resumes
+        lastAgeSeconds = numbers.latest.map { Int((now - $0).components.seconds) }
+    }
+}
+
 extension CacheStats {
     /// Without hits and misses, which are counted where queries are.
     init(_ numbers: CacheNumbers) {

@@ -38,6 +38,7 @@ extension StatusReply {
             octets: numbers.octets,
             limitOctets: numbers.limitOctets
         )
+        network = NetworkStats(parts.network, now: now)
         resolvConf = ResolvConf(pointingAt: parts.listeners.map(\.address))
         self.problems = problems
     }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+/// A machine with one cable, at whose other end is the vendor: both in networks of their own.
+private final class Cable: Sendable {
+    /// The machine's address, and the one it gets instead.
+    static let old = "192.0.2.10"
+    static let new = "192.0.2.20"
+
+    let machine: Namespace
+    let emulator: TestEmulator
+    let front: TestNginx
+    let daemon: TestDaemon
+    private let vendor: Namespace
+    private let scratch: Scratch
+
+    init() throws {
+        scratch = try Scratch()
+        (machine, vendor) = (try Namespace(), try Namespace())
+        try machine.connect(to: vendor, "\(Self.old)/24", "192.0.2.1/24")
+        emulator = try TestEmulator(zone: "*.example.com 300 A 192.0.2.77\n", in: vendor)
+        let authority = try Authority()
+        front = try TestNginx(
+            [
+                TestNginx.Site(
+                    names: ["IP:192.0.2.1", "DNS:vendor.example.net"],
+                    content: TestNginx.Site.front(for: emulator.address).content
+                )
+            ],
+            backend: emulator.address,
+            authority: authority,
+            listen: ["192.0.2.1:443"],
+            in: vendor
+        )
+        let text = try VendorText(
+            .https,
+            servers: ["192.0.2.1"],
+            in: scratch,
+            authority: authority.file
+        )
+        daemon = try TestDaemon(
+            """
+            \(text.text)
+            routes: [{domains: ["."], vendors: [tencent], fallback: none}]
+            upstreams: []
+            """,
+            listen: "127.0.0.1:53",
+            in: machine
+        )
+    }
+
+    /// Takes the machine's address away and gives it another one: what leads through the old one
+    /// is dead without knowing it.
+    func swap() throws {
+        let end = try machine.run(
+            "sh",
+            [
+                "-c",
+                "ip address del \(Self.old)/24 dev cable && ip address add \(Self.new)/24 dev cable",
+            ]
+        )
+        try #require(end.status == 0, "\(end.errors)")
+    }
+
+    /// What the daemon has noticed.
+    func network() throws -> JSON { try daemon.stats()["network"] }
+
+    /// The counters of the vendor.
+    func counters() throws -> JSON { try #require(try daemon.stats()["vendors"].array.first) }
+}
+
+@Suite(
+    "The network changes",
+    .needs(.unshare, .ip, .nginx, .openssl, .curl, .dig),
+    .timeLimit(.minutes(1))
+)
+struct NetworkChangeTests {
+    @Test("a cold name is answered at once after the address was swapped under a live connection")
+    func swapped() throws {
+        let cable = try Cable()
+        for name in ["one", "two"] {
+            #expect(try cable.daemon.dig("\(name).example.com", "A").data("A") == ["192.0.2.77"])
+        }
+        #expect(try cable.counters()["connections-reused"].int == 1)
+
+        try cable.swap()
+        let clock = ContinuousClock()
+        let start = clock.now
+        // Waits 1 s, so is not there to see what the daemon does when the try of 2 s is over.
+        let reply = try cable.daemon.dig("three.example.com", "A", "+time=1")
+        print("the first cold name after the swap took \(clock.now - start), dig included")
+        #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")
+
+        let line = try cable.daemon.program.line(with: "got \(Cable.new)")
+        #expect(line.contains("network changed: "))
+        #expect(try cable.network()["changes"].int ?? 0 >= 1)
+        #expect(try cable.network()["resumes"].int == 0)
+        try cable.daemon.stop()
+        let log = try cable.front.stop()
+        #expect(log.map(\.httpVersion) == ["HTTP/2.0", "HTTP/2.0", "HTTP/2.0"])
+        #expect(Set(log.map(\.connection)).count == 2)
+    }
+
+    @Test("calls under way are sent again over one new connection, and are nobody's failure")
+    func reissued() throws {
+        let cable = try Cable()
+        #expect(try cable.daemon.dig("warm.example.com", "A").data("A") == ["192.0.2.77"])
+        try cable.emulator.misbehave("silent")
+        let names = (1...5).map { "cold\($0).example.com" }
+        let clients = try names.map { name in
+            try Child(
+                "dig",
+                ["-r", "@127.0.0.1", "-p", "53", "+tries=1", "+time=6", "+short", name, "A"],
+                in: cable.machine
+            )
+        }
+        // Each has asked, and the vendor's silence has begun.
+        while try cable.emulator.lookups() < 1 + names.count {}
+        try cable.emulator.misbehave()
+        try cable.swap()
+        for client in clients {
+            #expect(try client.end().output == "192.0.2.77\n")
+        }
+        let counters = try cable.counters()
+        #expect(counters["failures"].sum == 0, "\(counters)")
+        #expect(try cable.daemon.control("status").status == 0)
+        try cable.daemon.stop()
+        #expect(Set(try cable.front.stop().map(\.connection)).count == 2)
+    }
+
+    @Test("answers of the old network are kept as stale ones")
+    func stale() throws {
+        let cable = try Cable()
+        #expect(try cable.daemon.dig("one.example.com", "A").data("A") == ["192.0.2.77"])
+        try cable.swap()
+        _ = try cable.daemon.program.line(with: "got \(Cable.new)")
+        let entries = try cable.daemon.cached("one.example.com", "A")
+        #expect(entries.map { $0["stale"].bool } == [true])
+        try cable.daemon.stop()
+    }
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+@testable import Net
+
+/// Messages as the kernel writes them (rtnetlink(7)), in the machine's order of octets.
+///
+/// The numbers are the kernel's (linux/rtnetlink.h), written out once more as nobody's word is taken
+/// for them.
+enum Netlink {
+    static let newLink = 16
+    static let deletedLink = 17
+    static let newAddress = 20
+    static let deletedAddress = 21
+    static let newRoute = 24
+    static let deletedRoute = 25
+    static let gateway = 5
+    static let multipath = 9
+
+    static func octets<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
+        withUnsafeBytes(of: number) { Array($0) }
+    }
+
+    /// A message with its padding.
+    static func message(_ type: Int, _ body: [UInt8]) -> [UInt8] {
+        let head = octets(UInt32(16 + body.count)) + octets(UInt16(type)) + octets(UInt16(0))
+        return padded(head + octets(UInt32(7)) + octets(UInt32(0)) + body)
+    }
+
+    static func attribute(_ type: Int, _ value: [UInt8]) -> [UInt8] {
+        padded(octets(UInt16(4 + value.count)) + octets(UInt16(type)) + value)
+    }
+
+    private static func padded(_ octets: [UInt8]) -> [UInt8] {
+        octets + [UInt8](repeating: 0, count: -octets.count & 3)
+    }
+
+    /// An interface; `kind` as `ip link add type` has it.
+    static func link(
+        _ index: Int32,
+        _ name: String,
+        isRunning: Bool = true,
+        kind: String? = nil,
+        signal: UInt8? = nil,
+        type: Int = Netlink.newLink
+    ) -> [UInt8] {
+        var body: [UInt8] = [0, 0, 0, 0] + octets(index)
+        body += octets(UInt32(isRunning ? 0x10043 : 0x1003)) + octets(UInt32(0))
+        body += attribute(3, Array(name.utf8) + [0])
+        if let kind {
+            body += attribute(18, attribute(1, Array(kind.utf8) + [0]))
+        }
+        // IFLA_WIRELESS.
+        if let signal { body += attribute(11, [signal]) }
+        return message(type, body)
+    }
+
+    /// An address of an interface, for `seconds` more.
+    static func address(
+        _ text: String,
+        on index: Int32,
+        scope: UInt8 = 0,
+        flags: UInt32 = 0x80,
+        seconds: UInt32 = .max,
+        type: Int = Netlink.newAddress
+    ) throws -> [UInt8] {
+        let address = try #require(SocketAddress(text, defaultPort: 0)).octets
+        let family = UInt8(address.count == 4 ? AF_INET : AF_INET6)
+        var body: [UInt8] = [family, 24, UInt8(truncatingIfNeeded: flags), scope] + octets(index)
+        body += attribute(1, address)
+        if address.count == 4 { body += attribute(2, address) }
+        body += attribute(8, octets(flags))
+        // IFA_CACHEINFO.
+        body += attribute(6, octets(seconds) + octets(seconds) + [UInt8](repeating: 1, count: 8))
+        return message(type, body)
+    }
+
+    /// A route, by default to everywhere.
+    static func route(
+        via gateway: String,
+        on index: Int32,
+        length: UInt8 = 0,
+        metric: UInt32 = 0,
+        table: UInt8 = 254,
+        kind: UInt8 = 1,
+        type: Int = Netlink.newRoute
+    ) throws -> [UInt8] {
+        let address = try #require(SocketAddress(gateway, defaultPort: 0)).octets
+        let family = UInt8(address.count == 4 ? AF_INET : AF_INET6)
+        var body: [UInt8] = [family, length, 0, 0, table, 3, 0, kind, 0, 0, 0, 0]
+        body += attribute(Netlink.gateway, address)
+        body += attribute(4, octets(index))
+        body += attribute(6, octets(metric))
+        return message(type, body)
+    }
+}
+
+extension NetworkState {
+    /// What `datagrams` say that there is.
+    init(_ datagrams: [UInt8]...) throws {
+        self.init()
+        for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {
+            if let fact = try NetworkFact(message) { note(fact) }
+        }
+    }
+
+    /// Whether a datagram of one message is news.
+    fileprivate func isNews(_ datagram: [UInt8]) throws -> Bool {
+        try isNews(try #require(NetlinkMessage.all(in: datagram).first))
+    }
+}
+
+@Suite("Messages of rtnetlink")
+struct NetlinkTests {
+    @Test
+    func `a datagram holds several messages, each with its padding`() throws {
+        let datagram = Netlink.message(16, [1, 2, 3]) + Netlink.message(20, [])
+        let messages = try NetlinkMessage.all(in: datagram)
+        #expect(messages.map(\.type) == [16, 20])
+        #expect(messages.map { Array($0.body) } == [[1, 2, 3], []])
+        #expect(messages.map(\.sequence) == [7, 7])
+        #expect(try NetlinkMessage.all(in: []) == [])
+    }
+
+    @Test
+    func `the last message needs no padding`() throws {
+        let datagram = Netlink.message(16, [1, 2, 3]).dropLast()
+        #expect(try NetlinkMessage.all(in: Array(datagram)).count == 1)
+    }
+
+    @Test(
+        "a message that is shorter than its header, or longer than the datagram, is an error",
+        arguments: [0, 15, 25, UInt32.max]
+    )
+    func lengths(_ length: UInt32) throws {
+        let good = Netlink.message(16, [])
+        var bad = Netlink.message(16, [1, 2, 3, 4, 5, 6, 7, 8])
+        bad.replaceSubrange(0..<4, with: Netlink.octets(length))
+        #expect(throws: NetlinkError.length(at: 16)) { try NetlinkMessage.all(in: good + bad) }
+    }
+
+    @Test
+    func `every beginning of a message is an error, or says nothing else than the whole`() throws {
+        let whole = try Netlink.address("192.0.2.7", on: 3)
+        let fact = try NetworkFact(try #require(NetlinkMessage.all(in: whole).first))
+        var errors = 0
+        for count in 17..<whole.count {
+            var part = Array(whole.prefix(count))
+            part.replaceSubrange(0..<4, with: Netlink.octets(UInt32(count)))
+            do throws(NetlinkError) {
+                let message = try NetlinkMessage.all(in: part)[0]
+                #expect(try NetworkFact(message) == fact)
+            } catch {
+                errors += 1
+            }
+        }
+        #expect(errors > 20)
+    }
+
+    @Test
+    func `no octets make the parser read beyond them`() throws {
+        var random = SystemRandomNumberGenerator()
+        let seeds = [
+            Netlink.link(2, "eth0", kind: "bridge"), try Netlink.address("2001:db8::7", on: 3),
+            try Netlink.route(via: "192.0.2.1", on: 2),
+        ]
+        for seed in seeds {
+            for _ in 0..<2000 {
+                var datagram = seed
+                for _ in 0..<Int.random(in: 1...4, using: &random) {
+                    let place = Int.random(in: 0..<datagram.count, using: &random)
+                    datagram[place] = .random(in: 0...255, using: &random)
+                }
+                guard let messages = try? NetlinkMessage.all(in: datagram) else { continue }
+                for message in messages { _ = try? NetworkFact(message) }
+            }
+        }
+    }
+
+    @Test
+    func `an address of the wrong length is an error`() throws {
+        let body: [UInt8] = [UInt8(AF_INET6), 64, 0, 0, 3, 0, 0, 0]
+        let datagram = Netlink.message(
+            Netlink.newAddress,
+            body + Netlink.attribute(1, [192, 0, 2, 1])
+        )
+        let message = try #require(NetlinkMessage.all(in: datagram).first)
+        #expect(throws: NetlinkError.address(at: 28)) { try NetworkFact(message) }
+    }
+
+    @Test
+    func `a default route that is shared among interfaces names them all`() throws {
+        var hops: [UInt8] = []
+        for index: UInt8 in [2, 3] {
+            hops += Netlink.octets(UInt16(16)) + [0, 0] + Netlink.octets(Int32(index))
+            hops += Netlink.attribute(Netlink.gateway, [192, 0, 2, index])
+        }
+        let datagram = Netlink.message(
+            Netlink.newRoute,
+            [UInt8(AF_INET), 0, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0]
+                + Netlink.attribute(Netlink.multipath, hops)
+        )
+        #expect(try NetworkState(datagram).defaultRoutes.map(\.interfaces) == [[2, 3]])
+    }
+}
+
+@Suite("Which changes of the network count")
+struct NetworkStateTests {
+    /// A host with one address on `eth0` and a bridge for containers.
+    let host: NetworkState
+
+    init() throws {
+        host = try NetworkState(
+            Netlink.link(2, "eth0"),
+            Netlink.link(3, "docker0", kind: "bridge"),
+            Netlink.address("192.0.2.7", on: 2),
+            Netlink.address("2001:db8::7", on: 2),
+            Netlink.address("172.17.0.1", on: 3),
+            Netlink.route(via: "192.0.2.1", on: 2)
+        )
+    }
+
+    /// The host after it was told `datagrams`.
+    private func host(_ datagrams: [UInt8]...) throws -> NetworkState {
+        var state = host
+        for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {
+            if let fact = try NetworkFact(message) { state.note(fact) }
+        }
+        return state
+    }
+
+    @Test
+    func `an address that comes or goes is a change`() throws {
+        let new = try Netlink.address("192.0.2.8", on: 2)
+        #expect(try host.isNews(new))
+        #expect(try host(new).changes(since: host) == ["got 192.0.2.8 on eth0"])
+        #expect(try host.changes(since: host(new)) == ["lost 192.0.2.8 on eth0"])
+        let gone = try Netlink.address("192.0.2.7", on: 2, type: Netlink.deletedAddress)
+        #expect(try host.isNews(gone))
+    }
+
+    @Test
+    func `a default route that comes, goes or leads elsewhere is a change`() throws {
+        let other = try Netlink.route(via: "192.0.2.2", on: 2, metric: 100)
+        #expect(try host.isNews(other))
+        #expect(
+            try host(other).changes(since: host) == ["got default route via 192.0.2.2 on eth0"]
+        )
+        #expect(
+            try host.isNews(Netlink.route(via: "192.0.2.1", on: 2, type: Netlink.deletedRoute))
+        )
+    }
+
+    @Test
+    func `a link that loses its carrier takes its addresses with it`() throws {
+        let down = Netlink.link(2, "eth0", isRunning: false)
+        #expect(try host.isNews(down))
+        #expect(
+            try host(down).changes(since: host)
+                == ["lost 192.0.2.7 on eth0", "lost 2001:db8::7 on eth0"]
+        )
+        #expect(try host.isNews(Netlink.link(2, "eth0", type: Netlink.deletedLink)))
+    }
+
+    @Test
+    func `what is told again is no news`() throws {
+        #expect(try !host.isNews(Netlink.link(2, "eth0")))
+        #expect(try !host.isNews(Netlink.link(2, "eth0", signal: 40)), "wireless statistics")
+        #expect(
+            try !host.isNews(Netlink.address("2001:db8::7", on: 2, seconds: 600)),
+            "a lifetime that is renewed"
+        )
+        #expect(try !host.isNews(Netlink.route(via: "192.0.2.1", on: 2)))
+    }
+
+    @Test
+    func `addresses that nobody else can answer to are no news`() throws {
+        #expect(try !host.isNews(Netlink.address("fe80::1", on: 2, scope: 253)), "of the link")
+        #expect(try !host.isNews(Netlink.address("127.0.0.2", on: 1, scope: 254)), "of the host")
+        #expect(try !host.isNews(Netlink.address("169.254.7.7", on: 2)), "of the link, by hand")
+        #expect(
+            try !host.isNews(Netlink.address("2001:db8::8", on: 2, flags: 0x40)),
+            "not yet known to be free"
+        )
+        #expect(
+            try !host.isNews(Netlink.address("2001:db8::8", on: 2, flags: 0x48)),
+            "somebody else's"
+        )
+        #expect(
+            try host.isNews(Netlink.address("2001:db8::8", on: 2, flags: 0x44)),
+            "optimistic: used at once"
+        )
+    }
+
+    @Test
+    func `routes to less than everything, of other tables, or that refuse are no news`() throws {
+        #expect(try !host.isNews(Netlink.route(via: "192.0.2.9", on: 2, length: 8)))
+        #expect(try !host.isNews(Netlink.route(via: "192.0.2.9", on: 2, table: 255)))
+        #expect(try !host.isNews(Netlink.route(via: "192.0.2.9", on: 2, kind: 7)))
+    }
+
+    @Test
+    func `a container that comes and goes is no news`() throws {
+        #expect(try !host.isNews(Netlink.link(9, "veth1", isRunning: false, kind: "veth")))
+        #expect(try !host.isNews(Netlink.link(9, "veth1", kind: "veth")))
+        #expect(try !host.isNews(Netlink.address("fe80::9", on: 9, scope: 253)))
+        #expect(try !host.isNews(Netlink.link(9, "veth1", type: Netlink.deletedLink)))
+    }
+
+    @Test
+    func `a bridge of containers is looked at, but is no change`() throws {
+        let down = Netlink.link(3, "docker0", isRunning: false, kind: "bridge")
+        #expect(try host(down).changes(since: host) == [])
+        let second = try host(
+            Netlink.link(4, "br-1", kind: "bridge"),
+            Netlink.address("172.18.0.1", on: 4)
+        )
+        #expect(second.changes(since: host) == [])
+    }
+
+    @Test
+    func `a bridge that the default route leads through is a way like any other`() throws {
+        func bridge(_ isRunning: Bool) throws -> NetworkState {
+            try NetworkState(
+                Netlink.link(2, "br0", isRunning: isRunning, kind: "bridge"),
+                Netlink.address("192.0.2.7", on: 2),
+                Netlink.route(via: "192.0.2.1", on: 2)
+            )
+        }
+        #expect(try bridge(true).changes(since: bridge(false)) == ["got 192.0.2.7 on br0"])
+    }
+
+    @Test
+    func `an address on an interface that is down is no change`() throws {
+        let state = try host(
+            Netlink.link(5, "kube-ipvs0", isRunning: false, kind: "dummy"),
+            Netlink.address("198.51.100.1", on: 5)
+        )
+        #expect(state.changes(since: host) == [])
+    }
+
+    @Test
+    func `a network without an address or a default route, which it had, is less`() throws {
+        let (link, address) = (Netlink.link(2, "eth0"), try Netlink.address("192.0.2.8", on: 2))
+        let route = try Netlink.route(via: "192.0.2.1", on: 2)
+        #expect(try NetworkState().isLess(than: NetworkState(link, address)))
+        #expect(try NetworkState(link, address).isLess(than: host))
+        #expect(try !NetworkState(link, address, route).isLess(than: host))
+        #expect(try !NetworkState(link, address).isLess(than: NetworkState()))
+        #expect(!host.isLess(than: host))
+    }
+
+    @Test
+    func `no more addresses are kept than said`() throws {
+        var state = NetworkState()
+        for number in 0..<5000 {
+            let octets: [UInt8] = [192, 0, UInt8(number >> 8), UInt8(number & 0xFF)]
+            state.note(.address(NetworkFact.Address(index: 2, octets: octets)))
+        }
+        #expect(state.addresses.count == NetworkState.maximumAddresses)
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+/// A network of its own, empty but for what the test puts into it.
+private final class PrivateNetwork: Sendable {
+    /// Why there can be none here; nil if there can.
+    static let complaint: String? =
+        getuid() != 0
+        ? "a network of its own needs root"
+        : (try? PrivateNetwork()) == nil ? "a network of its own is forbidden here" : nil
+
+    private let keeper: Program
+    private let path: String
+
+    init() throws {
+        let directory = try TemporaryDirectory()
+        // The shell says that it is there by making a file: nothing else is known of it outside.
+        let ready = directory.path("ready")
+        keeper = try Program(
+            "unshare",
+            ["--net", "sh", "-c", "ip link set lo up && echo >\(ready) && exec sleep infinity"],
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+        )
+        path = "/proc/\(keeper.pid)/ns/net"
+        let deadline = Date(timeIntervalSinceNow: 20)
+        while !FileManager.default.fileExists(atPath: ready) {
+            guard kill(keeper.pid, 0) == 0, waitpid(keeper.pid, nil, WNOHANG) == 0,
+                Date() < deadline
+            else { throw Program.Failure(what: "unshare --net") }
+            sched_yield()
+        }
+    }
+
+    /// Runs `ip` in it, once a line.
+    func ip(_ lines: String...) throws {
+        for line in lines {
+            try Program.run(
+                "/usr/bin/nsenter",
+                ["--net=\(path)", "ip"] + line.split(separator: " ").map(String.init),
+                in: URL(filePath: "/")
+            )
+        }
+    }
+
+    /// What `body` returns on a thread that is in it.
+    func inside(_ body: @escaping @Sendable () -> Int32) throws -> Int32 {
+        // Not in Swift's Glibc, which does not define _GNU_SOURCE.
+        typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
+        let symbol = try #require(dlsym(nil, "setns"))
+        let setns = unsafeBitCast(symbol, to: SetNamespace.self)
+        let namespace = open(path, O_RDONLY | O_CLOEXEC)
+        try #require(namespace >= 0)
+        defer { close(namespace) }
+        let result = Lock<Int32>(-1)
+        let thread = try WorkerThread(named: "namespace") {
+            guard setns(namespace, 0) == 0 else { return }
+            let value = body()
+            result.withLock { $0 = value }
+        }
+        thread.join()
+        return result.withLock { $0 }
+    }
+
+    /// What its watch tells.
+    @ServiceLoop
+    func watch() throws -> (watch: NetworkWatch, changes: AsyncStream<NetworkWatch.Change>) {
+        let (changes, continuation) = AsyncStream.makeStream(of: NetworkWatch.Change.self)
+        let watch = try NetworkWatch(
+            events: OwnedDescriptor(inside(NetworkLook.openEvents), from: "netlink"),
+            look: NetworkLook(open: { (try? self.inside(NetworkLook.openRequests)) ?? -1 })
+        ) { continuation.yield($0) }
+        return (watch, changes)
+    }
+}
+
+@Suite(
+    "A watched network",
+    .enabled(if: PrivateNetwork.complaint == nil, "\(PrivateNetwork.complaint ?? "")"),
+    .timeLimit(.minutes(1))
+)
+struct NetworkWatchTests {
+    private let network: PrivateNetwork
+
+    init() throws {
+        ServiceLoop.start()
+        network = try PrivateNetwork()
+        try network.ip(
+            "link add eth0 type veth peer name far",
+            "link set eth0 up",
+            "link set far up",
+            "addr add 192.0.2.7/24 dev eth0",
+            "route add default via 192.0.2.1"
+        )
+    }
+
+    /// The parts of the changes until one has `last`.
+    @ServiceLoop
+    private func parts(
+        of changes: AsyncStream<NetworkWatch.Change>,
+        until last: String
+    ) async -> [String] {
+        var parts: [String] = []
+        for await change in changes {
+            parts += change.parts
+            if parts.contains(last) { break }
+        }
+        return parts
+    }
+
+    @ServiceLoop
+    @Test
+    func `an address that is swapped is one change, told when there is a new one`() async throws {
+        let (watch, changes) = try network.watch()
+        try network.batch([
+            "addr del 192.0.2.7/24 dev eth0", "addr add 192.0.2.8/24 dev eth0",
+            "route add default via 192.0.2.1",
+        ])
+        var iterator = changes.makeAsyncIterator()
+        #expect(
+            await iterator.next()?.parts == ["lost 192.0.2.7 on eth0", "got 192.0.2.8 on eth0"]
+        )
+        withExtendedLifetime(watch) {}
+    }
+
+    @ServiceLoop
+    @Test
+    func `an address that is gone for good is told after a moment`() async throws {
+        let (watch, changes) = try network.watch()
+        try network.ip("addr del 192.0.2.7/24 dev eth0")
+        var iterator = changes.makeAsyncIterator()
+        // IPv4 takes the default route away with the address, and says nothing of it.
+        #expect(
+            await iterator.next()?.parts
+                == ["lost 192.0.2.7 on eth0", "lost default route via 192.0.2.1 on eth0"]
+        )
+        withExtendedLifetime(watch) {}
+    }
+
+    @ServiceLoop
+    @Test
+    func `a default route and a carrier that come and go are told`() async throws {
+        let (watch, changes) = try network.watch()
+        try network.ip("route del default")
+        #expect(
+            await parts(of: changes, until: "lost default route via 192.0.2.1 on eth0").count == 1
+        )
+        try network.ip("link set far down")
+        #expect(await parts(of: changes, until: "lost 192.0.2.7 on eth0").count == 1)
+        try network.ip("link set far up")
+        #expect(await parts(of: changes, until: "got 192.0.2.7 on eth0").count == 1)
+        withExtendedLifetime(watch) {}
+    }
+
+    @ServiceLoop
+    @Test
+    func `containers, other routes and what is told again are not`() async throws {
+        let (watch, changes) = try network.watch()
+        try network.ip(
+            "link add docker0 type bridge",
+            "addr add 172.17.0.1/16 dev docker0",
+            "link set docker0 up",
+            "link add veth1 type veth peer name veth2",
+            "link set veth1 master docker0 up",
+            "link set veth2 up",
+            "link del veth1",
+            "link set docker0 down",
+            "route add 198.51.100.0/24 via 192.0.2.1",
+            "route add default via 192.0.2.1 table 7",
+            "addr change 192.0.2.7/24 dev eth0 valid_lft 600 preferred_lft 600",
+            "neigh add 192.0.2.1 lladdr 02:00:00:00:00:01 dev eth0",
+            "addr add 192.0.2.200/24 dev eth0"
+        )
+        let parts = await parts(of: changes, until: "got 192.0.2.200 on eth0")
+        #expect(parts == ["got 192.0.2.200 on eth0"])
+        withExtendedLifetime(watch) {}
+    }
+
+    @ServiceLoop
+    @Test
+    func `news that the kernel had no room for are a change`() async throws {
+        let (watch, changes) = try network.watch()
+        // The loop, which would read them, is busy with this.
+        let addresses = (1...2500).map { "198.51.\(100 + $0 / 250).\($0 % 250 + 1)/32 dev lo" }
+        try network.batch(addresses.map { "addr add \($0)" } + addresses.map { "addr del \($0)" })
+        var first: NetworkWatch.Change?
+        for await change in changes {
+            first = change
+            break
+        }
+        #expect(first?.parts.contains { $0.hasPrefix("lost what the kernel told") } == true)
+        withExtendedLifetime(watch) {}
+    }
+
+    @ServiceLoop
+    @Test
+    func `what cannot be read is a change`() async throws {
+        let (watch, changes) = try network.watch()
+        watch.note([1, 2, 3])
+        try network.ip("addr add 192.0.2.9/24 dev eth0")
+        let parts = await parts(of: changes, until: "got 192.0.2.9 on eth0")
+        #expect(parts.contains { $0.hasPrefix("could not read") })
+    }
+}
+
+extension PrivateNetwork {
+    /// Runs many commands of `ip`.
+    fileprivate func batch(_ lines: [String]) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(lines.joined(separator: "\n") + "\n", to: "batch")
+        try ip("-force -batch \(directory.path("batch"))")
+    }
+}
