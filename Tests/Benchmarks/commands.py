@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of scripts/bench."""
+import argparse
+import json
+import os
+import signal
+import sys
+
+import fail_over
+import harness
+import vendor_misses
+
+COMMANDS = [vendor_misses, fail_over]
+
+
+def main(root):
+    """Runs a command; 0 if its targets are met, 1 if not, 2 if it could not be run."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description="Measures the release build against real peers on loopback. A table in "
+        "Markdown goes to standard output, and everything that was measured to --json.",
+        epilog="Exits 1 if a target is missed, and 2 if something could not be measured.",
+    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for module in COMMANDS:
+        title = module.__doc__.strip().splitlines()[0]
+        command = subparsers.add_parser(
+            module.NAME,
+            help=title,
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_options(command)
+        command.add_argument("--json", metavar="FILE", help="where the raw figures go")
+        command.add_argument(
+            "--no-build",
+            action="store_true",
+            help="measure the programs as they are, in .build or --bin",
+        )
+        command.add_argument("--bin", metavar="DIR", help="the directory of the programs")
+        command.set_defaults(module=module)
+    options = parser.parse_args()
+
+    # Ends everything that was started, as an exception does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        with harness.Bench(root, options) as bench:
+            result = options.module.run(bench, options)
+    except harness.Failure as failure:
+        print(f"bench: {failure}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    result["machine"] = bench.machine()
+    print(options.module.markdown(result))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+            file.write(os.linesep)
+    missed = [target for target in result["targets"] if not target["met"]]
+    for target in missed:
+        print(f"bench: missed: {target['what']}", file=sys.stderr)
+    return 1 if missed else 0

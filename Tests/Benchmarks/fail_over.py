@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What clients notice when servers of a vendor die, and when they come back.
+
+A vendor has three servers: the first takes requests and never answers, the second refuses
+connections, the third is well. Names that are in no cache are asked at a steady rate, whatever
+comes back, and each is timed from when it was due; only a vendor's answer counts, as there is no
+fallback. Then the dead servers come back, and names are asked on until the first server has
+answered for a while: each server has an address of its own for every name, so that the answers
+tell who gave them.
+"""
+import subprocess
+import time
+
+import harness
+
+NAME = "fail-over"
+
+# Addresses of loopback; the last octet is also that of the server's answers.
+SERVERS = [11, 12, 13]
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    parser.add_argument("--names", type=int, default=1_000, help="with dead servers (default 1000)")
+    parser.add_argument("--rate", type=float, default=100, help="names a second (default 100)")
+    parser.add_argument("--rounds", type=int, default=3, help="each from the start (default 3)")
+    parser.add_argument(
+        "--return-after",
+        type=float,
+        default=5,
+        help="the setting return-to-primary-after in seconds (default 5)",
+    )
+    parser.add_argument("--hedge-after", default=None, help="the setting, as 300ms")
+    parser.add_argument("--timeout", default=None, help="the setting, as 2s")
+    parser.add_argument("--batch", action="store_true", help="a vendor whose names share calls")
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    rounds = [one_round(bench, options, number) for number in range(options.rounds)]
+    result = {
+        "benchmark": NAME,
+        "parameters": {
+            key: getattr(options, key)
+            for key in ("names", "rate", "rounds", "return_after", "hedge_after", "timeout", "batch")
+        },
+        "rounds": rounds,
+    }
+    worst = max(each["dead"]["p99_ms"] for each in rounds)
+    failures = sum(each[phase]["unanswered"] for each in rounds for phase in ("dead", "back"))
+    slowest = max((each["returned_s"] for each in rounds), key=lambda time: time or 1e9)
+    bound = options.return_after + 2
+    result["targets"] = [
+        harness.target("no name without an address", failures == 0),
+        harness.target("99 of 100 names within 700 ms while servers are dead", worst < 700),
+        harness.target(
+            "the first server is asked again within return-to-primary-after and 2 s",
+            slowest is not None and slowest <= bound,
+        ),
+    ]
+    return result
+
+
+def one_round(bench, options, number):
+    """Starts everything anew, lets servers die and come back."""
+    port = free_port()
+    addresses = [f"127.0.0.{server}:{port}" for server in SERVERS]
+    zones = [f"*.example.com 600 A 192.0.2.{server}\n" for server in SERVERS]
+    silent = bench.emulator(addresses[0], zones[0], ["silent"])
+    good = bench.emulator(addresses[2], zones[2])
+    key = bench.write("key", "1234567890123456\n", 0o600)
+    token = bench.write("baidu", "1234567890\n", 0o600)
+    kind = (
+        f"kind: tencent, channel: aes, id: 12345, key: {{file: {key}}}"
+        if options.batch
+        # One name a call, so that what a name waits for is its own call.
+        else f"kind: baidu, account: 107080, secret: {{file: {token}}}, scheme: http"
+    )
+    more = "".join(
+        f", {name}: {value}"
+        for name, value in [("hedge-after", options.hedge_after), ("timeout", options.timeout)]
+        if value
+    )
+    listed = ", ".join(f'"{address}"' for address in addresses)
+    daemon = bench.daemon(f"""
+vendors:
+  vendor: {{{kind}, servers: [{listed}],
+           return-to-primary-after: {options.return_after:g}s{more}}}
+routes: [{{domains: [example.com], vendors: [vendor], fallback: none}}]
+upstreams: []
+""")
+    client = [bench.path("misses"), "-p", str(daemon.port), "-r", str(options.rate)]
+    dead = bench.run([
+        *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
+    ])
+
+    # The second one first: it stays in the way of nobody, as it is not the primary one.
+    second = bench.emulator(addresses[1], zones[1])
+    clear(bench, silent)
+    came_back = time.monotonic()
+    seconds = options.return_after * 2 + 4
+    back = bench.run([
+        *client, "-n", str(int(seconds * options.rate)), "-k", "back",
+        "-o", bench.path("back.txt"),
+    ])
+    offset = time.monotonic() - back["seconds"] - came_back
+    status = bench.control(daemon, "stats")["vendors"][0]
+    for program in (daemon, silent, good, second):
+        program.stop()
+
+    answers = lines(bench.path("back.txt"))
+    by_first = [line for line in answers if line["octet"] == SERVERS[0]]
+    by_others = [line for line in answers if line["octet"] in SERVERS[1:]]
+    first = min((line["due_s"] + line["took_s"] for line in by_first), default=None)
+    last = max((line["due_s"] + line["took_s"] for line in by_others), default=0)
+    phases = lines(bench.path("dead.txt"))
+    # The trial of the first server is slow for one name; being switched is a run of fast ones.
+    switched = next(
+        (
+            line["due_s"] for index, line in enumerate(phases)
+            if all(each["took_s"] < 0.1 for each in phases[index:index + 50])
+        ),
+        None,
+    )
+    figure = {
+        "dead": summary(dead),
+        "back": summary(back),
+        "switched_s": switched,
+        "returned_s": None if first is None else offset + first,
+        "last_by_others_s": offset + last,
+        "by_first": len(by_first),
+        "vendor": status,
+    }
+    harness.say(
+        f"round {number + 1}: p50 {figure['dead']['p50_ms']:.1f}, "
+        f"p99 {figure['dead']['p99_ms']:.0f}, max {figure['dead']['max_ms']:.0f} ms, "
+        f"{figure['dead']['unanswered']} unanswered; back after {figure['returned_s']} s"
+    )
+    return figure
+
+
+def summary(figure):
+    """What the client says of a phase, in milliseconds."""
+    return {
+        "asked": figure["asked"],
+        "unanswered": figure["lost"] + figure["failed"] + figure["empty"],
+        **{f"{key}_ms": figure[f"{key}_us"] / 1e3 for key in ("p50", "p90", "p99", "max")},
+    }
+
+
+def lines(path):
+    """What became of each question, by when it was due."""
+    with open(path, encoding="ascii") as file:
+        rows = [line.split() for line in file]
+    return [
+        {
+            "due_s": float(due) / 1e6,
+            "took_s": float(took) / 1e6,
+            "rcode": int(rcode),
+            "octet": int(octet),
+        }
+        for due, took, rcode, octet in rows
+    ]
+
+
+def clear(bench, emulator):
+    """Makes a server well again."""
+    done = subprocess.run(
+        ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "10",
+         "--header", "Content-Type: text/plain", "--data-binary", "",
+         f"http://{emulator.address}/_emulator/faults"],
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise harness.Failure(done.stderr)
+
+
+def free_port():
+    """A port that is free on 127.0.0.1, and so most probably on its neighbours."""
+    with harness.listening() as socket:
+        return socket.getsockname()[1]
+
+
+def markdown(result):
+    """The table of it."""
+    def seconds(value):
+        return "never" if value is None else f"{value:.1f}"
+
+    rows = []
+    for number, each in enumerate(result["rounds"]):
+        dead, back = each["dead"], each["back"]
+        rows.append([
+            number + 1,
+            f"{dead['p50_ms']:.1f} / {dead['p99_ms']:.0f} / {dead['max_ms']:.0f}",
+            dead["unanswered"],
+            seconds(each["switched_s"]),
+            seconds(each["returned_s"]),
+            seconds(each["last_by_others_s"]),
+            f"{back['p50_ms']:.1f} / {back['p99_ms']:.0f} / {back['max_ms']:.0f}",
+            back["unanswered"],
+        ])
+    parameters = result["parameters"]
+    return "\n\n".join([
+        f"Three servers: silent, refusing, good. {parameters['names']:,} names at "
+        f"{parameters['rate']:g} a second; return-to-primary-after "
+        f"{parameters['return_after']:g} s, hedge-after {parameters['hedge_after'] or '300 ms'}.\n"
+        f"{harness.place(result['machine'])}",
+        harness.table(
+            ["round", "dead: p50 / p99 / max ms", "unanswered", "switched after s",
+             "back: first answer by the first after s", "last by others after s",
+             "back: p50 / p99 / max ms", "unanswered"],
+            rows,
+        ),
+    ])

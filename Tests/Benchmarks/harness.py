@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all benchmarks need: programs that are built, started, watched and ended."""
+import contextlib
+import glob
+import http.client
+import json
+import os
+import platform
+import re
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+
+class Failure(Exception):
+    """Something could not be measured; the text says why."""
+
+
+class Bench:
+    """A scratch directory, the programs, and whatever was started; all of it ends with this."""
+
+    def __init__(self, root, options):
+        self.root = root
+        self.stack = contextlib.ExitStack()
+        self.scratch = None
+        self.options = options
+
+    def __enter__(self):
+        self.scratch = tempfile.mkdtemp(prefix="hb-")
+        self.stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
+        try:
+            self.bin = self.options.bin or self._build()
+            self._compile("misses")
+            self._compile("vendorloop", "-lcurl")
+        except BaseException:
+            self.stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    # Programs
+
+    def _build(self):
+        flags = ["-c", "release", "--static-swift-stdlib"]
+        if not self.options.no_build:
+            setup = [os.path.join(self.root, "scripts", "setup"), "--bench"]
+            if subprocess.run(setup, stdout=sys.stderr).returncode != 0:
+                raise Failure("what is missing cannot be installed")
+            for product in ["httpdnsd", "httpdnsctl", "httpdns-emulator"]:
+                say(f"building {product}")
+                command = ["swift", "build", *flags, "--product", product]
+                done = subprocess.run(command, cwd=self.root, capture_output=True, text=True)
+                if done.returncode != 0:
+                    raise Failure(f"{' '.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        done = subprocess.run(
+            ["swift", "build", *flags, "--show-bin-path"],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            raise Failure(done.stderr)
+        return done.stdout.strip()
+
+    def _compile(self, name, *libraries):
+        source = os.path.join(self.root, "Tests", "Benchmarks", name + ".c")
+        command = ["cc", "-O2", "-o", self.path(name), source, *libraries]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Failure(done.stderr)
+
+    def product(self, name):
+        """The path of a program of this package."""
+        path = os.path.join(self.bin, name)
+        if not os.access(path, os.X_OK):
+            raise Failure(f"there is no {path}")
+        return path
+
+    def path(self, name):
+        """The path of a file in the scratch directory."""
+        return os.path.join(self.scratch, name)
+
+    def write(self, name, text, mode=0o644):
+        """Writes a file in the scratch directory and returns its path."""
+        path = self.path(name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def start(self, command, says, cpu=None, **more):
+        """Starts a program that ends with the benchmark, once it has said that it is ready."""
+        program = Program(command, says, cpu, **more)
+        self.stack.callback(program.stop)
+        return program
+
+    def run(self, command, cpu=None, within=300):
+        """Runs a program to its end and returns the JSON that it prints."""
+        done = subprocess.run(pinned(command, cpu), capture_output=True, text=True, timeout=within)
+        if done.returncode != 0 or done.stderr:
+            raise Failure(f"{command[0]}: {done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
+
+    # Peers
+
+    def daemon(self, settings, cpu=None):
+        """Starts httpdnsd with settings that lack `listen` and `control`."""
+        number = len(glob.glob(self.path("daemon*.yaml")))
+        control = self.path(f"control{number}.sock")
+        file = self.write(
+            f"daemon{number}.yaml",
+            f'listen: ["127.0.0.1:0"]\ncontrol: {{socket: {control}, mode: "0600"}}\n' + settings,
+        )
+        program = self.start(
+            [self.product("httpdnsd"), "--config", file], "answering on ", cpu
+        )
+        program.port = int(re.search(r"answering on [0-9.]+:(\d+)", program.said)[1])
+        program.control = control
+        return program
+
+    def control(self, daemon, *verb):
+        """What httpdnsctl says of a daemon, as JSON; a degraded state is no failure."""
+        command = [self.product("httpdnsctl"), "--socket", daemon.control, "--json", *verb]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        if done.returncode not in (0, 4):
+            raise Failure(done.stderr)
+        return json.loads(done.stdout)
+
+    def emulator(self, address, zone, faults=()):
+        """Starts httpdns-emulator."""
+        number = len(glob.glob(self.path("*.zone")))
+        file = self.write(f"{number}.zone", zone)
+        command = [self.product("httpdns-emulator"), "--listen", address, "--zone", file]
+        program = self.start(
+            command + [word for fault in faults for word in ("--fault", fault)], "listening on "
+        )
+        program.address = program.said.split("listening on ")[1].strip()
+        return program
+
+    def certificates(self, names):
+        """Makes an authority and a certificate; returns the files: authority, chain, key."""
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        authority = self.path("ca.pem")
+        extensions = self.write("names.ext", f"subjectAltName={names}\n")
+        for command in [
+            ["req", "-x509", "-days", "2", "-subj", "/CN=Benchmark authority", *key,
+             "-keyout", self.path("ca.key"), "-out", authority],
+            ["req", "-subj", "/CN=vendor", *key,
+             "-keyout", self.path("site.key"), "-out", self.path("site.csr")],
+            ["x509", "-req", "-days", "2", "-in", self.path("site.csr"), "-CA", authority,
+             "-CAkey", self.path("ca.key"), "-CAcreateserial", "-extfile", extensions,
+             "-out", self.path("site.pem")],
+        ]:
+            done = subprocess.run(["openssl", *command], capture_output=True, text=True)
+            if done.returncode != 0:
+                raise Failure(done.stderr)
+        return authority, self.path("site.pem"), self.path("site.key")
+
+    def nginx(self, content, names, cpu=None):
+        """Starts nginx with TLS and HTTP/2, and a page of numbers on another port."""
+        authority, chain, key = self.certificates(names)
+        sockets = [listening(), listening()]
+        ports = [each.getsockname()[1] for each in sockets]
+        file = self.write("nginx.conf", NGINX.format(
+            user="user root;" if os.getuid() == 0 else "",
+            ports=ports, chain=chain, key=key, content=content,
+        ))
+        # It takes over sockets that listen already, so that no port can be lost to somebody else.
+        program = self.start(
+            ["nginx", "-p", self.scratch, "-c", file, "-e", "stderr"],
+            "start worker process ",
+            cpu,
+            environment={"NGINX": "".join(f"{each.fileno()};" for each in sockets)},
+            descriptors=[each.fileno() for each in sockets],
+        )
+        for each in sockets:
+            each.close()
+        program.port, program.authority = ports[0], authority
+        program.page = http.client.HTTPConnection("127.0.0.1", ports[1])
+        return program
+
+    def machine(self):
+        """Where this was measured."""
+        def first(command, pattern="(.*)"):
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, cwd=self.root)
+            except OSError:
+                return ""
+            found = re.search(pattern, done.stdout + done.stderr)
+            return found[1] if found else ""
+
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            model = re.search(r"model name\s*: (.*)", file.read())
+        return {
+            "processor": model[1] if model else platform.machine(),
+            "cores": os.cpu_count(),
+            "kernel": platform.release(),
+            "commit": first(["git", "describe", "--always", "--dirty"]),
+            "libcurl": first(["curl", "--version"], r"(libcurl/.*)"),
+            "nginx": first(["nginx", "-v"], r"nginx/(\S+)"),
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        }
+
+
+NGINX = """
+{user}
+daemon off;
+worker_processes 1;
+pid nginx.pid;
+error_log stderr notice;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    keepalive_requests 1000000000;
+    keepalive_timeout 1h;
+    http2_max_concurrent_streams 256;
+    ssl_certificate {chain};
+    ssl_certificate_key {key};
+    ssl_protocols TLSv1.2 TLSv1.3;
+    server {{
+        listen 127.0.0.1:{ports[0]} ssl http2;
+        {content}
+    }}
+    server {{
+        listen 127.0.0.1:{ports[1]};
+        location / {{ stub_status; }}
+    }}
+}}
+"""
+
+
+class Program:
+    """A program that was started here, is counted by the kernel, and ended by its number."""
+
+    def __init__(self, command, says, cpu=None, environment=None, descriptors=()):
+        self.process = subprocess.Popen(
+            pinned(command, cpu),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **(environment or {})},
+            pass_fds=descriptors,
+        )
+        self.said = ""
+        lines = []
+        while says not in self.said:
+            self.said = self.process.stdout.readline()
+            lines.append(self.said)
+            if not self.said:
+                self.stop()
+                raise Failure(f"{command[0]} did not start: {''.join(lines)}")
+        # Nobody else reads what it says from now on, and a full pipe would stop it.
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    def stop(self):
+        """Asks it to end, and waits."""
+        if self.process.poll() is not None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    @property
+    def pids(self):
+        """Its own number and those of its children."""
+        pid = self.process.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            return [pid, *map(int, file.read().split())]
+
+    def cpu(self):
+        """Processor time of all its threads so far in microseconds, as the kernel counts it."""
+        total = 0
+        for pid in self.pids:
+            for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
+                with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+                    total += int(file.read().split()[0])
+        return total / 1e3
+
+
+def accepted(nginx):
+    """How many connections nginx has accepted; those of asking are one, from the first on."""
+    nginx.page.request("GET", "/")
+    text = nginx.page.getresponse().read().decode()
+    return int(re.search(r"requests\s+(\d+)", text)[1])
+
+
+def listening():
+    """A socket that listens on a free port of 127.0.0.1."""
+    made = socket.create_server(("127.0.0.1", 0), backlog=1024)
+    return made
+
+
+def pinned(command, cpu):
+    """The command on one processor, or as it is."""
+    return command if cpu is None else ["taskset", "-c", str(cpu), *command]
+
+
+def busy():
+    """Processor time of the whole machine so far in microseconds."""
+    with open("/proc/stat", encoding="ascii") as file:
+        words = list(map(int, file.readline().split()[1:9]))
+    # user, nice, system, irq, softirq, steal; not idle and iowait.
+    return sum(words[index] for index in (0, 1, 2, 5, 6, 7)) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
+def children():
+    """Processor time of the programs that were run to their ends so far in microseconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (usage.ru_utime + usage.ru_stime) * 1e6
+
+
+def median(rounds, key):
+    """The median of a figure over rounds."""
+    return statistics.median(each[key] for each in rounds)
+
+
+def target(what, met):
+    """One promise, and whether it was kept."""
+    return {"what": what, "met": bool(met)}
+
+
+def say(text):
+    """Tells the user what goes on."""
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def table(head, rows):
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def place(machine):
+    """One sentence about where figures come from."""
+    return (
+        f"{machine['processor']}, {machine['cores']} cores, kernel {machine['kernel']}, "
+        f"{machine['libcurl'].split(' ')[0]}, nginx {machine['nginx']}, "
+        f"commit {machine['commit']}, {machine['time']}."
+    )

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a miss costs that a vendor answers over TLS and HTTP/2.
+
+Distinct names that are in no cache are asked of the daemon over UDP, so many at a time, and the
+daemon asks a vendor for each: nginx with a real certificate, whose answers cost it nothing. In
+turn with that, a plain loop of libcurl's multi interface in C makes the same requests with the
+same options. The processor time is the kernel's count of all threads; beside it stands what
+nginx and the client used, which shows that the server was not the limit.
+
+The C loop does nothing but HTTP. The daemon also receives, reads, merges, keeps and answers. So
+for the vendor `json` there is a third: that loop behind a socket, a DNS server that does no more
+than pass a name on and the address back. What it costs beyond the loop is what UDP costs.
+"""
+import time
+
+import harness
+
+NAME = "vendor-misses"
+
+# Calls that the daemon has in flight at most, with one vendor.
+CALLS = 32
+
+# What the vendor's API is asked, and how nginx answers without a file or a program behind it.
+VENDORS = {
+    "json": {
+        "yaml": "kind: json, url: \"https://vendor.example.net/resolve\", billable: false",
+        "secret": None,
+        "url": "https://vendor.example.net:{port}/resolve?name={{name}}&type=A",
+        "header": "Accept: application/dns-json",
+        "content": """
+            default_type application/dns-json;
+            location = /resolve { return 200 '{"Status":0,"TC":false,"RD":true,"RA":true,"AD":false,
+"CD":false,"Question":[{"name":"$arg_name.","type":1}],
+"Answer":[{"name":"$arg_name.","type":1,"TTL":600,"data":"192.0.2.1"}]}'; }
+        """,
+    },
+    "tencent": {
+        "yaml": "kind: tencent, channel: https, tls-name: vendor.example.net, "
+        "token: {{file: {secret}}}",
+        "secret": "987654321\n",
+        "url": "https://vendor.example.net:{port}/d?dn={{name}}&token=987654321"
+        "&ttl=1&clientip=1&query=1&type=addrs",
+        "header": None,
+        "content": None,
+    },
+}
+
+
+def tencent_content():
+    """nginx's answers to up to eight names a call, each on a line."""
+    maps = []
+    for count in range(1, 9):
+        groups = ",".join(f"(?<n{count}x{index}>[^,]+)" for index in range(count))
+        lines = "\n".join(
+            f"$n{count}x{index}.:192.0.2.1,600-2001:db8::1,600|127.0.0.1" for index in range(count)
+        )
+        maps.append(f'if ($arg_dn ~ "^{groups}$") {{ return 200 "{lines}"; }}')
+    return "default_type text/plain;\nlocation = /d { " + "\n".join(maps) + "return 404; }"
+
+
+VENDORS["tencent"]["content"] = tencent_content()
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    parser.add_argument("--names", type=int, default=10_000, help="a round (default 10000)")
+    parser.add_argument("--concurrent", type=int, default=200, help="at a time (default 200)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each (default 5)")
+    parser.add_argument("--vendor", choices=sorted(VENDORS), default="json")
+    parser.add_argument("--http", choices=["auto", "1.1", "2"], default="2")
+    parser.add_argument(
+        "--extra", default="", help="more settings of the vendor, as 'hedge-after: 5s, ...'"
+    )
+    parser.add_argument("--cpu", default="0", help="of the daemon and the loop (default 0)")
+    parser.add_argument("--peer-cpu", default="1", help="of nginx and the client (default 1)")
+    parser.add_argument("--free", action="store_true", help="pin nothing")
+    parser.add_argument(
+        "--quiet",
+        type=float,
+        default=0.15,
+        help="repeat a round while strangers use more of a core (default 0.15)",
+    )
+    parser.add_argument("--repeat", type=int, default=3, help="so often at most (default 3)")
+    parser.add_argument(
+        "--hold",
+        action="store_true",
+        help="say the daemon's pid and how to load it, and wait for Enter: for a profiler",
+    )
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    vendor = VENDORS[options.vendor]
+    cpu, peer = (None, None) if options.free else (options.cpu, options.peer_cpu)
+    nginx = bench.nginx(vendor["content"], "DNS:vendor.example.net", peer)
+    harness.accepted(nginx)
+    secret = bench.write("secret", vendor["secret"], 0o600) if vendor["secret"] else ""
+    extra = f", {options.extra}" if options.extra else ""
+    daemon = bench.daemon(
+        f"""
+vendors:
+  vendor: {{{vendor["yaml"].format(secret=secret)}, servers: ["127.0.0.1:{nginx.port}"],
+           ca-file: {nginx.authority}, http: "{options.http}"{extra}}}
+routes: [{{domains: [example.com], vendors: [vendor], fallback: none}}]
+upstreams: []
+""",
+        cpu,
+    )
+    loop = [
+        bench.path("vendorloop"), "-u", vendor["url"].format(port=nginx.port),
+        "-a", f"127.0.0.1:{nginx.port}", "-n", str(options.names), "-C", nginx.authority,
+        *(["-H", vendor["header"]] if vendor["header"] else []),
+        *(["-1"] if options.http == "1.1" else []),
+    ]
+    servers = {"daemon": daemon}
+    if options.vendor == "json":
+        servers["proxy"] = bench.start(
+            # As many at a time as the daemon's own limit.
+            [*loop, "-c", str(CALLS), "-p", "0"], "answering on ", cpu
+        )
+        servers["proxy"].port = int(servers["proxy"].said.rsplit(":", 1)[1])
+
+    def client(server):
+        return [
+            bench.path("misses"), "-p", str(server.port), "-n", str(options.names),
+            "-c", str(options.concurrent),
+        ]
+
+    if options.hold:
+        harness.say(f"pid {daemon.process.pid}; load: {' '.join(client(daemon))} -k PREFIX")
+        input()
+    figures = {title: [] for title in [*servers, "loop"]}
+    for number in range(options.rounds):
+        for title in figures:
+            for attempt in range(options.repeat + 1):
+                prefix = f"{title[0]}{number}x{attempt}x"
+                if title in servers:
+                    server = servers[title]
+                    figure = measure(
+                        lambda: bench.run([*client(server), "-k", prefix], peer), server, nginx
+                    )
+                    figure["subject_us"] = figure["server_us"]
+                else:
+                    command = [*loop, "-c", str(options.concurrent), "-k", prefix]
+                    figure = measure(lambda: bench.run(command, cpu), None, nginx)
+                    figure["subject_us"] = figure["cpu_us"]
+                figure["cost_us"] = figure["subject_us"] / options.names
+                figure["rate"] = options.names / figure["seconds"]
+                harness.say(
+                    f"round {number + 1}: {title} {figure['cost_us']:.1f} us a miss, "
+                    f"{figure['rate']:.0f}/s, strangers {figure['strangers']:.2f} of a core"
+                )
+                if figure["strangers"] <= options.quiet:
+                    break
+            figures[title].append(figure)
+    ratios = [
+        one["cost_us"] / other["cost_us"] for one, other in zip(figures["daemon"], figures["loop"])
+    ]
+    stats = bench.control(daemon, "stats")
+    result = {
+        "benchmark": NAME,
+        "parameters": {
+            key: getattr(options, key)
+            for key in ("names", "concurrent", "rounds", "vendor", "http", "extra", "free")
+        },
+        "rounds": figures,
+        "ratio": harness.statistics.median(ratios),
+        "ratios": ratios,
+        "vendor": stats["vendors"][0],
+    }
+    daemons = figures["daemon"]
+    unanswered = sum(each["lost"] + each["failed"] + each["empty"] for each in daemons)
+    opened = sum(each["connections"] for each in daemons)
+    result["unanswered"], result["connections"] = unanswered, opened
+    result["targets"] = [
+        harness.target("every name gets its address", unanswered == 0),
+        harness.target("at most 4 connections", opened <= 4),
+        harness.target("at most 1.5 times the C loop's processor time", result["ratio"] <= 1.5),
+    ]
+    return result
+
+
+def measure(body, server, nginx):
+    """Runs a client, and adds to its figures what the others used meanwhile."""
+    def cpu():
+        return server.cpu() if server else 0
+
+    before = cpu(), nginx.cpu(), harness.accepted(nginx), harness.busy()
+    usage, start = harness.children(), time.monotonic()
+    figure = body()
+    elapsed, clients = time.monotonic() - start, harness.children() - usage
+    after = cpu(), nginx.cpu(), harness.accepted(nginx), harness.busy()
+    figure["server_us"], figure["nginx_us"], figure["connections"], whole = (
+        new - old for new, old in zip(after, before)
+    )
+    figure["client_us"] = clients
+    known = figure["server_us"] + figure["nginx_us"] + clients
+    figure["strangers"] = max(0, whole - known) / (elapsed * 1e6)
+    return figure
+
+
+def markdown(result):
+    """The table of it."""
+    rows = []
+    names = result["parameters"]["names"]
+    for title, key in [
+        ("httpdnsd", "daemon"), ("C, UDP before it", "proxy"), ("C, libcurl alone", "loop"),
+    ]:
+        rounds = result["rounds"].get(key)
+        if not rounds:
+            continue
+
+        def middle(name):
+            return harness.median(rounds, name)
+
+        seconds = middle("seconds") * 1e6
+        lost = sum(
+            each["lost"] + each["failed"] + each["empty"]
+            if key != "loop" else each["failed"] + each["wrong"]
+            for each in rounds
+        )
+        peers = middle("nginx_us") + (middle("client_us") if key != "loop" else 0)
+        rows.append([
+            title, f"{middle('rate'):,.0f}", f"{middle('cost_us'):.1f}",
+            f"{middle('p50_us') / 1e3:.2f} / {middle('p99_us') / 1e3:.2f}", lost,
+            f"{sum(each['connections'] for each in rounds)}",
+            f"{middle('subject_us') / seconds:.0%}", f"{peers / seconds:.0%}",
+        ])
+    parameters = result["parameters"]
+    spread = f"{min(result['ratios']):.2f} to {max(result['ratios']):.2f}"
+    return "\n\n".join([
+        f"{names:,} names a round, {parameters['concurrent']} at a time, {parameters['rounds']} "
+        f"rounds in turn, medians; vendor `{parameters['vendor']}`, HTTP {parameters['http']}"
+        + (f", {parameters['extra']}" if parameters["extra"] else "")
+        + f".\n{harness.place(result['machine'])}",
+        harness.table(
+            ["", "misses/s", "CPU µs a miss", "p50 / p99 ms", "unanswered", "connections",
+             "its core", "the peers' core"],
+            rows,
+        ),
+        f"Ratio {result['ratio']:.2f} ({spread}); requests for a name: "
+        f"{requests_a_name(result):.2f}.",
+    ])
+
+
+def requests_a_name(result):
+    """How many calls the daemon made for one name; fewer than one if names share calls."""
+    vendor = result["vendor"]
+    tries = vendor["connections-opened"] + vendor["connections-reused"]
+    return tries / vendor["calls"] if vendor["calls"] else 0
