@@ -148,7 +148,7 @@ let package = Package(
         suite("DNSWire", exclude: ["Differential"]),
         suite("DNSCache", ["DNSCache", "DNSWire"]),
         suite("Control", ["Control", "Net", "Server", "httpdnsctl", logging]),
-        suite("Net"),
+        suite("Net", ["Locks", "Net"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
         suite("Upstream", ["DNSWire", "Net", "Upstream"]),
         suite(

@@ -100,7 +100,7 @@ package final class AnswerCache: Sendable {
     /// How many answers were given by the `server` of their entries, at the place of its number.
     ///
     /// Copied one by one: an array shared with the table would be copied whole by the next hit.
-    package var hitsByServer: [UInt64] { locked { $0.hitsByServer.map(\.self) } }
+    package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
 

@@ -115,7 +115,7 @@ struct AnswerCacheTests {
             _ = try ask(Asked(name: try Name(name)))
         }
         #expect(cache.hitsByServer == [0, 1, 0, 2])
-        cache.remove(.all)
+        cache.remove(.all, now: origin)
         store(try .addresses("www.example.com", server: 0))
         _ = try ask(Asked(name: "www.example.com"))
         #expect(cache.hitsByServer == [1, 1, 0, 2])

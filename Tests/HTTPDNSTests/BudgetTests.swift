@@ -99,7 +99,7 @@ struct BudgetTests {
         let begun = try [("a", "one"), ("b", "two"), ("c", "two")].map { label, route in
             try world.begin(client, "\(label).example.com", route: route)
         }
-        for one in begun { _ = try await world.result(of: one).get() }
+        for one in begun { _ = try await world.value(of: one).get() }
         let statistics = client.statistics
         #expect(world.sent.count == 1)
         #expect(statistics.billable == 1)
