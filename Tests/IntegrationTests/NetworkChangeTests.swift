@@ -22,10 +22,7 @@ private final class Cable: Sendable {
         let authority = try Authority()
         front = try TestNginx(
             [
-                TestNginx.Site(
-                    names: ["IP:192.0.2.1", "DNS:vendor.example.net"],
-                    content: TestNginx.Site.front(for: emulator.address).content
-                )
+                .front(for: ["IP:192.0.2.1", "DNS:vendor.example.net"])
             ],
             backend: emulator.address,
             authority: authority,
