@@ -36,7 +36,7 @@ struct ClockTests {
     /// Rooms whose rules about time are tested with another clock, which they are given.
     ///
     /// `Net` waits in real time, and `Server` is where the system's clock is handed out.
-    @Test("floors 4 and 5 do not call it", arguments: ["HTTPDNS", "Resolver"])
+    @Test("who is given a clock does not call the system's", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }
         #expect(!files.isEmpty)

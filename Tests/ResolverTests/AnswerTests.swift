@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSCache
 import DNSWire
 import HTTPDNS
 import Net
@@ -204,7 +203,7 @@ struct AnswerTests {
         try await house.expect("none.example.com", .aaaa, story: second)
         #expect(house.resolver.vendors.numbers.paired == 1)
         // Five seconds later it may have been registered.
-        house.cache.remove(.all)
+        house.emptyCache()
         await house.world.advance(by: .seconds(5))
         try await house.expect(
             "none.example.com",

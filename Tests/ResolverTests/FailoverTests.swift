@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSCache
 import DNSWire
 import HTTPDNS
 import Net
@@ -180,7 +179,7 @@ struct FailoverTests {
         house.faults["tencent 1"] = .broken(.connect("refused"))
         func whom() async throws -> [String] {
             let before = house.asked.count
-            house.cache.remove(.all)
+            house.emptyCache()
             let answer = try await house.ask("www.example.com")
             #expect(answer.answers == ["A 192.0.2.101", "A 192.0.2.102"])
             return house.asked.dropFirst(before).map(\.whom)
@@ -239,11 +238,10 @@ struct FailoverTests {
         )
     }
 
-    @Test("when all vendors fail the fallback is asked", arguments: hopeless.indices)
+    @Test("when all vendors fail the fallback is asked", arguments: hopeless.indices.dropLast())
     @ServiceLoop
     func fallback(_ index: Int) async throws {
         let (label, fault, next, billed) = Self.hopeless[index]
-        guard label != "silence" else { return }
         let house = try House(.tencent, .sealed)
         for account in ["tencent", "sealed"] {
             for number in 1...2 { house.faults["\(account) \(number)"] = fault }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSCache
 import DNSWire
 import HTTPDNS
 import Net
@@ -47,7 +46,7 @@ struct RefusalTests {
         _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        house.cache.remove(.all)
+        house.emptyCache()
         try await house.expect(
             "www.example.com",
             story: story,
@@ -60,28 +59,31 @@ struct RefusalTests {
 
     @Test(
         "a refused account pauses the vendor for 5 min, then one trial; the next one is asked",
-        arguments: [401, 403]
+        arguments: [(401, 2), (403, 1)]
     )
     @ServiceLoop
-    func refused(_ status: Int) async throws {
+    func refused(_ status: Int, _ tries: Int) async throws {
+        // Tencent says 401 for a missing or superfluous expiry, too: both forms are tried.
+        let asked = (0..<tries).map { "tencent 1 at \($0 * 20)" }.joined(separator: ", ")
+        let end = 20 * tries
         let house = try House(.tencent, .alibaba)
         house.faults = ["tencent 1": .status(status), "tencent 2": .status(status)]
         try await expect(
             house,
             """
-            NOERROR from alibaba/192.0.2.31:443 after 40 ms
+            NOERROR from alibaba/192.0.2.31:443 after \(end + 20) ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
-            asked: tencent 1 at 0, alibaba 1 at 20
+            asked: \(asked), alibaba 1 at \(end)
             kept: A 60, AAAA 120
             billed: alibaba 1
             """
         )
         #expect(
             house.vendors[0].statistics.state
-                == .refused(until: house.world.start + .milliseconds(300_020))
+                == .refused(until: house.world.start + .milliseconds(300_000 + end))
         )
         try await expect(house, Self.second)
-        await house.world.advance(by: .milliseconds(300_019) - house.world.elapsed)
+        await house.world.advance(by: .milliseconds(299_999 + end) - house.world.elapsed)
         try await expect(house, Self.second)
 
         // One trial: who comes meanwhile does not wait for it.
@@ -129,7 +131,7 @@ struct RefusalTests {
     @ServiceLoop
     func refusedAlone() async throws {
         let house = try House(.tencent)
-        house.faults["tencent 1"] = .status(401)
+        house.faults["tencent 1"] = .status(403)
         try await expect(
             house,
             """
@@ -177,6 +179,24 @@ struct RefusalTests {
         )
         #expect(house.vendors[0].statistics.clockSkew == .seconds(ahead))
         #expect(house.vendors[0].statistics.skewRepairs == 1)
+    }
+
+    @Test("an account whose names must expire is found out, once")
+    @ServiceLoop
+    func expiry() async throws {
+        let house = try House(.tencent)
+        house.faults = ["tencent 1": .wantsExpiry, "tencent 2": .wantsExpiry]
+        try await expect(
+            house,
+            """
+            NOERROR from tencent/192.0.2.11:443 after 40 ms
+            answer: A 192.0.2.101 60, A 192.0.2.102 60
+            asked: tencent 1 at 0, tencent 1 at 20
+            kept: A 60, AAAA 120
+            billed: tencent 1
+            """
+        )
+        try await expect(house, Self.first)
     }
 
     // MARK: - Too many

@@ -37,6 +37,9 @@ enum Fault: Sendable {
     /// An answer about another name.
     case otherName
 
+    /// It says 401 to names without an expiry.
+    case wantsExpiry
+
     /// Its clock is ahead of ours, and it refuses requests that are signed with another time.
     case ahead(seconds: Int64)
 }
@@ -108,9 +111,11 @@ extension Account {
         if self == .sealed {
             let octets = try #require(Hexadecimal.decode([UInt8](list.utf8)[...]))
             list = String(decoding: try AES128CBC(key: Self.aesKey).open(octets), as: UTF8.self)
-            let parts = list.split(separator: ";")
+        }
+        let parts = list.split(separator: ";")
+        if parts.count > 1 {
             list = String(parts[0])
-            expiry = parts.last.flatMap { Int64($0) }
+            expiry = Int64(parts[1])
         }
         return (list.split(separator: ",").map(String.init), expiry)
     }
@@ -156,6 +161,9 @@ extension Account {
         case .says(let text): return .reply(HTTPReply(status: 200, body: [UInt8](text.utf8)))
         case .slow(let delay):
             return .reply(try answer(to: request, zone), after: delay)
+        case .wantsExpiry:
+            guard try question(of: request).expiry == nil else { break }
+            return .reply(HTTPReply(status: 401, body: []))
         case .otherKey:
             return .reply(try answer(to: request, zone, key: Self.otherKey))
         case .otherName:

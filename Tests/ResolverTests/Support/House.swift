@@ -172,6 +172,9 @@ extension House {
         }
     }
 
+    /// Makes the cache forget everything, so that the next question is a call again.
+    func emptyCache() { cache.remove(.all, now: world.now) }
+
     /// Who gave an answer.
     func origin(_ answer: Answer) -> String {
         resolver.origins.name(answer.resolution.provenance.origin)
