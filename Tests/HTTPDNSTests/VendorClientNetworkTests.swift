@@ -257,6 +257,34 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
+    @Test("a server that is for others has the service asked at once, and the next one answer")
+    @ServiceLoop
+    func denied() async throws {
+        world.script = { request in
+            if request.url.contains("/ss?") {
+                return .reply(ok(#"{"service_ip":["192.0.2.5"]}"#))
+            }
+            guard digit(request) == 5 else {
+                let answer = #"{"host":"www.example.com","ips":["192.0.2.10"],"ttl":60}"#
+                return .reply(ok(answer))
+            }
+            let denial = #"{"code":"ServiceLevelDeny"}"#
+            return .reply(HTTPReply(status: 403, body: Array(denial.utf8)))
+        }
+        let client = try world.client(
+            servers: 1,
+            vendor: Alibaba(account: "1", api: .v1),
+            source: VendorClient.AddressSource(servers: [try server("192.0.2.1:443")])
+        )
+        client.start()
+        await world.advance(by: .seconds(100))
+        #expect(client.statistics.refreshes == 1)
+        #expect(try await world.lookUp(client).server == (try server("192.0.2.1:443")))
+        await world.advance(by: .milliseconds(100))
+        #expect(client.statistics.refreshes == 2)
+        #expect(client.statistics.state == .open)
+    }
+
     @Test("a service that fails is asked again after a minute, then ever later up to an hour")
     func backOff() {
         let epoch = ContinuousClock().systemEpoch
