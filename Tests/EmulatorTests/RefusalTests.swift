@@ -91,6 +91,13 @@ struct RefusalTests {
         #expect(date.timeIntervalSince1970 > TimeInterval(soon))
     }
 
+    @Test func `an expiry can be what is refused`() throws {
+        let emulator = try RunningEmulator("--refuse-expiry")
+        let soon = Int(Date().timeIntervalSince1970) + 600
+        #expect(try emulator.ask("four.example.com;\(soon)").status == 401)
+        #expect(try emulator.ask("four.example.com").text == "192.0.2.4")
+    }
+
     @Test func `an encrypted expiry of the past is refused, by the vectors`() throws {
         let now = try RunningEmulator()
         let path = "/d?dn=\(Vector["R5"].des)&id=12345&alg=des&ttl=1&clientip=1&ip=1.2.3.4"

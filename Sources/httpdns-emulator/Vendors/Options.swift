@@ -20,6 +20,9 @@ struct TencentOptions: ParsableArguments {
     @Flag(help: "Refuse a dn without ';expiry'.")
     var requireExpiry = false
 
+    @Flag(help: "Refuse a dn with ';expiry'.")
+    var refuseExpiry = false
+
     @Option(help: .init("Service addresses /conf names, by comma.", valueName: "addresses"))
     var confServers: String?
 
@@ -33,6 +36,9 @@ struct TencentOptions: ParsableArguments {
         guard (200...599).contains(refusal) else {
             throw ValidationError("--refusal: \(refusal) is no status code")
         }
+        guard !requireExpiry || !refuseExpiry else {
+            throw ValidationError("--require-expiry and --refuse-expiry leave nothing to answer")
+        }
         guard (1...1440).contains(confTtl) else {
             throw ValidationError("--conf-ttl: \(confTtl) is not in 1-1440")
         }
@@ -45,6 +51,7 @@ struct TencentOptions: ParsableArguments {
             missingFamily: missingFamily,
             refusal: refusal,
             requiresExpiry: requireExpiry,
+            refusesExpiry: refuseExpiry,
             serviceAddresses: addresses,
             serviceMinutes: confTtl
         )

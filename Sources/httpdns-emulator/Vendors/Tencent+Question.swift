@@ -63,6 +63,7 @@ extension Tencent {
     ) throws(Refusal) -> [String] {
         var text = try decrypted(dn, channel)
         if let semicolon = text.lastIndex(of: ";") {
+            guard !manner.refusesExpiry else { throw .account }
             let digits = text[text.index(after: semicolon)...]
             guard digits.allSatisfy({ ("0"..."9").contains($0) }), let expiry = Int(digits) else {
                 throw .unintelligible

@@ -34,6 +34,8 @@ struct Tencent: Vendor {
         var refusal = 401
         /// Whether `dn` must carry its `;expiry`, as accounts with authentication switched on.
         var requiresExpiry = false
+        /// Whether `dn` must not carry one, as if the vendor did not know it yet.
+        var refusesExpiry = false
         /// The service addresses of `/conf`; nil: the documented ones of the channel.
         var serviceAddresses: [String]?
         /// Minutes the service addresses hold.

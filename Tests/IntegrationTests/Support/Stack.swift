@@ -33,6 +33,7 @@ final class Stack: Sendable {
     ///   - deadServers: addresses of servers that the vendor's real one comes after.
     ///   - route: more lines of the route's YAML, such as `fallback: none`.
     ///   - vendor: more lines of the vendor's YAML, such as `timeout: 500ms`.
+    ///   - emulator: more of the emulator's command line.
     init(
         _ channel: VendorText.Channel = .aes,
         faults: [String] = [],
@@ -40,12 +41,13 @@ final class Stack: Sendable {
         deadServers: [String] = [],
         route: String = "",
         vendor: String = "",
-        settings: String = ""
+        settings: String = "",
+        emulator options: [String] = []
     ) throws {
         scratch = try Scratch()
         upstream = try TestUpstream()
         let authority = channel == .https ? try Authority() : nil
-        let good = try Self.server(faults: faults, authority)
+        let good = try Self.server(faults: faults, authority, options)
         (emulator, front) = (good.emulator, good.front)
         let bad = firstFaults.isEmpty ? nil : try Self.server(faults: firstFaults, authority)
         failing = bad
@@ -78,8 +80,12 @@ final class Stack: Sendable {
     }
 
     /// Starts a server of the vendor, behind TLS if there is an authority for that.
-    private static func server(faults: [String], _ authority: Authority?) throws -> Server {
-        let emulator = try TestEmulator(zone: zone, faults: faults)
+    private static func server(
+        faults: [String],
+        _ authority: Authority?,
+        _ options: [String] = []
+    ) throws -> Server {
+        let emulator = try TestEmulator(zone: zone, faults: faults, options: options)
         let front = try authority.map {
             try TestNginx([.front()], backend: emulator.address, authority: $0)
         }

@@ -10,13 +10,21 @@ final class TestEmulator: Sendable {
     private let namespace: Namespace?
 
     /// Starts a stand-in for the vendor that has the names of `zone` registered.
-    init(zone: String, faults: [String] = [], in namespace: Namespace? = nil) throws {
+    ///
+    /// - Parameter options: more of its command line.
+    init(
+        zone: String,
+        faults: [String] = [],
+        options: [String] = [],
+        listen: String = "127.0.0.1:0",
+        in namespace: Namespace? = nil
+    ) throws {
         self.namespace = namespace
         scratch = try Scratch()
         let file = try scratch.write(zone, to: "names.zone")
         program = try Child(
             Product.emulator,
-            ["--listen", "127.0.0.1:0", "--zone", file] + faults.flatMap { ["--fault", $0] },
+            ["--listen", listen, "--zone", file] + options + faults.flatMap { ["--fault", $0] },
             in: namespace
         )
         let line = try program.line(with: "listening on ")

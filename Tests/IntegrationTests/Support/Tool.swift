@@ -11,6 +11,7 @@ enum Tool: String {
     case nsd
     case openssl
     case python3
+    case tinyproxy
     case unshare = "util-linux"
 
     /// The name of the program.
@@ -47,8 +48,10 @@ enum Tool: String {
 
     /// What to add to the complaint that `program` cannot be started.
     static func hint(_ program: String) -> String {
-        [curl, dig, ip, nginx, nsd, openssl, python3, unshare].first { $0.program == program }
-            .map { "; apt-get install \($0.rawValue)" } ?? ""
+        [curl, dig, ip, nginx, nsd, openssl, python3, tinyproxy, unshare].first {
+            $0.program == program
+        }
+        .map { "; apt-get install \($0.rawValue)" } ?? ""
     }
 }
 

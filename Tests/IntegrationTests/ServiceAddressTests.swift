@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("The vendor says which servers to ask", .timeLimit(.minutes(1)))
+struct ServiceAddressTests {
+    /// The servers that the daemon says the vendor named.
+    private func named(_ daemon: TestDaemon) throws -> String {
+        let line = try daemon.program.line(with: "its service names the servers ")
+        return line.components(separatedBy: "its service names the servers ")[1]
+    }
+
+    @Test(
+        "Tencent's /conf moves calls to the servers it names",
+        .needs(.unshare, .ip, .curl, .dig),
+        arguments: [VendorText.Channel.aes, .des]
+    )
+    func conf(channel: VendorText.Channel) throws {
+        // What /conf names has no port, so it must be the channel's.
+        let namespace = try Namespace()
+        let start = try TestEmulator(
+            zone: Stack.zone,
+            options: ["--conf-servers", "127.0.0.2,127.0.0.3"],
+            in: namespace
+        )
+        let service = try TestEmulator(zone: Stack.zone, listen: "127.0.0.2:80", in: namespace)
+        let scratch = try Scratch()
+        let vendor = try VendorText(
+            channel,
+            servers: [start.address],
+            in: scratch,
+            extra: "conf: {servers: [\"\(start.address)\"], refresh: 1h}"
+        )
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent], fallback: none}]
+            """,
+            in: namespace
+        )
+        #expect(try named(daemon) == "127.0.0.2:80, 127.0.0.3:80")
+        let reply = try daemon.dig("www.example.com", "A")
+        #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
+        #expect(try service.lookups() == 1)
+        #expect(try start.lookups() == 0)
+        // The configured server is the last resort.
+        try service.misbehave("status=500")
+        #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        #expect(try start.lookups() == 1)
+        try daemon.stop()
+    }
+
+    @Test(
+        "Alibaba's ss does so with its ports, and is signed where there is a secret",
+        .needs(.curl, .dig)
+    )
+    func schedule() throws {
+        let service = try TestEmulator(zone: Stack.zone)
+        let start = try TestEmulator(
+            zone: Stack.zone,
+            options: ["--ss-servers", service.address]
+        )
+        let scratch = try Scratch()
+        let vendor = try AlibabaText(
+            servers: [start.address],
+            in: scratch,
+            extra: "scheme: http",
+            "schedule: on",
+            "sdns: {city: hangzhou}"
+        )
+        let daemon = try TestDaemon(vendor.text)
+        #expect(try named(daemon) == service.address)
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        #expect(try service.calls()["last", "parameters", "sdns-city"].string == "hangzhou")
+        #expect(try start.lookups() == 0)
+        #expect(try start.calls()["channels", "alibaba-ss-signed"].int == 1)
+        // A server that is for others is no reason to fail.
+        try service.misbehave("error=ServiceLevelDeny")
+        #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        #expect(try start.lookups() == 1)
+        try daemon.stop()
+    }
+
+    @Test("nobody is asked for servers unless the settings want it", .needs(.curl, .dig))
+    func off() throws {
+        let emulator = try TestEmulator(zone: Stack.zone)
+        let scratch = try Scratch()
+        let vendor = try AlibabaText(
+            servers: [emulator.address],
+            in: scratch,
+            extra: "scheme: http"
+        )
+        let daemon = try TestDaemon(vendor.text)
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        #expect(try emulator.calls()["paths"].keys == ["/v2/d"])
+        try daemon.stop()
+    }
+
+    @Test("a service that fails is said once, and the servers of the settings stay", .needs(.dig))
+    func failing() throws {
+        let start = try TestEmulator(zone: Stack.zone, faults: ["status=500:path:/100000/ss"])
+        let scratch = try Scratch()
+        let vendor = try AlibabaText(
+            servers: [start.address],
+            in: scratch,
+            extra: "scheme: http",
+            "schedule: on"
+        )
+        let daemon = try TestDaemon(vendor.text)
+        _ = try daemon.program.line(
+            with: "vendor alibaba: its service names no servers: HTTP 500, keeping the known ones"
+        )
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        try daemon.stop()
+    }
+}
+
+@Suite(
+    "Of Alibaba's two names of certificates the right one is found",
+    .needs(.nginx, .openssl, .curl, .dig),
+    .timeLimit(.minutes(1))
+)
+struct CertificateNameTests {
+    /// What the daemon answers when the certificate has `names`, and how many lookups came.
+    private func answers(
+        _ names: [String],
+        _ options: String...
+    ) throws -> (addresses: [String], lookups: Int) {
+        let emulator = try TestEmulator(zone: Stack.zone)
+        let site = TestNginx.Site(
+            // nginx wants a name of its own, which nobody asks for.
+            names: names + ["DNS:front.example.net"],
+            content: TestNginx.Site.front().content
+        )
+        let front = try TestNginx([site], backend: emulator.address, authority: Authority())
+        let scratch = try Scratch()
+        let vendor = try AlibabaText(
+            servers: ["127.0.0.1:\(front.port)"],
+            in: scratch,
+            extra: (["ca-file: \(front.authority.file)"] + options).joined(separator: "\n    ")
+        )
+        let daemon = try TestDaemon(vendor.text)
+        let found = try daemon.dig("www.example.com", "A").data("A")
+        try daemon.stop()
+        return (found, try emulator.lookups())
+    }
+
+    @Test(
+        "either will do, unless the settings name one",
+        arguments: ["DNS:resolvers.httpdns.aliyuncs.com", "IP:203.107.1.1"]
+    )
+    func either(name: String) throws {
+        let good = ["192.0.2.1", "192.0.2.2"]
+        #expect(try answers([name]) == (good, 1))
+        let said = String(name.split(separator: ":")[1])
+        #expect(try answers([name], "tls-name: \(said)") == (good, 1))
+        let other =
+            name.hasPrefix("IP:") ? "resolvers.httpdns.aliyuncs.com" : "203.107.1.1"
+        #expect(try answers([name], "tls-name: \(other)") == ([], 0))
+    }
+
+    @Test("a certificate for somebody else is never accepted")
+    func neither() throws {
+        #expect(try answers(["DNS:vendor.example.net", "IP:127.0.0.1"]) == ([], 0))
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One vendor `alibaba` in YAML, with the account that the emulator knows.
+struct AlibabaText {
+    let text: String
+
+    /// Describes the vendor, whose secret is put into `scratch`.
+    ///
+    /// - Parameter extra: more of its options, such as `schedule: on`.
+    init(servers: [String], in scratch: Scratch, extra: String...) throws {
+        let secret = try scratch.write(
+            "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n",
+            to: "alibaba",
+            mode: 0o600
+        )
+        let list = servers.map { "\"\($0)\"" }.joined(separator: ", ")
+        text = """
+            vendors:
+              alibaba:
+                kind: alibaba
+                account: 100000
+                secret: {file: \(secret)}
+                servers: [\(list)]
+                \(extra.joined(separator: "\n    "))
+            routes: [{domains: [example.com], vendors: [alibaba]}]
+            """
+    }
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("What can be set about a vendor", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+struct VendorOptionTests {
+    @Test(
+        "the form of authentication that the vendor accepts is found and kept",
+        arguments: [VendorText.Channel.aes, .https],
+        [("off", "--require-expiry"), ("on", "--refuse-expiry")]
+    )
+    func otherForm(channel: VendorText.Channel, account: (setting: String, wants: String)) throws {
+        let stack = try Stack(
+            channel,
+            vendor: "auth-expiry: \(account.setting)",
+            emulator: [account.wants]
+        )
+        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
+        #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        let channels = try stack.emulator.calls()["channels"]
+        #expect(channels["tencent-refused"].int == 1)
+        #expect(channels.sum == 3)
+        #expect(try stack.daemon.control("status").status == 0)
+        try stack.daemon.stop()
+    }
+
+    @Test(
+        "the form that the settings say is the first one",
+        arguments: [("on", "--require-expiry"), ("off", "--refuse-expiry")]
+    )
+    func saidForm(setting: String, wants: String) throws {
+        let stack = try Stack(vendor: "auth-expiry: \(setting)", emulator: [wants])
+        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
+        #expect(try stack.emulator.calls()["channels"].keys == ["tencent-aes"])
+        try stack.daemon.stop()
+    }
+
+    @Test("beyond its budget a vendor is not asked, and the fallback answers")
+    func budget() throws {
+        let stack = try Stack(vendor: "budget: {calls-per-day: 1}")
+        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
+        _ = try stack.daemon.program.line(
+            with: "vendor tencent: its 1 calls for today are spent, it is not asked before tomorrow"
+        )
+        #expect(try stack.daemon.dig("four.example.com", "A").data("A") != ["192.0.2.4"])
+        #expect(try stack.emulator.lookups() == 1)
+        #expect(try stack.daemon.control("status").status == 4)
+        try stack.daemon.stop()
+    }
+
+    @Test("a budget that warns does only that")
+    func warning() throws {
+        let stack = try Stack(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
+        #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
+        #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        _ = try stack.daemon.program.line(
+            with: "vendor tencent: its 1 calls for today are spent, ignoring"
+        )
+        #expect(try stack.emulator.lookups() == 2)
+        #expect(try stack.daemon.control("status").status == 0)
+        try stack.daemon.stop()
+    }
+
+    @Test("names that wait for a place among the calls share one")
+    func batches() throws {
+        // One segment brings all of them before the first call can end.
+        let stack = try Stack(
+            faults: ["delay=300:first:1"],
+            vendor: "concurrent-calls: 1\n    hedge-after: 5s"
+        )
+        let client = try Socket(.stream, to: stack.daemon.port)
+        let ids = UInt16(1)...5
+        try client.sendFramed(ids.map { RawMessage.query("n\($0).many.example.com", id: $0) })
+        for _ in ids { #expect(RawMessage.answers(try client.receiveFramed()) == 1) }
+        #expect(try stack.emulator.lookups() == 2)
+        try stack.daemon.stop()
+    }
+
+    @Test("names that come together share a call if that is wanted")
+    func together() throws {
+        let stack = try Stack(vendor: "batching: together\n    hedge-after: 5s")
+        let client = try Socket(.stream, to: stack.daemon.port)
+        let ids = UInt16(1)...8
+        try client.sendFramed(ids.map { RawMessage.query("n\($0).many.example.com", id: $0) })
+        for _ in ids { #expect(RawMessage.answers(try client.receiveFramed()) == 1) }
+        #expect(try stack.emulator.lookups() < 8)
+        try stack.daemon.stop()
+    }
+
+    @Test("the version of HTTP is the one that the settings say", .needs(.nginx, .openssl))
+    func version() throws {
+        for (setting, version) in [("auto", "HTTP/2.0"), ("1.1", "HTTP/1.1"), ("2", "HTTP/2.0")] {
+            let stack = try Stack(.https, vendor: "http: \(setting)")
+            #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
+            try stack.daemon.stop()
+            let log = try #require(try stack.front?.stop())
+            #expect(log.map(\.httpVersion) == [version], "\(setting)")
+        }
+    }
+}
+
+@Suite(
+    "Calls go through a proxy",
+    .needs(.unshare, .ip, .dig, .curl, .tinyproxy),
+    .timeLimit(.minutes(1))
+)
+struct ProxyTests {
+    /// A proxy that makes tunnels to port 443 only, as Debian's does and many.
+    private final class Proxy {
+        let program: Child
+        private let scratch: Scratch
+
+        init(in namespace: Namespace) throws {
+            scratch = try Scratch()
+            let file = try scratch.write(
+                "Port 3128\nListen 127.0.0.1\nTimeout 20\nLogLevel Info\nConnectPort 443\n",
+                to: "tinyproxy.conf"
+            )
+            program = try Child("tinyproxy", ["-d", "-c", file], in: namespace)
+            _ = try program.line(with: "Accepting connections")
+        }
+
+        /// The request lines that it got.
+        func stop() throws -> [String] {
+            let end = try program.stop()
+            return (end.output + end.errors).split(separator: "\n").compactMap { line in
+                line.contains("Request (") ? line.components(separatedBy: "): ").last : nil
+            }
+        }
+    }
+
+    /// What a daemon with `vendor` in its settings answers, and what it asked the proxy for.
+    private func answer(
+        _ vendor: VendorText,
+        in namespace: Namespace
+    ) throws -> (addresses: [String], requests: [String]) {
+        let proxy = try Proxy(in: namespace)
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent], fallback: none}]
+            """,
+            in: namespace
+        )
+        let found = try daemon.dig("www.example.com", "A").data("A")
+        try daemon.stop()
+        return (found, try proxy.stop())
+    }
+
+    @Test("plain HTTP is forwarded")
+    func forward() throws {
+        let namespace = try Namespace()
+        let emulator = try TestEmulator(zone: Stack.zone, in: namespace)
+        let scratch = try Scratch()
+        let vendor = try VendorText(
+            .aes,
+            servers: [emulator.address],
+            in: scratch,
+            extra: "proxy: http://127.0.0.1:3128"
+        )
+        let (addresses, requests) = try answer(vendor, in: namespace)
+        #expect(addresses == ["192.0.2.1", "192.0.2.2"])
+        #expect(requests.count == 1)
+        #expect(requests.first?.hasPrefix("GET http://\(emulator.address)/d?dn=") == true)
+    }
+
+    @Test("TLS goes through a tunnel, with the certificate checked", .needs(.nginx, .openssl))
+    func tunnel() throws {
+        let namespace = try Namespace()
+        let emulator = try TestEmulator(zone: Stack.zone, in: namespace)
+        let authority = try Authority()
+        let front = try TestNginx(
+            [.front()],
+            backend: emulator.address,
+            authority: authority,
+            listen: ["127.0.0.1:443"],
+            in: namespace
+        )
+        for (file, expected) in [(authority.file, ["192.0.2.1", "192.0.2.2"]), (nil, [])] {
+            let scratch = try Scratch()
+            let vendor = try VendorText(
+                .https,
+                servers: ["127.0.0.1"],
+                in: scratch,
+                authority: file,
+                extra: "proxy: http://127.0.0.1:3128"
+            )
+            let (addresses, requests) = try answer(vendor, in: namespace)
+            #expect(addresses == expected)
+            #expect(requests == ["CONNECT 127.0.0.1:443 HTTP/1.1"])
+        }
+        withExtendedLifetime(front) {}
+    }
+
+    @Test("a proxy that is gone is a vendor that cannot be reached")
+    func gone() throws {
+        let namespace = try Namespace()
+        let emulator = try TestEmulator(zone: Stack.zone, in: namespace)
+        let scratch = try Scratch()
+        let vendor = try VendorText(
+            .aes,
+            servers: [emulator.address],
+            in: scratch,
+            extra: "proxy: http://127.0.0.1:9"
+        )
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent], fallback: none}]
+            """,
+            in: namespace
+        )
+        #expect(try daemon.dig("www.example.com", "A").status == "SERVFAIL")
+        #expect(try emulator.lookups() == 0)
+        try daemon.stop()
+    }
+}
