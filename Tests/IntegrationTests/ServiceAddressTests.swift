@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("The vendor says which servers to ask", .timeLimit(.minutes(1)))
+@Suite("The vendor says which servers to ask", .timeLimit(.minutes(3)))
 struct ServiceAddressTests {
     /// The servers that the daemon says the vendor named.
     private func named(_ daemon: TestDaemon) throws -> String {
@@ -118,7 +118,7 @@ struct ServiceAddressTests {
 @Suite(
     "Of Alibaba's two names of certificates the right one is found",
     .needs(.nginx, .openssl, .curl, .dig),
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(3))
 )
 struct CertificateNameTests {
     /// What the daemon answers when the certificate has `names`, and how many lookups came.
