@@ -54,9 +54,11 @@ struct InterfaceTests {
                 .filter { $0.hasPrefix(keyword + " ") }
                 .map { String($0.dropFirst(keyword.count + 1).prefix { $0.isLetter }) }
         }
-        #expect(members("method") == [
-                    "Status", "Stats", "Flush", "Lookup", "Top", "Pause", "Resume", "Version",
-                ])
+        #expect(
+            members("method") == [
+                "Status", "Stats", "Flush", "Lookup", "Top", "Pause", "Resume", "Version",
+            ]
+        )
         #expect(
             members("method").sorted() == ControlInterface.Method.allCases.map(\.rawValue).sorted()
         )

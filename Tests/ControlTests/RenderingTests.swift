@@ -86,10 +86,10 @@ struct RenderingTests {
                     avoided: 890 cached, 30 paired, 7 merged
                     budget: 1,000 of 1,000 calls today (100.0 %), 4 not made; the day ends in 1 h
 
-                COST                                        BILLABLE CALLS  NAMES   SHARE
-                tencent                                                 58     60
-                         httpdnsd.yaml:12 (example.com)                        45  75.0 %
-                         httpdnsd.yaml:16 (=www.example.org)                   15  25.0 %
+                COST                                          BILLABLE CALLS  NAMES   SHARE
+                tencent                                                   58     60
+                         httpdnsd.yaml:12 (example.com)                          45  75.0 %
+                         httpdnsd.yaml:16 (=www.example.org)                     15  25.0 %
 
                 UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES
                 isp       unprotected       42        41       1            1

@@ -44,8 +44,9 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     /// Calls that were not needed, by reason.
     ///
-    /// `cached`: the cache had this vendor's answer.  `merged`: the same was being asked.  `paired`:
-    /// the other family was, or had just been found empty.  `batched`: another name's call had room.
+    /// `cached`: the cache had the answer, this vendor's or the one that was found when it had none.
+    /// `merged`: the same was being asked.  `paired`: the other family was, or had just been found
+    /// empty.  `batched`: another name's call had room.
     package var avoided: Counts = [:]
 
     /// What may be spent; nil if nobody set a limit.

@@ -123,7 +123,8 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
     }
 
     /// Makes a report.
-    package init(count: UInt64, failures: UInt64, lastAgeSeconds: Int? = nil, error: String? = nil) {
+    package init(count: UInt64, failures: UInt64, lastAgeSeconds: Int? = nil, error: String? = nil)
+    {
         self.count = count
         self.failures = failures
         self.lastAgeSeconds = lastAgeSeconds

@@ -44,7 +44,11 @@ package final class Router: Resolving {
             return vendors.noData(query.question, match, provenance)
         case .failed where !match.route.fallsBack:
             return .failure(query, .noReachableAuthority, "no vendor answered")
-        case .empty, .failed:
+        case .empty(let provenance):
+            var resolution = await upstreams.resolve(query, through: group, deadline: deadline)
+            vendors.note(&resolution, after: provenance)
+            return resolution
+        case .failed:
             return await upstreams.resolve(query, through: group, deadline: deadline)
         }
     }

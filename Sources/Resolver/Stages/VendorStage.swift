@@ -55,8 +55,11 @@ package final class VendorStage {
         let start = clocks.now()
         if knownEmpty.contains(question.name, now: start) {
             // Who would have been asked first is who was spared a call.
-            numbers.pairedByVendor[match.route.vendors.first?.name ?? "", default: 0] += 1
-            return .empty(.vendor)
+            let vendor = match.route.vendors.first?.name ?? ""
+            numbers.pairedByVendor[vendor, default: 0] += 1
+            var provenance = Provenance.vendor
+            provenance.origin = origins.number(provenance.origin, after: vendor)
+            return .empty(provenance)
         }
         let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
         for (index, vendor) in match.route.vendors.enumerated() {
@@ -93,6 +96,15 @@ package final class VendorStage {
         noData(question, match, seconds: policy.negative.lowerBound, provenance)
     }
 
+    /// Notes that a fallback's answer spares the vendor, which had none, the next call.
+    func note(_ resolution: inout Resolution, after empty: Provenance) {
+        guard let vendor = origins.vendor(empty.origin) else { return }
+        resolution.provenance.origin = origins.number(
+            resolution.provenance.origin,
+            after: vendor
+        )
+    }
+
     // MARK: - Judging
 
     /// What a vendor's reply is to the question; the other family, if it came along, is kept.
@@ -104,7 +116,7 @@ package final class VendorStage {
     ) -> Result {
         var provenance = Provenance(
             source: .vendor,
-            origin: origins.number(vendor: vendor.name, server: "\(reply.server)")
+            origin: origins.number("\(vendor.name)/\(reply.server)", vendor: vendor.name)
         )
         provenance.wasMerged = reply.wasMerged
         if let denial = reply.answer.denial {

@@ -15,7 +15,8 @@ enum TopText {
                 Table.Cell(route(entry.route, entry.domain))
             )
         }
-        let title = "\(Units.count(reply.total, "name", "names")) in billable calls"
+        let title =
+            "\(Units.count(reply.total, "name", "names")) in billable calls"
             + " since \(Units.seconds(reply.sinceSeconds)) ago"
         return palette.paint(title, .faint) + "\n" + table.text(palette)
     }

@@ -23,7 +23,8 @@ enum VendorText {
             case .spent: ", \(Units.count(budget.beyond)) not made"
             case .exceeded: ", \(Units.count(budget.beyond)) made beyond"
             }
-        return "budget: \(Units.count(budget.spentToday)) of \(Units.count(budget.callsPerDay)) calls"
+        return
+            "budget: \(Units.count(budget.spentToday)) of \(Units.count(budget.callsPerDay)) calls"
             + " today (\(Units.percent(budget.spentToday, of: budget.callsPerDay)))\(beyond);"
             + " the day ends in \(Units.seconds(budget.dayEndsSeconds))"
     }
@@ -32,7 +33,8 @@ enum VendorText {
     static func refresh(_ refresh: AddressRefresh) -> String {
         let age = refresh.lastAgeSeconds.map { ", last \(Units.seconds($0)) ago" } ?? ""
         let failures =
-            refresh.failures == 0 ? "" : ", \(Units.count(refresh.failures, "time", "times")) in vain"
+            refresh.failures == 0
+            ? "" : ", \(Units.count(refresh.failures, "time", "times")) in vain"
         return "addresses: came \(Units.count(refresh.count, "time", "times"))\(age)\(failures)"
             + (refresh.error.map { ": \($0)" } ?? "")
     }

@@ -6,10 +6,10 @@ internal import Resolver
 /// Calls that were not needed, by the vendor and by who spared them; what shares a call in a
 /// vendor's client is counted there.
 struct SparedCalls {
-    /// Answers from the cache that a vendor had given.
+    /// Answers from the cache that a vendor would be asked for else.
     private(set) var cached: [String: UInt64] = [:]
 
-    /// Queries that waited for another one's vendor answer.
+    /// Queries that waited for another one, which asked the vendor.
     private(set) var merged: [String: UInt64] = [:]
 
     /// Queries for the other family of a name that a vendor had just had nothing for.
