@@ -104,6 +104,44 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.successes == 1)
     }
 
+    @Test(
+        "what dropped connections break off is no server's failure, whichever is told first",
+        arguments: [true, false]
+    )
+    @ServiceLoop
+    func dropped(first: Bool) async throws {
+        // The try at .1 outlives its call, which .2 answers; the other call is under way.
+        world.servers([1: .silence()])
+        let client = try world.client()
+        _ = try await world.lookUp(client, "one.example.com")
+        world.servers([1: .silence(), 2: .silence()])
+        let begun = try world.begin(client, "two.example.com")
+        await world.advance(by: .milliseconds(500))
+        world.servers([:])
+        if first { world.dropConnections() }
+        #expect(client.networkChanged() == 1)
+        if !first { world.dropConnections() }
+        #expect(try await world.result(of: begun).get().failedTries.isEmpty)
+        await world.advance(by: .seconds(5))
+        #expect(client.statistics.failuresByKind == [:])
+        #expect(client.statistics.servers.map(\.failures) == [0, 0])
+    }
+
+    @Test("addresses whose request was broken off are asked for again, and that is no failure")
+    @ServiceLoop
+    func droppedRefresh() async throws {
+        world.script = { _ in .silence() }
+        let client = try scheduledClient()
+        client.start()
+        await world.advance(by: .milliseconds(100))
+        serve("192.0.2.5")
+        world.dropConnections()
+        client.networkChanged()
+        await world.advance(by: .seconds(5))
+        #expect(client.statistics.refreshes == 1)
+        #expect(client.statistics.refreshFailures == 0)
+    }
+
     @Test("a call that is sent again keeps its deadline")
     @ServiceLoop
     func reissuedDeadline() async throws {

@@ -303,12 +303,33 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `closing idle connections makes the next request open one`() async throws {
-        _ = try await client.send(clear("/hello"), deadline: patience)
-        client.closeIdleConnections()
-        let reply = try await client.send(clear("/hello"), deadline: patience)
-        #expect(!reply.connectionReused)
+    func `what reset broke off and is sent again in the same turn shares one new connection`()
+        async throws
+    {
+        let request = secure("/hello")
+        #expect(try await client.send(request, deadline: patience).version == "2")
+        let replies = await nginx.whileSilent {
+            let broken = (0..<20).map { _ in
+                ServiceLoop.task { [self] in await failure(of: request) }
+            }
+            while client.statistics.inFlight < broken.count { await Task.yield() }
+            client.reset()
+            let again = (0..<20).map { _ in
+                ServiceLoop.throwingTask { [client] in
+                    try await client.send(request, deadline: patience)
+                }
+            }
+            for task in broken {
+                guard case .broken = await task.value else {
+                    Issue.record("went on")
+                    continue
+                }
+            }
+            return again
+        }
+        for task in replies { #expect(try await task.value.status == 200) }
         #expect(client.statistics.connectionsOpened == 2)
+        #expect(client.statistics.connectionsReused == 19)
     }
 
     @ServiceLoop

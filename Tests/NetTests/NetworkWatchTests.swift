@@ -37,12 +37,28 @@ private final class PrivateNetwork: Sendable {
 
     /// Runs `ip` in it, once a line.
     func ip(_ lines: String...) throws {
-        for line in lines {
-            try Program.run(
-                "/usr/bin/nsenter",
-                ["--net=\(path)", "ip"] + line.split(separator: " ").map(String.init),
-                in: URL(filePath: "/")
-            )
+        for line in lines { try run(line.split(separator: " ").map(String.init)) }
+    }
+
+    /// Runs many commands of `ip` at once.
+    func batch(_ lines: [String]) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(lines.joined(separator: "\n") + "\n", to: "batch")
+        try run(["-batch", directory.path("batch")])
+    }
+
+    /// Runs `ip` and waits for its end, which must be a success.
+    ///
+    /// Without pipes: programs that other tests start meanwhile would inherit them, and keep them
+    /// open until these tests go on.
+    private func run(_ arguments: [String]) throws {
+        let program = try Program(
+            "nsenter",
+            ["--net=\(path)", "ip"] + arguments,
+            environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
+        )
+        guard program.end() == 0 else {
+            throw Program.Failure(what: "ip \(arguments.joined(separator: " "))")
         }
     }
 
@@ -111,10 +127,9 @@ struct NetworkWatchTests {
         return parts
     }
 
-    @ServiceLoop
     @Test
     func `an address that is swapped is one change, told when there is a new one`() async throws {
-        let (watch, changes) = try network.watch()
+        let (watch, changes) = try await network.watch()
         try network.batch([
             "addr del 192.0.2.7/24 dev eth0", "addr add 192.0.2.8/24 dev eth0",
             "route add default via 192.0.2.1",
@@ -126,10 +141,9 @@ struct NetworkWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @ServiceLoop
     @Test
     func `an address that is gone for good is told after a moment`() async throws {
-        let (watch, changes) = try network.watch()
+        let (watch, changes) = try await network.watch()
         try network.ip("addr del 192.0.2.7/24 dev eth0")
         var iterator = changes.makeAsyncIterator()
         // IPv4 takes the default route away with the address, and says nothing of it.
@@ -140,10 +154,9 @@ struct NetworkWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @ServiceLoop
     @Test
     func `a default route and a carrier that come and go are told`() async throws {
-        let (watch, changes) = try network.watch()
+        let (watch, changes) = try await network.watch()
         try network.ip("route del default")
         #expect(
             await parts(of: changes, until: "lost default route via 192.0.2.1 on eth0").count == 1
@@ -155,10 +168,9 @@ struct NetworkWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @ServiceLoop
     @Test
     func `containers, other routes and what is told again are not`() async throws {
-        let (watch, changes) = try network.watch()
+        let (watch, changes) = try await network.watch()
         try network.ip(
             "link add docker0 type bridge",
             "addr add 172.17.0.1/16 dev docker0",
@@ -179,13 +191,16 @@ struct NetworkWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @ServiceLoop
     @Test
     func `news that the kernel had no room for are a change`() async throws {
-        let (watch, changes) = try network.watch()
+        let (watch, changes) = try await network.watch()
         // The loop, which would read them, is busy with this.
         let addresses = (1...2500).map { "198.51.\(100 + $0 / 250).\($0 % 250 + 1)/32 dev lo" }
-        try network.batch(addresses.map { "addr add \($0)" } + addresses.map { "addr del \($0)" })
+        try await ServiceLoop.throwingTask { [network] in
+            try network.batch(
+                addresses.map { "addr add \($0)" } + addresses.map { "addr del \($0)" }
+            )
+        }.value
         var first: NetworkWatch.Change?
         for await change in changes {
             first = change
@@ -195,22 +210,12 @@ struct NetworkWatchTests {
         withExtendedLifetime(watch) {}
     }
 
-    @ServiceLoop
     @Test
     func `what cannot be read is a change`() async throws {
-        let (watch, changes) = try network.watch()
-        watch.note([1, 2, 3])
+        let (watch, changes) = try await network.watch()
+        await watch.note([1, 2, 3])
         try network.ip("addr add 192.0.2.9/24 dev eth0")
         let parts = await parts(of: changes, until: "got 192.0.2.9 on eth0")
         #expect(parts.contains { $0.hasPrefix("could not read") })
-    }
-}
-
-extension PrivateNetwork {
-    /// Runs many commands of `ip`.
-    fileprivate func batch(_ lines: [String]) throws {
-        let directory = try TemporaryDirectory()
-        try directory.write(lines.joined(separator: "\n") + "\n", to: "batch")
-        try ip("-force -batch \(directory.path("batch"))")
     }
 }

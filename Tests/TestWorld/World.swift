@@ -52,12 +52,24 @@ package final class World: HTTPTransport {
 
     private var sleepers: [Int: Sleeper] = [:]
 
+    /// How often all connections were dropped.
+    private var drops = 0
+
+    /// The sleeps that wait for a reply.
+    private var replies: Set<Int> = []
+
     /// Rises with everything that happens; nothing happens any more when it stays.
     private var activity = 0
 
     package nonisolated init() {
         start = ContinuousClock.now + .seconds(86_400)
         now = start
+    }
+
+    /// Breaks off what waits for a reply, as `HTTPClient.reset()` does.
+    package func dropConnections() {
+        drops += 1
+        for number in replies { wake(number, false) }
     }
 
     /// How long the test has run.
@@ -82,25 +94,27 @@ package final class World: HTTPTransport {
     ) async throws(HTTPError) -> HTTPReply {
         sent.append(Sent(request: request, at: elapsed, wait: deadline - now))
         let begin = now
+        let dropsBefore = drops
         do {
             switch script(request) {
             case .reply(var reply, let after) where now + after <= deadline:
-                try await pause(until: now + after)
+                try await pause(until: now + after, forReply: true)
                 reply.duration = now - begin
                 return reply
             case .fail(let error, let after) where now + after <= deadline:
-                try await pause(until: now + after)
+                try await pause(until: now + after, forReply: true)
                 throw error
             case .silence(let reused):
-                try await pause(until: deadline)
+                try await pause(until: deadline, forReply: true)
                 throw HTTPError.timedOut(reused: reused)
             case .reply, .fail:
-                try await pause(until: deadline)
+                try await pause(until: deadline, forReply: true)
                 throw HTTPError.timedOut(reused: false)
             }
         } catch let error as HTTPError {
             throw error
         } catch {
+            if drops > dropsBefore { throw .broken("the connections were dropped") }
             cancelled += 1
             throw .cancelled
         }
@@ -111,10 +125,17 @@ package final class World: HTTPTransport {
 
 extension World {
     /// Waits until `end`.
-    private func pause(until end: ContinuousClock.Instant) async throws(CancellationError) {
+    private func pause(
+        until end: ContinuousClock.Instant,
+        forReply: Bool = false
+    ) async throws(CancellationError) {
         activity += 1
         let number = activity
-        defer { activity += 1 }
+        if forReply { replies.insert(number) }
+        defer {
+            activity += 1
+            replies.remove(number)
+        }
         guard !Task.isCancelled else { throw CancellationError() }
         let isDone = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -71,9 +71,6 @@ package final class HTTPClient: HTTPTransport {
         }
     }
 
-    /// Lets requests in flight end, and begins new ones on new connections.
-    package func closeIdleConnections() { pool = ConnectionPool(limits: limits) }
-
     /// Drops all connections, as after a change of the network.
     ///
     /// Requests in flight fail with `HTTPError.broken`, so that their owners can send them again.

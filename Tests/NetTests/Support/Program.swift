@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import Synchronization
 
 /// A program that runs beside the tests, and ends with this object at the latest.
 final class Program: Sendable {
@@ -51,10 +52,21 @@ final class Program: Sendable {
         return text?.split(separator: " ").compactMap { pid_t($0) } ?? []
     }
 
-    deinit {
-        kill(pid, SIGTERM)
+    /// Whether the program has been waited for, so that its number may be another's.
+    private let hasEnded = Atomic(false)
+
+    /// Waits for its end and returns what waitpid(2) says of it.
+    func end() -> Int32 {
         var status: Int32 = 0
-        waitpid(pid, &status, 0)
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        hasEnded.store(true, ordering: .relaxed)
+        return status
+    }
+
+    deinit {
+        guard !hasEnded.load(ordering: .relaxed) else { return }
+        kill(pid, SIGTERM)
+        _ = end()
     }
 
     /// Runs a program to its end, which must be a success.
