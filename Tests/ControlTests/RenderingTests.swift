@@ -17,6 +17,7 @@ struct RenderingTests {
                 listening    127.0.0.1:53 (udp+tcp)  [::1]:53 (udp, socket-activation)
                 resolv.conf  points here (127.0.0.1)
                 cache        1 entry, 12.0 MiB of 64.0 MiB (18.8 %)
+                network      2 changes, 1 resume, the latest 1 min 15 s ago
 
                 VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  HOW                 REMARKS
                 tencent      degraded  12,345                     12,000  tencent over https  clock 1 min 15 s behind ours
@@ -97,6 +98,7 @@ struct RenderingTests {
 
                 MISSES   3 in flight, 7 merged, 0 dropped
                 PACKETS  1,002 received, 2 ignored, 1 truncated-replies
+                NETWORK  2 changes, 0 resumes
                 PROCESS  20.0 MiB resident, 24 descriptors, 4 threads, 1.25 s of processor time
 
                 """

@@ -55,6 +55,9 @@ enum Samples {
         upstream.lastErrorAgeSeconds = 4000
         status.upstreams = [upstream]
         status.cache = CacheUsage(entries: 1, octets: 12_582_912, limitOctets: 67_108_864)
+        status.network.changes = 2
+        status.network.resumes = 1
+        status.network.lastAgeSeconds = 75
         status.resolvConf = ResolvConf(pointsHere: true, nameservers: ["127.0.0.1"])
         status.problems = ["vendor tencent: 1 of 2 servers does not answer"]
         return status
@@ -118,6 +121,7 @@ enum Samples {
         stats.misses.inFlight = 3
         stats.misses.merged = 7
         stats.misses.dropped = 0
+        stats.network.changes = 2
         stats.process.rssOctets = 20_971_520
         stats.process.descriptors = 24
         stats.process.threads = 4

@@ -17,6 +17,7 @@ struct WireNameTests {
             + #""listeners":[{"address":"127.0.0.1:53","origin":"settings","transport":"udp"},"#
             + #"{"address":"127.0.0.1:53","origin":"settings","transport":"tcp"},"#
             + #"{"address":"[::1]:53","origin":"socket-activation","transport":"udp"}],"#
+            + #""network":{"changes":2,"last-age-seconds":75,"resumes":1},"#
             + #""pid":4711,"problems":["vendor tencent: 1 of 2 servers does not answer"],"#
             + #""resolv-conf":{"nameservers":["127.0.0.1"],"points-here":true},"#
             + #""state":"degraded","upstreams":[{"calls":99,"failures":1,"#
@@ -52,6 +53,7 @@ struct WireNameTests {
             + #""max-us":1250000,"p50-us":90,"p90-us":400,"p99-us":25000,"p999-us":80000},"#
             + #""upstream":\#(none),"vendor":\#(none)},"#
             + #""misses":{"dropped":0,"in-flight":3,"merged":7},"#
+            + #""network":{"changes":2,"resumes":0},"#
             + #""packets":{"ignored":2,"received":1002,"truncated-replies":1},"#
             + #""process":{"cpu-seconds":1.25,"descriptors":24,"rss-octets":20971520,"#
             + #""threads":4},"queries":{"by-rcode":{"noerror":950,"nxdomain":50},"#

@@ -218,4 +218,11 @@ struct NetworkWatchTests {
         let parts = await parts(of: changes, until: "got 192.0.2.9 on eth0")
         #expect(parts.contains { $0.hasPrefix("could not read") })
     }
+
+    @Test
+    func `a change of many parts is told in a line of few`() {
+        let parts = (1...20).map { "lost 192.0.2.\($0) on eth0" }
+        let text = NetworkWatch.Change(parts: parts).description
+        #expect(text.hasSuffix("lost 192.0.2.8 on eth0 and 12 more"))
+    }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 /// Tells when this machine is reached in other ways than before.
 ///
 /// The kernel tells of every link, address and default route.  What it tells is a reason to look,
@@ -12,8 +13,15 @@ package final class NetworkWatch {
         /// Each in a few words, such as `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
-        /// Everything in a line.
-        package var description: String { parts.joined(separator: ", ") }
+        /// Parts that are shown; a machine can have thousands of addresses.
+        static let shown = 8
+
+        /// The first of them in a line, and how many more there are.
+        package var description: String {
+            let first = parts.prefix(Self.shown).joined(separator: ", ")
+            return parts.count > Self.shown
+                ? "\(first) and \(parts.count - Self.shown) more" : first
+        }
     }
 
     /// How long a loss waits for what replaces it, and further news wait after a change.
