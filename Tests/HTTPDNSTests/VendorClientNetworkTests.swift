@@ -121,7 +121,7 @@ struct VendorClientNetworkTests {
         if first { world.dropConnections() }
         #expect(client.networkChanged() == 1)
         if !first { world.dropConnections() }
-        #expect(try await world.result(of: begun).get().failedTries.isEmpty)
+        #expect(try await world.value(of: begun).get().failedTries.isEmpty)
         await world.advance(by: .seconds(5))
         #expect(client.statistics.failuresByKind == [:])
         #expect(client.statistics.servers.map(\.failures) == [0, 0])

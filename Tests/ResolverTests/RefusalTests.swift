@@ -80,7 +80,10 @@ struct RefusalTests {
         )
         #expect(
             house.vendors[0].statistics.state
-                == .refused(until: house.world.start + .milliseconds(300_000 + end))
+                == .refused(
+                    .unauthorized(status: status),
+                    until: house.world.start + .milliseconds(300_000 + end)
+                )
         )
         try await expect(house, Self.second)
         await house.world.advance(by: .milliseconds(299_999 + end) - house.world.elapsed)
