@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import Testing
 
 @Suite(
@@ -33,9 +34,10 @@ struct TLSTests {
 
     @Test("Alibaba's other documented name is found without being told", arguments: ["v1", "v2"])
     func otherName(api: String) throws {
-        let known = try #require(TLSVendor.alibaba.first { $0.settings.contains("api: \(api)") })
-        #expect(known.host == "resolvers.httpdns.aliyuncs.com")
-        let stack = try TLSStack(known, certificate: ["IP:203.107.1.1"])
+        var vendor = try #require(TLSVendor.alibaba.first { $0.settings.contains("api: \(api)") })
+        let pin = "\ntls-name: resolvers.httpdns.aliyuncs.com"
+        vendor.settings = vendor.settings.replacingOccurrences(of: pin, with: "")
+        let stack = try TLSStack(vendor, certificate: ["IP:203.107.1.1"])
         for name in ["www", "four"] {
             let reply = try stack.daemon.dig("\(name).example.com", "A")
             #expect(reply.data("A").first?.hasPrefix("192.0.2.") == true, "\(reply.text)")
@@ -44,6 +46,12 @@ struct TLSTests {
         #expect(try stack.daemon.control("status").status == 0)
         try stack.daemon.stop()
         #expect(Set(try stack.front.stop().map(\.host)) == ["203.107.1.1"])
+
+        vendor.settings += pin
+        let pinned = try TLSStack(vendor, certificate: ["IP:203.107.1.1"])
+        #expect(try pinned.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
+        #expect(try pinned.emulator.lookups() == 0, "a name that was told is the only one")
+        try pinned.daemon.stop()
     }
 
     // MARK: - Trust

@@ -20,7 +20,7 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
     var calls = 1
 
     /// Its YAML, without what all vendors have.
-    let settings: String
+    var settings: String
 
     /// Contents of files by name; `{NAME}` in the YAML is the path.
     var secrets: [String: String] = [:]
