@@ -156,8 +156,36 @@ package final class AnswerCache: Sendable {
         return marked
     }
 
-    // MARK: - Private
+    // MARK: - Snapshots
 
+    /// Where a walk that begins now would be after a whole lap of the ring.
+    var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
+
+    /// Some entries for a snapshot.
+    func snapshotStride(from position: Int, now: ContinuousClock.Instant) -> SnapshotStride {
+        let now = milliseconds(now)
+        return table.withLock { $0.snapshotStride(from: position, now: now) }
+    }
+
+    /// Those of some entries that were asked for more than `least` times.
+    func hotStride(
+        from position: Int,
+        above least: UInt32,
+        now: ContinuousClock.Instant
+    ) -> (entries: [HotEntry], next: Int?) {
+        let now = milliseconds(now)
+        return table.withLock { $0.hotStride(from: position, above: least, now: now) }
+    }
+
+    /// Stores what came out of a snapshot and tells how much of it.
+    func restore(_ entries: [SnapshotEntry], now: ContinuousClock.Instant) -> Int {
+        let now = milliseconds(now)
+        return table.withLock { $0.restore(entries, now: now) }
+    }
+
+    // MARK: - Walking and counting
+
+    /// Shows `judge` every entry, and lets go of the lock now and then.
     private func walk(_ judge: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {
@@ -165,6 +193,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
+    /// An instant as the table counts.
     private func milliseconds(_ instant: ContinuousClock.Instant) -> UInt64 {
         let passed = origin.duration(to: instant).components
         guard passed.seconds >= 0 else { return 0 }

@@ -6,6 +6,9 @@ extension AnswerTable {
     enum Verdict {
         case keep, remove
 
+        /// It stays, but the walk pauses behind it.
+        case stop
+
         /// It stays, but its time ends now.
         case expire(now: UInt64)
     }
@@ -29,6 +32,7 @@ extension AnswerTable {
             guard ring.isLive(reference) else { continue }
             switch judge(self, reference) {
             case .keep: break
+            case .stop: left = 0
             case .remove: remove(reference)
             case .expire(let now): expire(reference, now: now)
             }

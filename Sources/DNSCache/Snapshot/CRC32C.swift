@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// The cyclic redundancy check of iSCSI (RFC 3720 §12.1), eight octets a step.
+struct CRC32C {
+    private var state: UInt32 = ~0
+
+    /// The check of all that was added.
+    var value: UInt32 { ~state }
+
+    /// Goes on with these octets.
+    mutating func add(_ octets: [UInt8]) {
+        let table = Self.table
+        let span = octets.rawSpan
+        var state = state
+        var offset = 0
+        while offset + 8 <= octets.count {
+            let word = span.octets8(at: offset) ^ UInt64(state)
+            state = 0
+            for place in 0..<8 {
+                let octet = Int(truncatingIfNeeded: word >> UInt64(8 * place) & 0xFF)
+                state ^= table[(7 - place) << 8 | octet]
+            }
+            offset += 8
+        }
+        while offset < octets.count {
+            state = state >> 8 ^ table[Int((state ^ UInt32(octets[offset])) & 0xFF)]
+            offset += 1
+        }
+        self.state = state
+    }
+
+    /// The polynomial 0x1EDC6F41, lowest power first.
+    private static let polynomial: UInt32 = 0x82F6_3B78
+
+    /// What an octet does to the check when 0 to 7 octets follow it in its step.
+    private static let table: [UInt32] = {
+        var table: [UInt32] = []
+        table.reserveCapacity(2048)
+        for octet in UInt32(0)..<256 {
+            var check = octet
+            for _ in 0..<8 { check = check & 1 == 0 ? check >> 1 : check >> 1 ^ polynomial }
+            table.append(check)
+        }
+        for index in 256..<2048 {
+            let before = table[index - 256]
+            table.append(before >> 8 ^ table[Int(before & 0xFF)])
+        }
+        return table
+    }()
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Makes a snapshot of the cache, block by block.
+///
+/// Between two blocks the cache is free for others, so a snapshot is not of one moment: what comes
+/// or moves meanwhile may be in it twice or not at all.  A reader keeps the newest.
+package struct SnapshotWriter {
+    /// Entries in the blocks so far.
+    package private(set) var entries: UInt64 = 0
+
+    private let cache: AnswerCache
+    private let now: ContinuousClock.Instant
+    private let wallTime: UInt64
+
+    private var phase = Phase.header
+    private var named: Set<UInt16> = []
+
+    /// What comes next.
+    private enum Phase {
+        case header
+
+        /// The entries from a position on; no further than an end, lest a cache that is filled
+        /// faster than it is written be written for ever.
+        case entries(from: Int, end: Int)
+        case end
+        case nothing
+    }
+
+    /// Begins a snapshot.
+    ///
+    /// - Parameters:
+    ///   - now: from which ages are counted.
+    ///   - wallTime: seconds since 1970 at `now`.
+    package init(of cache: AnswerCache, now: ContinuousClock.Instant, wallTime: UInt64) {
+        self.cache = cache
+        self.now = now
+        self.wallTime = wallTime
+    }
+
+    /// The next octets of the file; nil when all have been given.
+    ///
+    /// - Parameter serverName: the name of a number that entries carry.
+    package mutating func next(_ serverName: (UInt16) -> String) -> [UInt8]? {
+        switch phase {
+        case .header:
+            phase = .entries(from: 0, end: cache.lapEnd)
+            var prologue = SnapshotFormat.mark
+            prologue.append(bigEndian: SnapshotFormat.version)
+            var payload: [UInt8] = []
+            payload.append(bigEndian: wallTime)
+            return prologue + SnapshotFormat.block(.header, payload)
+
+        case .entries(let position, let end):
+            let stride = cache.snapshotStride(from: position, now: now)
+            if let next = stride.next, next < end {
+                phase = .entries(from: next, end: end)
+            } else {
+                phase = .end
+            }
+            guard stride.count > 0 else { return next(serverName) }
+            entries += UInt64(stride.count)
+            let names = payload(naming: stride.servers.subtracting(named), serverName)
+            named.formUnion(stride.servers)
+            return (names.isEmpty ? [] : SnapshotFormat.block(.names, names))
+                + SnapshotFormat.block(.entries, stride.octets)
+
+        case .end:
+            phase = .nothing
+            var payload: [UInt8] = []
+            payload.append(bigEndian: entries)
+            return SnapshotFormat.block(.end, payload)
+
+        case .nothing:
+            return nil
+        }
+    }
+
+    private func payload(
+        naming servers: Set<UInt16>,
+        _ serverName: (UInt16) -> String
+    ) -> [UInt8] {
+        var payload: [UInt8] = []
+        for server in servers.sorted() {
+            var name = serverName(server)
+            while name.utf8.count > SnapshotFormat.nameOctets { name.removeLast() }
+            payload.append(bigEndian: server)
+            payload.append(UInt8(name.utf8.count))
+            payload += name.utf8
+        }
+        return payload
+    }
+}
+
+/// Some entries as a snapshot has them.
+struct SnapshotStride {
+    var octets: [UInt8] = []
+    var count = 0
+    var servers: Set<UInt16> = []
+
+    /// Where to go on; nil at the end.
+    var next: Int?
+}
+
+extension AnswerTable {
+    /// Writes the entries at and behind `position` that are of use in another life: not failures,
+    /// not what this daemon said itself, not what is too old even for a stale answer.
+    mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
+        var stride = SnapshotStride()
+        stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)
+        stride.next = walk(from: position, count: SnapshotFormat.block.entries) {
+            table,
+            reference in
+            let entry = table.ring[reference]
+            guard !entry.isFailure, entry.source != AnswerSource.local.rawValue,
+                entry.isFresh(now) || entry.isStale(now)
+            else { return .keep }
+            table.write(reference, entry, to: &stride.octets, now: now)
+            stride.count += 1
+            stride.servers.insert(entry.server)
+            return stride.octets.count < SnapshotFormat.block.octets ? .keep : .stop
+        }
+        return stride
+    }
+
+    private func write(
+        _ reference: Int,
+        _ entry: EntryHeader,
+        to octets: inout [UInt8],
+        now: UInt64
+    ) {
+        // Rounded up, as seconds in between would make the entry younger.
+        let age = entry.age(now &+ 999)
+        octets.append(bigEndian: entry.type)
+        octets.append(entry.variant)
+        octets.append(entry.rcode)
+        octets.append(entry.source)
+        octets.append(entry.demand.isNew ? SnapshotFormat.isInDemand : 0)
+        octets.append(bigEndian: entry.server)
+        octets.append(bigEndian: UInt32(clamping: age))
+        octets.append(bigEndian: entry.lifetime)
+        octets.append(bigEndian: entry.staleWindow)
+        octets.append(bigEndian: entry.refreshAfter)
+        octets.append(bigEndian: entry.demand.hits)
+        octets.append(bigEndian: entry.answerCount)
+        octets.append(bigEndian: entry.authorityCount)
+        octets.append(bigEndian: entry.additionalCount)
+        octets.append(bigEndian: entry.sectionCount)
+        ring.withParts(reference) { name, _, sections in
+            // SAFETY: the octets are copied while the ring is borrowed.
+            unsafe name.withUnsafeBytes { unsafe octets.append(contentsOf: $0) }
+            unsafe sections.withUnsafeBytes { unsafe octets.append(contentsOf: $0) }
+        }
+    }
+}
