@@ -19,7 +19,7 @@ extension AnswerTable {
         return true
     }
 
-    /// Stores an answer from an earlier life, unless there is a newer one already.
+    /// Stores an answer from an earlier life, unless there is one that is as new already.
     ///
     /// - Parameters:
     ///   - age: seconds for which it has been stored.
@@ -41,7 +41,7 @@ extension AnswerTable {
         var probe = index.probe(hash)
         while let reference = index.next(&probe) {
             let entry = ring[reference]
-            if entry.storedAt > storedAt, header.replaces(entry) || entry.replaces(header),
+            if entry.storedAt >= storedAt, header.replaces(entry) || entry.replaces(header),
                 isEntry(reference, hash, name.rawSpan, header.type)
             {
                 return false

@@ -32,6 +32,11 @@ extension Name: ExpressibleByStringLiteral {
     }
 }
 
+extension RecordType {
+    /// A type whose data nobody looks into.
+    static let odd = RecordType(rawValue: 65_280)
+}
+
 extension CachedAnswer {
     /// The answer that `name` has these IPv4 addresses.
     static func addresses(
