@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import DNSWire
+
+@Suite("Answer sections that lay in a cache or a file")
+struct KeptSectionsTests {
+    private let question: Question
+    private let sections: AnswerSections
+
+    init() throws {
+        let www: Name = "www.example.com"
+        let host: Name = "host.example.com"
+        let soa = SOA(
+            primary: host,
+            mailbox: "hostmaster.example.com",
+            serial: 1,
+            refresh: 2,
+            retry: 3,
+            expire: 4,
+            minimum: 5
+        )
+        question = Question(name: www, type: .a)
+        sections = try AnswerSections(
+            question: question,
+            answers: [
+                Record(name: www, ttl: 300, data: .cname(host)),
+                Record(name: host, ttl: 60, data: .a(IPv4Address(value: 0xC000_0201))),
+            ],
+            authorities: [
+                Record(name: "example.com", ttl: 0x0102_0304, data: .soa(soa))
+            ],
+            additionals: [
+                Record(name: host, type: RecordType(rawValue: 65_280), ttl: 7, data: .opaque([1]))
+            ]
+        )
+    }
+
+    /// The same octets, read again; what is not given is as it was.
+    private func check(
+        _ octets: [UInt8]? = nil,
+        answers: UInt16? = nil,
+        additionals: UInt16? = nil
+    ) throws(WireError) -> AnswerSections {
+        try AnswerSections(
+            checking: octets ?? sections.octets,
+            of: question,
+            answerCount: answers ?? sections.answerCount,
+            authorityCount: sections.authorityCount,
+            additionalCount: additionals ?? sections.additionalCount
+        )
+    }
+
+    @Test
+    func `what was written is read as it was, and its TTLs are found again`() throws {
+        #expect(try check() == sections)
+        #expect(sections.ttlOffsets.count == 4)
+    }
+
+    @Test
+    func `a copy of the parts is the same`() {
+        let copy = AnswerSections(
+            copying: sections.octets.rawSpan,
+            answerCount: sections.answerCount,
+            authorityCount: sections.authorityCount,
+            additionalCount: sections.additionalCount,
+            ttlOffsets: sections.ttlOffsets.rawSpan
+        )
+        #expect(copy == sections)
+    }
+
+    @Test
+    func `every TTL is mapped, and nothing else changes`() throws {
+        var seen: [UInt32] = []
+        let mapped = sections.mappingTTLs(of: question) { ttl in
+            seen.append(ttl)
+            return 30
+        }
+        #expect(seen == [300, 60, 0x0102_0304, 7])
+        let back = mapped.mappingTTLs(of: question) { _ in seen.removeFirst() }
+        #expect(back == sections)
+    }
+
+    @Test
+    func `cut anywhere it is refused`() {
+        for count in sections.octets.indices {
+            #expect(throws: WireError.self) { try check(Array(sections.octets[..<count])) }
+        }
+    }
+
+    @Test
+    func `other counts, more octets and an OPT record are refused`() {
+        let end = 12 + question.octetCount + sections.octets.count
+        #expect(throws: WireError.truncated(at: end)) { try check(answers: .max) }
+        #expect(throws: WireError.self) { try check(answers: 1) }
+        #expect(throws: WireError.trailingOctets(at: end)) { try check(sections.octets + [0]) }
+        let opt: [UInt8] = [0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 0]
+        #expect(throws: WireError.misplacedOPT(at: end)) {
+            try check(sections.octets + opt, additionals: 2)
+        }
+        #expect(throws: WireError.trailingOctets(at: 65_535)) {
+            try check([UInt8](repeating: 0, count: 65_535))
+        }
+    }
+}
