@@ -66,7 +66,7 @@ struct VendorOptionTests {
         // One segment brings all of them before the first call can end.
         let stack = try Stack(
             faults: ["delay=300:first:1"],
-            vendor: "concurrent-calls: 1\n    hedge-after: 5s"
+            vendor: "concurrent-calls: 1\nhedge-after: 5s"
         )
         let client = try Socket(.stream, to: stack.daemon.port)
         let ids = UInt16(1)...5
@@ -78,7 +78,7 @@ struct VendorOptionTests {
 
     @Test("names that come together share a call if that is wanted")
     func together() throws {
-        let stack = try Stack(vendor: "batching: together\n    hedge-after: 5s")
+        let stack = try Stack(vendor: "batching: together\nhedge-after: 5s")
         let client = try Socket(.stream, to: stack.daemon.port)
         let ids = UInt16(1)...8
         try client.sendFramed(ids.map { RawMessage.query("n\($0).many.example.com", id: $0) })
