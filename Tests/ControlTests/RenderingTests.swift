@@ -212,7 +212,7 @@ struct RenderingTests {
             ),
             (
                 VendorRest(by: .budget, forSeconds: 7200),
-                "today's budget is spent: asked again in 2 h"
+                "has spent today's budget: asked again in 2 h"
             ),
         ]
     )

@@ -188,6 +188,57 @@ struct CostTests {
         try daemon.stop()
     }
 
+    // MARK: - The budget
+
+    @Test("a spent budget sends no more: the fallback answers, and status says until when")
+    func budget() throws {
+        let stack = try Stack(vendor: "budget: {calls-per-day: 2}")
+        let daemon = stack.daemon
+        for name in ["four.example.com", "six.example.com"] { _ = try daemon.dig(name, "A") }
+        var status = try daemon.control("status", "--json")
+        #expect(status.status == 4)
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
+        #expect(try stack.emulator.lookups() == 2)
+
+        status = try daemon.control("status", "--json")
+        let json = try JSON(status.output)
+        let vendor = try #require(json["vendors"].array.first)
+        #expect(vendor["state"].string == "degraded" && vendor["rest", "by"].string == "budget")
+        let left = try #require(vendor["rest", "for-seconds"].int)
+        #expect(left > 0 && left <= 86_400)
+        #expect(vendor["budget", "calls-per-day"].int == 2)
+        #expect(vendor["budget", "spent-today"].int == 2)
+        #expect(vendor["budget", "beyond"].int == 1)
+        #expect(vendor["budget", "state"].string == "spent")
+        #expect(json["problems"].array.first?.string?.contains("budget") == true)
+        #expect(try daemon.control("status").output.contains("budget: 2 of 2 calls today"))
+
+        let resumed = try daemon.control("resume", "tencent").output
+        let verdict = "tencent was not paused; it has spent today's budget: asked again in "
+        #expect(resumed.hasPrefix(verdict), "\(resumed)")
+        _ = try daemon.control("stats", "--reset")
+        let budget = try #require(try daemon.stats()["vendors"].array.first)["budget"]
+        #expect(budget["spent-today"].int == 2, "the day goes on")
+        #expect(budget["beyond"].int == 0)
+        try daemon.stop()
+    }
+
+    @Test("a budget that only warns is exceeded, and that is no degradation")
+    func warning() throws {
+        let stack = try Stack(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
+        for name in ["four.example.com", "www.example.com"] {
+            #expect(try stack.daemon.dig(name, "A").status == "NOERROR")
+        }
+        #expect(try stack.emulator.lookups() == 2)
+        let status = try stack.daemon.control("status", "--json")
+        #expect(status.status == 0)
+        let vendor = try #require(try JSON(status.output)["vendors"].array.first)
+        #expect(vendor["rest"].keys.isEmpty && vendor["state"].string == "up")
+        #expect(vendor["budget", "state"].string == "exceeded")
+        #expect(vendor["budget", "beyond"].int == 1)
+        try stack.daemon.stop()
+    }
+
     // MARK: - Pausing
 
     @Test("a paused vendor is not asked, its fallback answers, and that is no degradation")
@@ -293,6 +344,41 @@ struct CostTests {
             #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
             #expect(try daemon.control("status").status == 0)
         }
+        try daemon.stop()
+    }
+
+    @Test(
+        "status tells how a vendor's addresses are kept up to date, and that failing is no problem",
+        arguments: [true, false]
+    )
+    func refresh(works: Bool) throws {
+        let service = try TestEmulator(zone: Stack.zone)
+        let start = try TestEmulator(
+            zone: Stack.zone,
+            faults: works ? [] : ["status=500:path:/100000/ss"],
+            options: ["--ss-servers", service.address]
+        )
+        let scratch = try Scratch()
+        let vendor = try AlibabaText(
+            servers: [start.address],
+            in: scratch,
+            extra: "scheme: http",
+            "schedule: on"
+        )
+        let daemon = try TestDaemon(vendor.text)
+        _ = try daemon.program.line(with: "its service names ")
+        let status = try daemon.control("status", "--json")
+        #expect(status.status == 0)
+        let refresh = try #require(try JSON(status.output)["vendors"].array.first)["refresh"]
+        #expect(refresh["count"].int == (works ? 1 : 0))
+        #expect(refresh["failures"].int == (works ? 0 : 1))
+        #expect(refresh.keys.contains("last-age-seconds") == works)
+        #expect(refresh["error"].string?.contains("500") == (works ? nil : true))
+        let text = try daemon.control("status").output
+        let line =
+            works ? "addresses: came 1 time, last " : "addresses: came 0 times, 1 time in vain"
+        #expect(text.contains(line), "\(text)")
+        #expect(try daemon.stats()["vendors"].array.first?["calls"].int == 0, "it is not billed")
         try daemon.stop()
     }
 }

@@ -11,7 +11,7 @@ enum VendorText {
         case .account:
             "refuses the account\(rest.error.map { " (\($0))" } ?? ""): one trial call \(soon)"
         case .limit: "rests, as all its servers said 429: asked again \(soon)"
-        case .budget: "today's budget is spent: asked again \(soon)"
+        case .budget: "has spent today's budget: asked again \(soon)"
         }
     }
 
