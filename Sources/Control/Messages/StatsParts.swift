@@ -99,7 +99,7 @@ package struct MissStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
-/// What was noticed of the network that the machine is in, since the daemon's start.
+/// What was noticed of the network that the machine is in.
 package struct NetworkStats: Codable, Sendable, Equatable {
     /// How often addresses, default routes or links were others than before.
     package var changes: UInt64 = 0

@@ -18,6 +18,7 @@ struct Snapshot {
     private var vendors: [VendorStats] = []
     private var upstreams: [UpstreamStats] = []
     private var misses = MissStats()
+    private var network = NetworkStats()
 
     /// The moment when everything is zero.
     nonisolated init() {}
@@ -40,6 +41,7 @@ struct Snapshot {
         vendors = clients.map { VendorStats(name: $0, $1, spared: spared, routes: routes) }
         upstreams = assembly.upstreams.map(UpstreamStats.init)
 
+        network = NetworkStats(parts.network, now: Clock.now)
         misses.inFlight = UInt64(parts.desk.inFlight)
         misses.merged =
             assembly.resolver.merging.merged + assembly.resolver.vendors.numbers.paired
@@ -75,7 +77,7 @@ struct Snapshot {
             "unsent-replies": queries.unsent,
         ]
         reply.misses = misses.since(zero.misses)
-        reply.network = NetworkStats(parts.network, now: Clock.now)
+        reply.network = network.since(zero.network)
         reply.process = ProcessNumbers.now
         return reply
     }

@@ -82,3 +82,12 @@ extension MissStats {
         return stats
     }
 }
+
+extension NetworkStats {
+    func since(_ earlier: NetworkStats) -> NetworkStats {
+        var stats = self
+        stats.changes = changes.since(earlier.changes)
+        stats.resumes = resumes.since(earlier.resumes)
+        return stats
+    }
+}
