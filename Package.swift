@@ -89,7 +89,7 @@ let package = Package(
         // Floor 3: the service loop, sockets, HTTP.
         .target(
             name: "Net",
-            dependencies: ["CLinux", "CCurl", "CSystemd", "Locks"],
+            dependencies: ["CLinux", "CCurl", "COpenSSL", "CSystemd", "Locks"],
             swiftSettings: product
         ),
 

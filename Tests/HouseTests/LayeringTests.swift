@@ -30,7 +30,7 @@ private let house: [Room] = [
     // Glibc is for memory that is no Swift array.
     Room("DNSCache", floor: 2, imports: "DNSWire Glibc Locks"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
-    Room("Net", floor: 3, imports: "CLinux CCurl CSystemd Glibc Locks"),
+    Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Net"),
     Room("Resolver", floor: 5, imports: "DNSCache DNSWire HTTPDNS Net Upstream"),

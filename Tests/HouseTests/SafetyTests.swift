@@ -10,7 +10,7 @@ private let allowance = [
     "DNSWire": 10,
     "HTTPDNS": 47,
     "Locks": 14,
-    "Net": 262,
+    "Net": 310,
     "Server": 47,
     "httpdns-emulator": 22,
     "httpdnsctl": 16,

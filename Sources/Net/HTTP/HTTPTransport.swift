@@ -69,6 +69,12 @@ package struct HTTPReply: Sendable, Hashable {
     /// The value of the `Retry-After` header, not interpreted.
     package var retryAfter: String?
 
+    /// The value of the `Content-Type` header, not interpreted.
+    package var contentType: String?
+
+    /// The value of the `Age` header, not interpreted.
+    package var age: String?
+
     /// Whether an already open connection carried it.
     package var connectionReused = false
 

@@ -11,6 +11,12 @@ struct ReplyHeaders {
     /// The last reply's `Retry-After`, as it came.
     private(set) var retryAfter: String?
 
+    /// The last reply's `Content-Type`, as it came.
+    private(set) var contentType: String?
+
+    /// The last reply's `Age`, as it came.
+    private(set) var age: String?
+
     /// Whether the last reply's body is compressed, which nobody asked for.
     private(set) var isEncoded = false
 
@@ -20,6 +26,8 @@ struct ReplyHeaders {
         if line.starts(with: "HTTP/".utf8) {
             date = nil
             retryAfter = nil
+            contentType = nil
+            age = nil
             isEncoded = false
             return
         }
@@ -31,6 +39,8 @@ struct ReplyHeaders {
         switch name {
         case "date": date = text
         case "retry-after": retryAfter = text
+        case "content-type": contentType = text
+        case "age": age = text
         case "content-encoding": isEncoded = !text.isEmpty && text.lowercased() != "identity"
         default: break
         }

@@ -177,6 +177,8 @@ extension Transfer {
         var reply = HTTPReply(status: long(CURLINFO_RESPONSE_CODE), body: body)
         reply.date = headers.date
         reply.retryAfter = headers.retryAfter
+        reply.contentType = headers.contentType
+        reply.age = headers.age
         reply.connectionReused = long(CURLINFO_NUM_CONNECTS) == 0
         reply.version =
             switch long(CURLINFO_HTTP_VERSION) {

@@ -3,11 +3,11 @@
 /// One task that waits, once, for the first of: an event, a deadline, its own cancellation.
 ///
 /// Everything in this room that suspends does so here, so there is one place where continuations
-/// are kept and resumed exactly once.
+/// are kept and resumed exactly once; rooms above may do the same.
 @ServiceLoop
-final class Waiter {
+package final class Waiter {
     /// What came first.
-    enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         case ready
         case timedOut
         case cancelled
@@ -16,13 +16,15 @@ final class Waiter {
     }
 
     /// The first outcome; never changes once it is set.
-    private(set) var outcome: Outcome?
+    package private(set) var outcome: Outcome?
 
     /// The task, while it is suspended.
     private var continuation: CheckedContinuation<Void, Never>?
 
+    package init() {}
+
     /// Ends the wait; only the first call counts, and it may come before the wait begins.
-    func resume(_ outcome: Outcome) {
+    package func resume(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
         continuation?.resume()
@@ -30,7 +32,7 @@ final class Waiter {
     }
 
     /// Suspends until the first outcome, at most until `deadline`.
-    func wait(until deadline: ContinuousClock.Instant?) async -> Outcome {
+    package func wait(until deadline: ContinuousClock.Instant?) async -> Outcome {
         let timer = deadline.map { LoopTimer(at: $0) { [weak self] in self?.resume(.timedOut) } }
         await withTaskCancellationHandler {
             guard outcome == nil else { return }

@@ -12,6 +12,9 @@ package enum SocketError: Error, Hashable {
     /// The socket was closed at this end, perhaps while somebody waited on it.
     case closed
 
+    /// What came over the connection cannot be: an encrypted one was tampered with.
+    case broken(String)
+
     /// Somebody alive listens at this path already.
     case pathInUse(String)
 
@@ -50,6 +53,7 @@ extension SocketError: CustomStringConvertible {
         case .timedOut: "timed out"
         case .cancelled: "cancelled"
         case .closed: "closed"
+        case .broken(let why): why
         case .pathInUse(let path): "\(path): somebody listens there already"
         case .pathTooLong(let path): "\(path): too long for a socket's path"
         case .system(let call, let code): "\(call): \(errorText(code))"

@@ -142,6 +142,13 @@ package final class StreamConnection {
         }
     }
 
+    /// Writes as much of `octets` as goes out at once, for last words before ``close()``.
+    func attemptWrite(_ octets: [UInt8]) {
+        guard let raw = try? endpoint.attempt(.writing) else { return }
+        // SAFETY: exactly the array's octets are read.
+        _ = unsafe send(raw, octets, octets.count, Int32(MSG_NOSIGNAL))
+    }
+
     /// Tells the peer that nothing more will come, and goes on reading.
     package func shutdownWrite() throws(SocketError) {
         guard shutdown(try endpoint.raw, Int32(SHUT_WR)) == 0 else { throw .last("shutdown") }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import COpenSSL
+private import Glibc
+
+/// One side of a TLS connection without a network: octets in, octets out.
+///
+/// OpenSSL reads from and writes to memory here; who owns the engine moves the octets.  So there
+/// is one way to wait, that of ``StreamConnection``, whatever OpenSSL wants and when.
+// SAFETY: the connection is made in `init` and freed once, in `deinit`, with both its buffers; it
+// is used on the loop only.
+@safe
+@ServiceLoop
+final class TLSEngine {
+    /// What became of a step.
+    enum Step<Value> {
+        case done(Value)
+        /// More octets of the peer's are needed first.
+        case wantsInput
+        /// The peer has said that nothing more will come.
+        case ended
+        /// It went wrong; nothing more can be done with the connection.
+        case failed(String)
+    }
+
+    /// The most octets taken out at once: a record of TLS has 16 KiB.
+    private static let chunk = 16_384
+
+    private let connection: OpaquePointer
+    private let input: OpaquePointer
+    private let output: OpaquePointer
+
+    /// Makes the client's side of a connection to a server that must be `name`.
+    init(context: OpaquePointer, name: String, session: TLSClient.Session?) throws(TLSError) {
+        guard let made = unsafe SSL_new(context) else {
+            throw .setup(OpenSSLErrors.take() ?? "out of memory")
+        }
+        guard let input = unsafe BIO_new(BIO_s_mem()), let output = unsafe BIO_new(BIO_s_mem())
+        else { preconditionFailure("OpenSSL is out of memory") }
+        unsafe connection = made
+        unsafe self.input = input
+        unsafe self.output = output
+        // Takes over both.
+        unsafe SSL_set_bio(connection, input, output)
+        unsafe SSL_set_connect_state(connection)
+        if let session { unsafe SSL_set_session(connection, session.raw) }
+        try expect(name)
+    }
+
+    isolated deinit {
+        // Else OpenSSL takes a connection that was lost for one that was attacked, and the session
+        // with it.
+        unsafe SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
+        unsafe SSL_free(connection)
+    }
+
+    /// Has the certificate checked for `name`, and tells the server who is wanted.
+    private func expect(_ name: String) throws(TLSError) {
+        var address = [UInt8](repeating: 0, count: 16)
+        // SAFETY: 16 octets hold an address of either family.
+        let isAddress =
+            unsafe inet_pton(AF_INET, name, &address) == 1
+            || inet_pton(AF_INET6, name, &address) == 1
+        var isDone: Bool
+        if isAddress {
+            // No name in the clear for an address (RFC 6066 §3).
+            isDone =
+                unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), name) == 1
+        } else {
+            unsafe SSL_set_hostflags(connection, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+            isDone = unsafe SSL_set1_host(connection, name) == 1
+            var text = Array(name.utf8CString)
+            // SAFETY: the text ends with NUL and is copied.
+            let status = unsafe text.withUnsafeMutableBytes {
+                unsafe SSL_ctrl(
+                    connection,
+                    SSL_CTRL_SET_TLSEXT_HOSTNAME,
+                    Int(TLSEXT_NAMETYPE_host_name),
+                    $0.baseAddress
+                )
+            }
+            isDone = isDone && status == 1
+        }
+        guard isDone else { throw .setup("`\(name)` cannot be the name of a server") }
+    }
+}
+
+// MARK: - Steps
+
+extension TLSEngine {
+    /// Goes on with the handshake.
+    func shakeHands() -> Step<Void> {
+        OpenSSLErrors.clear()
+        // SAFETY: the connection is alive, see the type.
+        let status = unsafe SSL_do_handshake(connection)
+        return status == 1 ? .done(()) : outcome(of: status)
+    }
+
+    /// Decrypts at most `limit` octets.
+    func read(upTo limit: Int) -> Step<[UInt8]> {
+        OpenSSLErrors.clear()
+        var status: Int32 = 0
+        let octets = unsafe [UInt8](unsafeUninitializedCapacity: min(limit, Self.chunk)) {
+            buffer,
+            count in
+            // SAFETY: OpenSSL writes no more than the buffer holds and says how much it wrote.
+            status = unsafe SSL_read(connection, buffer.baseAddress, Int32(buffer.count))
+            count = max(0, Int(status))
+        }
+        return status > 0 ? .done(octets) : outcome(of: status)
+    }
+
+    /// Encrypts all of `octets`, which is at once possible after the handshake.
+    func write(_ octets: [UInt8]) -> Step<Void> {
+        precondition(!octets.isEmpty, "nothing cannot be encrypted")
+        OpenSSLErrors.clear()
+        // SAFETY: exactly the array's octets are read.
+        let status = unsafe SSL_write(connection, octets, Int32(octets.count))
+        return status > 0 ? .done(()) : outcome(of: status)
+    }
+
+    /// Says goodbye to the peer.
+    func sayGoodbye() {
+        OpenSSLErrors.clear()
+        // SAFETY: the connection is alive, see the type.
+        _ = unsafe SSL_shutdown(connection)
+        OpenSSLErrors.clear()
+    }
+
+    /// Why a step was not done.
+    private func outcome<Value>(of status: Int32) -> Step<Value> {
+        // SAFETY: the connection is alive, see the type, and the step was the last one on it.
+        switch unsafe SSL_get_error(connection, status) {
+        case SSL_ERROR_WANT_READ: .wantsInput
+        case SSL_ERROR_ZERO_RETURN: .ended
+        default: .failed(OpenSSLErrors.take() ?? "broken off")
+        }
+    }
+}
+
+// MARK: - Octets
+
+extension TLSEngine {
+    /// Takes in what the peer sent.
+    func take(_ octets: [UInt8]) {
+        // SAFETY: exactly the array's octets are copied; memory always takes all of them.
+        let count = unsafe BIO_write(input, octets, Int32(octets.count))
+        precondition(count == octets.count, "OpenSSL is out of memory")
+    }
+
+    /// What is to be sent to the peer; empty if nothing is.
+    func give() -> [UInt8] {
+        let waiting = unsafe BIO_ctrl_pending(output)
+        guard waiting > 0 else { return [] }
+        return unsafe [UInt8](unsafeUninitializedCapacity: waiting) { buffer, count in
+            // SAFETY: OpenSSL writes no more than the buffer holds and says how much it wrote.
+            let status = unsafe BIO_read(output, buffer.baseAddress, Int32(buffer.count))
+            count = max(0, Int(status))
+        }
+    }
+}
+
+// MARK: - Facts
+
+extension TLSEngine {
+    /// What is wrong with the peer's certificate; nil if nothing is.
+    var complaint: String? {
+        let result = unsafe SSL_get_verify_result(connection)
+        guard result != Int(X509_V_OK) else { return nil }
+        // SAFETY: the text is static.
+        return unsafe X509_verify_cert_error_string(result).map { unsafe String(cString: $0) }
+            ?? "certificate error \(result)"
+    }
+
+    /// Whether the handshake came back to an earlier session.
+    // SAFETY: the connection is alive, see the type.
+    var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
+
+    /// The version of TLS that is spoken, as `TLSv1.3`.
+    var version: String {
+        // SAFETY: the text is static.
+        unsafe SSL_get_version(connection).map { unsafe String(cString: $0) } ?? ""
+    }
+
+    /// The session, if a later connection can come back to it.
+    var session: TLSClient.Session? {
+        // SAFETY: the reference belongs to us; either it is passed on or freed here.
+        guard let session = unsafe SSL_get1_session(connection) else { return nil }
+        guard unsafe SSL_SESSION_is_resumable(session) == 1 else {
+            unsafe SSL_SESSION_free(session)
+            return nil
+        }
+        return unsafe TLSClient.Session(session)
+    }
+}

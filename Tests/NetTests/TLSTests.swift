@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+@Suite("A connection over TLS", .timeLimit(.minutes(1)))
+struct TLSTests {
+    let nginx: Nginx
+
+    init() throws {
+        ServiceLoop.start()
+        nginx = try Nginx()
+    }
+
+    /// A client that trusts the server's authority.
+    @ServiceLoop
+    private func client() throws -> TLSClient {
+        try TLSClient(certificateFile: nginx.authorityFile, protocols: ["http/1.1"])
+    }
+
+    /// Sends a request and returns all that comes until the server closes.
+    @ServiceLoop
+    private func get(_ path: String, over connection: some OctetStream) async throws -> String {
+        let request =
+            "GET \(path) HTTP/1.1\r\nHost: \(Certificates.name)\r\nConnection: close\r\n\r\n"
+        try await connection.write([UInt8](request.utf8), deadline: patience)
+        var octets: [UInt8] = []
+        while true {
+            let more = try await connection.read(upTo: 100_000, deadline: patience)
+            guard !more.isEmpty else { return String(decoding: octets, as: UTF8.self) }
+            octets += more
+        }
+    }
+
+    @ServiceLoop
+    @Test(arguments: [Certificates.name, Certificates.address])
+    func `a server with a certificate for the name or the address is spoken to`(
+        _ name: String
+    ) async throws {
+        let connection = try await client().connect(
+            to: nginx.secure,
+            name: name,
+            deadline: patience
+        )
+        #expect(["TLSv1.2", "TLSv1.3"].contains(connection.version))
+        #expect(!connection.isResumed)
+        let text = try await get("/hello", over: connection)
+        #expect(text.hasSuffix("hello vendor.example.com HTTP/1.1"))
+        connection.close()
+    }
+
+    @ServiceLoop
+    @Test
+    func `a megabyte comes through, and what is read says when it ends`() async throws {
+        let connection = try await client().connect(
+            to: nginx.secure,
+            name: Certificates.name,
+            deadline: patience
+        )
+        let text = try await get("/big", over: connection)
+        #expect(text.utf8.count > 1 << 20)
+        #expect(text.hasSuffix(String(repeating: "x", count: 1_000)))
+    }
+
+    @ServiceLoop
+    @Test
+    func `the second connection to a server comes back to the session of the first`() async throws {
+        let client = try client()
+        for (index, name) in [Certificates.name, Certificates.name, Certificates.address]
+            .enumerated()
+        {
+            let connection = try await client.connect(
+                to: nginx.secure,
+                name: name,
+                deadline: patience
+            )
+            // A session belongs to an address and a name.
+            #expect(connection.isResumed == (index == 1))
+            _ = try await get("/hello", over: connection)
+        }
+    }
+
+    @ServiceLoop
+    @Test(arguments: ["other.example.com", "example.com", "192.0.2.8", "127.0.0.1"])
+    func `a server that is somebody else is told nothing`(_ name: String) async throws {
+        let error = await #expect(throws: TLSError.self) {
+            try await client().connect(to: nginx.secure, name: name, deadline: patience)
+        }
+        guard case .untrusted(let why) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(why.contains("mismatch"))
+    }
+
+    @ServiceLoop
+    @Test
+    func `an authority that is not trusted cannot vouch for anybody`() async throws {
+        let client = try TLSClient(certificateFile: nil)
+        let error = await #expect(throws: TLSError.self) {
+            try await client.connect(to: nginx.secure, name: Certificates.name, deadline: patience)
+        }
+        guard case .untrusted = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a server that does not speak TLS is found out`() async throws {
+        let error = await #expect(throws: TLSError.self) {
+            try await client().connect(
+                to: nginx.clear,
+                name: Certificates.name,
+                deadline: patience
+            )
+        }
+        guard case .handshake = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a server that says nothing is given up at the deadline`() async throws {
+        let silent = try ListeningSocket()
+        await #expect(throws: TLSError.socket(.timedOut)) {
+            try await client().connect(
+                to: silent.address,
+                name: Certificates.name,
+                deadline: Clock.now + .milliseconds(50)
+            )
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a wait ends when the connection is closed at this end`() async throws {
+        let connection = try await client().connect(
+            to: nginx.secure,
+            name: Certificates.name,
+            deadline: patience
+        )
+        let reading = ServiceLoop.throwingTask {
+            try await connection.read(upTo: 10, deadline: patience)
+        }
+        ServiceLoop.task { connection.close() }
+        await #expect(throws: SocketError.closed) { try await reading.value }
+        await #expect(throws: SocketError.self) {
+            try await connection.write([1], deadline: patience)
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `certificates that cannot be read are an error before anything is sent`() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write("no certificate", to: "ca.pem")
+        for file in [directory.path("ca.pem"), directory.path("nothing.pem")] {
+            #expect(throws: TLSError.self) { try TLSClient(certificateFile: file) }
+        }
+    }
+}
