@@ -150,7 +150,7 @@ let package = Package(
         suite("Control", ["Control", "Net", "Server", "httpdnsctl", logging]),
         suite("Net", ["Locks", "Net"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
-        suite("Upstream", ["DNSWire", "Net", "Upstream"]),
+        suite("Upstream", ["DNSWire", "Net", "TestWorld", "Upstream"]),
         suite(
             "Resolver",
             ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "TestWorld", "Upstream"]

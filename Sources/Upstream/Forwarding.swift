@@ -20,6 +20,13 @@ package protocol Forwarding: AnyObject, Sendable {
     /// How long the exchanges took that brought a reply.
     nonisolated var latency: LatencyHistogram { get }
 
+    /// How soon it may be asked again while it has not answered: at once where datagrams get lost,
+    /// later where only a dead connection does; nil for never.
+    nonisolated var repeatsAfter: Duration? { get }
+
+    /// The servers behind the name, each of which is chosen and judged by itself: itself, or more.
+    var servers: [any Forwarding] { get }
+
     /// What has become of the queries sent to it.
     var numbers: UpstreamNumbers { get }
 
@@ -30,6 +37,33 @@ package protocol Forwarding: AnyObject, Sendable {
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message
+
+    /// Asks once more what was asked at `earlier` in vain: not on a connection that has been silent
+    /// since.
+    func repeatExchange(
+        _ query: ForwardedQuery,
+        askedAt earlier: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message
+
+    /// Drops what belongs to the network as it was: connections.  Queries under way are asked again.
+    func networkChanged()
+}
+
+extension Forwarding {
+    package nonisolated var repeatsAfter: Duration? { nil }
+
+    package var servers: [any Forwarding] { [self] }
+
+    package func repeatExchange(
+        _ query: ForwardedQuery,
+        askedAt earlier: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        try await exchange(query, deadline: deadline)
+    }
+
+    package func networkChanged() {}
 }
 
 /// Counts of one upstream since the start.
@@ -43,8 +77,11 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Queries asked again over TCP.
     package var tcpRetries: UInt64 = 0
 
-    /// Datagrams from the right address that answered no question of ours.
+    /// Messages from the right address that answered no question of ours.
     package var foreignReplies: UInt64 = 0
+
+    /// Connections begun, also those that came to nothing; of HTTP only those that brought a reply.
+    package var connectionsOpened: UInt64 = 0
 
     package var lastError: UpstreamError?
     package var lastErrorAt: ContinuousClock.Instant?

@@ -11,41 +11,65 @@ package final class PlainUpstream: Forwarding {
     package let url: String
     package let isProtected = false
     package let timeout: Duration
-    package let latency = LatencyHistogram()
-    package private(set) var numbers = UpstreamNumbers()
+    package let latency: LatencyHistogram
+
+    /// Datagrams get lost.
+    package let repeatsAfter: Duration? = .zero
+
+    /// What was counted, without what the TCP side counts.
+    private var counted = UpstreamNumbers()
 
     private let address: SocketAddress
+    private let clocks: Clocks
+    private let stream: StreamAsker
     private var random = SystemRandomNumberGenerator()
 
     /// Makes an upstream that is asked at `address`.
-    package init(name: String, address: SocketAddress, timeout: Duration) {
+    package init(
+        name: String,
+        address: SocketAddress,
+        timeout: Duration,
+        latency: LatencyHistogram = LatencyHistogram(),
+        clocks: Clocks = .system
+    ) {
         self.name = name
         self.timeout = timeout
         self.address = address
+        self.latency = latency
+        self.clocks = clocks
         url = address.port == 53 ? "udp://\(address.host)" : "udp://\(address)"
+        stream = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
+            try await StreamAsker.connect(to: address, deadline: deadline)
+        }
+    }
+
+    package var numbers: UpstreamNumbers {
+        var numbers = counted
+        numbers.connectionsOpened = stream.opened
+        numbers.foreignReplies += stream.foreignReplies
+        return numbers
     }
 
     package func exchange(
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
-        let start = Clock.now
+        let start = clocks.now()
         do throws(UpstreamError) {
-            let message = try await ask(query, deadline: deadline)
-            guard message.rcode == .noError || message.rcode == .nxDomain else {
-                throw .declined(message.rcode)
-            }
-            let end = Clock.now
-            numbers.note(nil, at: end)
+            let message = try await ask(query, deadline: deadline).answer
+            let end = clocks.now()
+            counted.note(nil, at: end)
             latency.note(end - start)
             return message
         } catch {
-            numbers.note(error, at: Clock.now)
+            counted.note(error, at: clocks.now())
             throw error
         }
     }
 
-    /// One exchange over UDP, then over TCP if need be.
+    package func networkChanged() { stream.drop() }
+
+    /// One exchange over UDP, then over TCP if need be (RFC 7766 §5).
     private func ask(
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant
@@ -58,69 +82,29 @@ package final class PlainUpstream: Forwarding {
             waiting: while true {
                 switch exchange.judge(try await socket.receive(deadline: deadline)) {
                 case .reply(let message): return message
-                case .foreign: numbers.foreignReplies += 1
+                case .foreign: counted.foreignReplies += 1
                 case .truncated, .caseLost: break waiting
                 }
             }
         } catch {
             throw UpstreamError(error)
         }
-        numbers.tcpRetries += 1
-        return try await askStream(exchange, deadline: deadline)
-    }
-
-    /// The same query over a TCP connection of its own (RFC 7766 §5).
-    private func askStream(
-        _ exchange: UpstreamExchange,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        let octets: [UInt8]
-        do throws(SocketError) {
-            let stream = try await StreamConnection.connect(to: address, deadline: deadline)
-            defer { stream.close() }
-            let count = exchange.message.count
-            try await stream.write(
-                [UInt8(count >> 8), UInt8(count & 0xFF)] + exchange.message,
-                deadline: deadline
-            )
-            let length = try await Self.read(2, from: stream, deadline: deadline)
-            octets = try await Self.read(
-                Int(length[0]) << 8 | Int(length[1]),
-                from: stream,
-                deadline: deadline
-            )
-        } catch {
-            throw UpstreamError(error)
-        }
-        guard let message = exchange.judgeStream(octets) else {
-            throw .broken("sent something else than the reply over TCP")
-        }
-        return message
-    }
-
-    /// Reads exactly `count` octets.
-    private static func read(
-        _ count: Int,
-        from stream: StreamConnection,
-        deadline: ContinuousClock.Instant
-    ) async throws(SocketError) -> [UInt8] {
-        var octets: [UInt8] = []
-        while octets.count < count {
-            let more = try await stream.read(upTo: count - octets.count, deadline: deadline)
-            guard !more.isEmpty else { throw .closed }
-            octets += more
-        }
-        return octets
+        counted.tcpRetries += 1
+        return try await stream.ask(
+            UpstreamExchange(query, over: .stream, random: &random),
+            deadline: deadline
+        )
     }
 }
 
-extension UpstreamError {
-    /// A socket's fault as the upstream's.
-    init(_ error: SocketError) {
-        switch error {
-        case .timedOut: self = .timedOut
-        case .closed: self = .broken("closed the TCP connection before the reply")
-        default: self = .unreachable(error.description)
+extension Message {
+    /// The message, if it is an answer.
+    ///
+    /// - Throws: `UpstreamError.declined`.
+    var answer: Message {
+        get throws(UpstreamError) {
+            guard rcode == .noError || rcode == .nxDomain else { throw UpstreamError(self) }
+            return self
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
+internal import Net
 
 /// Why an upstream gave no answer.
 package enum UpstreamError: Error, Hashable {
@@ -9,11 +10,18 @@ package enum UpstreamError: Error, Hashable {
     /// No way there, or nobody who listens: the system's words.
     case unreachable(String)
 
-    /// It answered that it could not or would not (SERVFAIL, REFUSED, …).
-    case declined(RCode)
+    /// It answered that it could not or would not (SERVFAIL, REFUSED, …), perhaps saying why
+    /// (RFC 8914).
+    case declined(RCode, because: ExtendedError? = nil)
 
-    /// Its TCP side broke off or sent something else than the reply.
+    /// Its stream broke off or carried something else than the reply.
     case broken(String)
+
+    /// It did not prove who it is, so nothing was asked (RFC 8310 §5): OpenSSL's words.
+    case untrusted(String)
+
+    /// It asks us what we ask it.
+    case loop
 }
 
 extension UpstreamError: CustomStringConvertible {
@@ -22,8 +30,11 @@ extension UpstreamError: CustomStringConvertible {
         switch self {
         case .timedOut: "timed out"
         case .unreachable(let why): why
-        case .declined(let rcode): "answered \(rcode)"
+        case .declined(let rcode, because: let code?): "answered \(rcode) (\(code))"
+        case .declined(let rcode, because: nil): "answered \(rcode)"
         case .broken(let why): why
+        case .untrusted(let why): "cannot be trusted: \(why)"
+        case .loop: "leads back to this server"
         }
     }
 
@@ -34,6 +45,52 @@ extension UpstreamError: CustomStringConvertible {
         case .unreachable: "unreachable"
         case .declined: "declined"
         case .broken: "broken"
+        case .untrusted: "untrusted"
+        case .loop: "loop"
+        }
+    }
+
+    /// Whether the server did answer, if only to say no.
+    var isDecline: Bool { if case .declined = self { true } else { false } }
+}
+
+// MARK: - Faults of others
+
+extension UpstreamError {
+    /// A reply that is no answer: its RCODE, and the reason if it says one.
+    init(_ message: Message) {
+        self = .declined(message.rcode, because: message.edns?.extendedErrors.first?.code)
+    }
+
+    /// A socket's fault as the upstream's.
+    init(_ error: SocketError) {
+        switch error {
+        case .timedOut: self = .timedOut
+        case .closed: self = .broken("closed the connection before the reply")
+        case .broken(let why): self = .broken(why)
+        default: self = .unreachable(error.description)
+        }
+    }
+
+    /// The fault of a handshake as the upstream's.
+    init(_ error: TLSError) {
+        switch error {
+        case .socket(.closed): self = .broken("closed the connection before the handshake")
+        case .socket(let error): self.init(error)
+        case .untrusted(let why): self = .untrusted(why)
+        case .handshake(let why), .setup(let why): self = .broken("TLS: \(why)")
+        }
+    }
+
+    /// A transfer's fault as the upstream's.
+    init(_ error: HTTPError) {
+        switch error {
+        case .timedOut: self = .timedOut
+        case .connect(let why): self = .unreachable(why)
+        case .tls(let why): self = .untrusted(why)
+        case .broken(let why), .invalidRequest(let why): self = .broken(why)
+        case .bodyTooLarge(let limit): self = .broken("sent more than \(limit) octets")
+        case .cancelled: self = .broken("was given up")
         }
     }
 }

@@ -30,15 +30,34 @@ struct UpstreamExchange {
     private let id: UInt16
     private let question: Question
 
-    /// Builds the query with a fresh ID and a fresh mixture of upper and lower case (0x20), both
-    /// taken from `random`: what a forger who does not see the query must guess (RFC 5452 §9.2).
-    init(_ query: ForwardedQuery, random: inout some RandomNumberGenerator) {
-        id = UInt16.random(in: 0...UInt16.max, using: &random)
-        var mixed = query.question
-        mixed.name = mixed.name.withRandomCase(using: &random)
-        question = mixed
+    /// What a query goes through, and so what has to protect it.
+    enum Transport {
+        /// Anybody may send us datagrams: a fresh ID and a fresh mixture of upper and lower case
+        /// (0x20) are what a forger who does not see the query must guess (RFC 5452 §9.2).
+        case datagram
+
+        /// TCP: the ID is the connection's business, here 0.
+        case stream
+
+        /// DoT and DoH: the same, padded, so that its length does not tell the name (RFC 8467).
+        /// For DoH the ID stays 0 (RFC 8484 §4.1).
+        case encrypted
+    }
+
+    /// Builds the query, with what has to be random taken from `random`.
+    init(
+        _ query: ForwardedQuery,
+        over transport: Transport = .datagram,
+        random: inout some RandomNumberGenerator
+    ) {
+        var asked = query.question
         var header = Header()
-        header.id = id
+        if transport == .datagram {
+            header.id = UInt16.random(in: 0...UInt16.max, using: &random)
+            asked.name = asked.name.withRandomCase(using: &random)
+        }
+        id = header.id
+        question = asked
         header.recursionDesired = true
         header.checkingDisabled = query.checkingDisabled
         var edns = EDNS()
@@ -47,6 +66,7 @@ struct UpstreamExchange {
         var message = Message(header: header)
         message.questions = [question]
         message.edns = edns
+        if transport == .encrypted { message.pad(toMultipleOf: UpstreamLimits.padding) }
         self.message = message.encoded()
     }
 
@@ -76,7 +96,7 @@ struct UpstreamExchange {
         return message.header.isTruncated ? .truncated : .reply(message)
     }
 
-    /// Judges the octets of a TCP reply, where the case of letters proves nothing more.
+    /// Judges the octets of a stream's reply, where the case of letters proves nothing more.
     func judgeStream(_ octets: [UInt8]) -> Message? {
         switch judge(octets) {
         case .reply(let message): message

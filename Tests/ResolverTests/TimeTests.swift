@@ -137,6 +137,7 @@ struct TimeTests {
 
     // MARK: - Nothing at all
 
+    // The TXT query looks for a loop, as such a silence may be one.
     @Test("nothing at all: SERVFAIL within 5 s with the reason, kept for a second")
     @ServiceLoop
     func nothingAtAll() async throws {
@@ -148,7 +149,7 @@ struct TimeTests {
                 SERVFAIL from httpdnsd after 4800 ms
                 EDE 22: no upstream answered
                 asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800, \
-                upstream A at 3000, upstream A at 3900
+                upstream A at 3000, upstream TXT at 3900, upstream A at 3900
                 kept: A SERVFAIL 1
                 billed: tencent 2, alibaba 2
                 """

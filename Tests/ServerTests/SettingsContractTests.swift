@@ -77,8 +77,6 @@ struct SettingsContractTests {
     /// What of it is refused.
     private static let refused = [
         "38:5: `routes.stale`",
-        "43:25: `https://`",
-        "44:25: `tls://`",
         "48:1: `hosts`",
         "57:3: `cache.stale`",
         "58:3: `cache.prefetch`",
@@ -113,8 +111,8 @@ struct SettingsContractTests {
             separator: "\n",
             omittingEmptySubsequences: false
         )
-        // The two URLs, hosts, and each single line that is refused.
-        let left: Set<Int> = Set([38, 43, 44, 57, 58, 59, 60, 62] + (48...50))
+        // Hosts, and each single line that is refused.
+        let left: Set<Int> = Set([38, 57, 58, 59, 60, 62] + (48...50))
         let text = lines.enumerated()
             .filter { !left.contains($0.offset + 1) }
             .map(\.element).joined(separator: "\n")
@@ -150,9 +148,18 @@ struct SettingsContractTests {
         )
         #expect(loaded.routes.map(\.upstreams) == [[], ["office"]])
         #expect(
-            texts(loaded.upstreams.map(\.url)) == ["udp://192.168.1.1", "udp://10.0.0.53"]
+            texts(loaded.upstreams.map(\.url)) == [
+                "https://doh.pub/dns-query", "tls://dot.pub", "udp://192.168.1.1",
+                "udp://10.0.0.53",
+            ]
         )
-        #expect(loaded.upstreams.map(\.only) == [false, true])
+        #expect(
+            loaded.upstreams.map { texts($0.servers) } == [
+                ["1.12.12.12:443", "120.53.53.53:443"], ["1.12.12.12:853"], ["192.168.1.1:53"],
+                ["10.0.0.53:53"],
+            ]
+        )
+        #expect(loaded.upstreams.map(\.only) == [false, false, false, true])
         var expected = Settings()
         expected.vendors = loaded.vendors
         expected.routes = loaded.routes

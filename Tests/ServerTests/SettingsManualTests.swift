@@ -10,7 +10,8 @@ struct SettingsManualTests {
         let loaded = try settings(of: SettingsManual.text)
         #expect(loaded.warnings == [])
         #expect(
-            texts(loaded.upstreams.map(\.url)) == ["udp://119.29.29.29", "udp://223.5.5.5"]
+            texts(loaded.upstreams.map(\.url))
+                == ["https://doh.pub/dns-query", "https://dns.alidns.com/dns-query"]
         )
         var expected = Settings()
         expected.upstreams = loaded.upstreams
@@ -211,6 +212,12 @@ struct SettingsManualTests {
                     upstreams:
                       - {name: v6, url: "udp://[2001:db8::53]", only: on, timeout: 100ms}
                       - {name: "0660", url: "udp://192.0.2.53:5353"}
+                      - {name: tcp, url: "tcp://[2001:db8::53]:5353"}
+                      - {name: dot, url: "tls://dns.example:8853", addresses: ["192.0.2.1"]}
+                      - {name: ip, url: "tls://[2001:db8::53]", ca-file: "\(hex)"}
+                      - name: doh
+                        url: "https://dns.example/a?b=c"
+                        addresses: ["192.0.2.1", "192.0.2.2:8443", "[2001:db8::1]:8443"]
                     cache: {size: 1536KiB, maximum-ttl: 90s, negative-ttl: {minimum: 0}}
                     control: {socket: "/tmp/käse.sock", mode: "0600", group: wheel}
                     log: {level: trace, queries: on}

@@ -150,26 +150,30 @@ struct SettingsProblemTests {
         BadText(
             "URL without scheme",
             "upstreams: [{name: a, url: 192.0.2.1}]",
-            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not `192.0.2.1`"
+            "f:1:28: `upstreams.url` must be a URL: https://HOST/PATH, tls://HOST,"
+                + " udp://IP or tcp://IP, not `192.0.2.1`"
                 + " (did you mean `udp://192.0.2.1`?)"
         ),
         BadText(
             "host name",
             "upstreams: [{name: a, url: \"udp://dns.example\"}]",
-            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not"
+            "f:1:28: `upstreams.url` must be a URL: https://HOST/PATH, tls://HOST,"
+                + " udp://IP or tcp://IP, not"
                 + " `udp://dns.example` (write its IP address: names cannot be looked up here,"
                 + " since httpdnsd is the resolver that would be asked)"
         ),
         BadText(
             "unknown scheme",
             "upstreams: [{name: a, url: \"upd://192.0.2.1\"}]",
-            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not"
+            "f:1:28: `upstreams.url` must be a URL: https://HOST/PATH, tls://HOST,"
+                + " udp://IP or tcp://IP, not"
                 + " `upd://192.0.2.1` (did you mean `udp://`?)"
         ),
         BadText(
             "no address to send to",
             "upstreams: [{name: a, url: \"udp://0.0.0.0\"}]",
-            "f:1:28: `upstreams.url` must be a URL: udp://IP or udp://IP:PORT, not `udp://0.0.0.0`"
+            "f:1:28: `upstreams.url` must be a URL: https://HOST/PATH, tls://HOST,"
+                + " udp://IP or tcp://IP, not `udp://0.0.0.0`"
         ),
         BadText(
             "missing options",
@@ -197,9 +201,9 @@ struct SettingsProblemTests {
         ),
         BadText(
             "itself, listening on all addresses",
-            "listen: [\"[::]:5353\"]\nallow: [\"::/0\"]\n"
+            "listen: [\"0.0.0.0:5353\"]\nallow: [\"192.0.2.0/24\"]\n"
                 + "upstreams: [{name: a, url: \"udp://127.0.0.2:5353\"}]",
-            "f:3:28: `udp://127.0.0.2:5353` is httpdnsd itself, which listens on `[::]:5353`"
+            "f:3:28: `udp://127.0.0.2:5353` is httpdnsd itself, which listens on `0.0.0.0:5353`"
                 + " (questions would go round in circles: name another resolver)"
         ),
         BadText(

@@ -158,7 +158,7 @@ struct NSDTests {
         #expect(!long.header.isTruncated)
         #expect(upstream.numbers.tcpRetries == 1)
 
-        await #expect(throws: UpstreamError.declined(.refused)) {
+        await #expect(throws: UpstreamError.declined(.refused, because: .notAuthoritative)) {
             try await ask("www.example.org", .a)
         }
         #expect(upstream.numbers.queries == 6)

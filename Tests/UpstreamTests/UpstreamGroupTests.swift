@@ -1,147 +1,245 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
+import TestWorld
 import Testing
 
 @testable import Upstream
 
-/// An upstream that does as it is told, in no time.
-private final class ScriptedUpstream: Forwarding {
-    let name: String
-    let url = "scripted"
-    let isProtected = true
-    let latency = LatencyHistogram()
-    let timeout: Duration
-    var numbers = UpstreamNumbers()
-
-    /// The deadlines it was given.
-    private(set) var deadlines: [ContinuousClock.Instant] = []
-
-    private let failures: [UpstreamError?]
-
-    /// Fails as said, query by query, and answers where it says nil or nothing.
-    init(_ name: String, _ failures: [UpstreamError?] = [], timeout: Duration = .seconds(60)) {
-        self.name = name
-        self.failures = failures
-        self.timeout = timeout
-    }
-
-    func exchange(
-        _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        deadlines.append(deadline)
-        let round = deadlines.count - 1
-        if round < failures.count, let failure = failures[round] { throw failure }
-        return Message(header: Header(id: 7))
-    }
-}
-
-@Suite("A group of upstreams")
+@Suite("A group of upstreams", .timeLimit(.minutes(1)))
 struct UpstreamGroupTests {
+    private let scene = Scene()
+
     init() { ServiceLoop.start() }
 
-    private static let query = ForwardedQuery(
-        question: Question(name: "www.example.com", type: .a),
-        dnssecOK: false,
-        checkingDisabled: false
-    )
-
-    @ServiceLoop
-    private static func ask(
-        _ members: [ScriptedUpstream],
-        by deadline: ContinuousClock.Instant
-    ) async -> Result<String, UpstreamError> {
-        do throws(UpstreamError) {
-            let reply = try await UpstreamGroup(members).exchange(query, deadline: deadline)
-            return .success(reply.upstream.name)
-        } catch {
-            return .failure(error)
-        }
-    }
+    // MARK: - Failing over
 
     @Test
     @ServiceLoop
     func `the first that answers has answered`() async throws {
-        let members = [ScriptedUpstream("one"), ScriptedUpstream("two")]
-        #expect(await Self.ask(members, by: Clock.now + .seconds(5)) == .success("one"))
-        #expect(members.map(\.deadlines.count) == [1, 0])
+        let group = scene.group(
+            ScriptedUpstream("one", in: scene) { _ in .answer(20) },
+            ScriptedUpstream("two", in: scene) { _ in .answer(1) }
+        )
+        #expect(try await scene.ask(group) == .success("one"))
+        #expect(scene.takeAsked() == "one@0")
     }
 
     @Test(arguments: [
-        UpstreamError.timedOut, .unreachable("no route"), .declined(.servFail),
-        .declined(.refused), .broken("rubbish"),
+        UpstreamError.unreachable("no route"), .declined(.servFail), .declined(.refused),
+        .declined(.notImp), .declined(.formErr), .broken("rubbish"), .untrusted("expired"),
     ])
     @ServiceLoop
-    func `one that fails is followed by the next`(_ failure: UpstreamError) async throws {
-        let members = [
-            ScriptedUpstream("one", [failure]), ScriptedUpstream("two", [failure]),
-            ScriptedUpstream("three"),
-        ]
-        #expect(await Self.ask(members, by: Clock.now + .seconds(5)) == .success("three"))
-        #expect(members.map(\.deadlines.count) == [1, 1, 1])
+    func `one that fails is followed by the next at once`(_ failure: UpstreamError) async throws {
+        let group = scene.group(
+            ScriptedUpstream("one", in: scene) { _ in .fail(failure, 10) },
+            ScriptedUpstream("two", in: scene) { _ in .fail(failure, 10) },
+            ScriptedUpstream("three", in: scene) { _ in .answer(10) }
+        )
+        #expect(try await scene.ask(group) == .success("three"))
+        #expect(scene.takeAsked() == "one@0 two@10 three@20")
     }
 
     @Test
     @ServiceLoop
     func `after the last comes the first once more, and then nobody`() async throws {
-        let members = [
-            ScriptedUpstream("one", [.timedOut, .declined(.servFail), nil]),
-            ScriptedUpstream("two", [.timedOut, .broken("last"), nil]),
-        ]
-        #expect(
-            await Self.ask(members, by: Clock.now + .seconds(5)) == .failure(.broken("last"))
+        let group = scene.group(
+            ScriptedUpstream("one", in: scene) { _ in .fail(.unreachable("no route"), 10) },
+            ScriptedUpstream("two", in: scene) { _ in .fail(.broken("last"), 10) }
         )
-        #expect(members.map(\.deadlines.count) == [2, 2])
+        #expect(try await scene.ask(group) == .failure(.broken("last")))
+        #expect(scene.takeAsked() == "one@0 two@10 one@20 two@30")
+    }
 
-        let recovering = [
-            ScriptedUpstream("one", [.timedOut, nil]), ScriptedUpstream("two", [.timedOut]),
-        ]
-        #expect(await Self.ask(recovering, by: Clock.now + .seconds(5)) == .success("one"))
-        #expect(recovering.map(\.deadlines.count) == [2, 1])
+    @Test
+    @ServiceLoop
+    func `one that said no is not asked again, and its reason is the failure's`() async throws {
+        let bogus = UpstreamError.declined(.servFail, because: .dnssecBogus)
+        let group = scene.group(
+            ScriptedUpstream("one", in: scene) { _ in .fail(bogus, 10) },
+            ScriptedUpstream("two", in: scene) { _ in .fail(.unreachable("no route"), 10) }
+        )
+        #expect(try await scene.ask(group) == .failure(bogus))
+        #expect(scene.takeAsked() == "one@0 two@10 two@20")
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query makes a bounded number of tries, whoever there is to ask`() async throws {
+        let members = (0..<16).map { index in
+            ScriptedUpstream("\(index)", in: scene) { _ in .fail(.broken("no"), 1) }
+        }
+        let group = UpstreamGroup(members, health: HealthBook(clocks: scene.world.clocks))
+        #expect(try await scene.ask(group) == .failure(.broken("no")))
+        #expect(scene.asked.count == UpstreamLimits.tries)
     }
 
     @Test
     @ServiceLoop
     func `nobody is asked when there is no time left`() async throws {
-        let members = [ScriptedUpstream("one")]
-        #expect(await Self.ask(members, by: Clock.now - .seconds(1)) == .failure(.timedOut))
-        #expect(members[0].deadlines.isEmpty)
+        let group = scene.group(ScriptedUpstream("one", in: scene) { _ in .answer(1) })
+        #expect(try await scene.ask(group, within: .zero) == .failure(.timedOut))
+        #expect(scene.asked.isEmpty)
     }
 
     @Test
     @ServiceLoop
-    func `each has its share of the time that is left`() async throws {
-        let members = (0..<4).map { ScriptedUpstream("\($0)", [.timedOut]) }
-        let start = Clock.now
-        let end = start + .seconds(8)
-        #expect(await Self.ask(members, by: end) == .success("0"))
-        let after = Clock.now
-        for (index, member) in members.enumerated() {
-            // What is left is divided among those that were not asked yet.
-            let count = 4 - index
-            #expect(member.deadlines[0] >= start + (end - start) / count)
-            #expect(member.deadlines[0] <= after + (end - after) / count)
+    func `no one is waited for longer than its timeout or the query's`() async throws {
+        let one = ScriptedUpstream("one", in: scene, timeout: .milliseconds(500)) { _ in .silence }
+        #expect(try await scene.ask(scene.group(one), within: .seconds(1)) == .failure(.timedOut))
+        #expect(one.waits == [500, 500])
+        #expect(scene.elapsed == 1_000)
+        #expect(
+            try await scene.ask(scene.group(one), within: .milliseconds(300)) == .failure(.timedOut)
+        )
+        #expect(one.waits.last == 300)
+    }
+
+    // MARK: - Hedging
+
+    @Test
+    @ServiceLoop
+    func `one that is silent is joined by the next, and the first answer counts`() async throws {
+        let one = ScriptedUpstream("one", in: scene) { _ in .answer(600) }
+        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(50) })
+        #expect(try await scene.ask(group) == .success("two"))
+        #expect(scene.takeAsked() == "one@0 two@400")
+        #expect(scene.elapsed == 450)
+        // Its late answer is no failure, and is a measurement.
+        await scene.advance(by: .seconds(1))
+        #expect(group.health.health(of: one).latency == .milliseconds(600))
+        #expect(group.health.health(of: one).failuresInRow == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `patience follows the latency that was measured`() async throws {
+        let one = ScriptedUpstream("one", in: scene) { $0 < 30 ? .answer(40) : .answer(900) }
+        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(30) })
+        for _ in 0..<30 { #expect(try await scene.ask(group) == .success("one")) }
+        _ = scene.takeAsked()
+        let before = scene.elapsed
+        #expect(try await scene.ask(group) == .success("two"))
+        #expect(scene.takeAsked() == "one@\(before) two@\(before + 100)")
+    }
+
+    @Test
+    @ServiceLoop
+    func `datagrams that get lost are sent again`() async throws {
+        let one = ScriptedUpstream("one", in: scene, repeatsAfter: .zero) {
+            $0 < 2 ? .silence : .answer(10)
         }
-        // The last one of a round may take all that is left.
-        #expect(members[3].deadlines[0] == end)
+        #expect(try await scene.ask(scene.group(one)) == .success("one"))
+        #expect(scene.takeAsked() == "one@0 one@400 one@800")
+        #expect(one.repeats == 2)
     }
 
     @Test
     @ServiceLoop
-    func `no one is waited for longer than the settings allow`() async throws {
-        let member = ScriptedUpstream("one", timeout: .milliseconds(500))
-        let start = Clock.now
-        _ = await Self.ask([member], by: start + .seconds(8))
-        #expect(member.deadlines[0] >= start + .milliseconds(500))
-        #expect(member.deadlines[0] <= Clock.now + .milliseconds(500))
+    func `a slow answer over a stream is asked for again only after a second`() async throws {
+        let one = ScriptedUpstream("one", in: scene, repeatsAfter: .seconds(1)) { number in
+            number == 0 ? .silence : .answer(10)
+        }
+        #expect(try await scene.ask(scene.group(one)) == .success("one"))
+        #expect(scene.takeAsked() == "one@0 one@1000")
+        #expect(one.repeats == 1)
     }
+
+    // MARK: - Protection
+
+    @Test
+    @ServiceLoop
+    func `an unprotected one never races a protected one`() async throws {
+        let group = scene.group(
+            ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .answer(1_500) },
+            ScriptedUpstream("isp", in: scene) { _ in .answer(1) }
+        )
+        #expect(try await scene.ask(group) == .success("doh"))
+        #expect(scene.takeAsked() == "doh@0")
+    }
+
+    @Test
+    @ServiceLoop
+    func `an unprotected one stands in when the protected ones have failed, with time left`()
+        async throws
+    {
+        let doh = ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .silence }
+        let dot = ScriptedUpstream("dot", in: scene, isProtected: true) { _ in .silence }
+        let group = scene.group(doh, dot, ScriptedUpstream("isp", in: scene) { _ in .answer(1) })
+        #expect(try await scene.ask(group, within: .milliseconds(1_800)) == .success("isp"))
+        #expect(scene.takeAsked() == "doh@0 dot@400 isp@1333")
+        // Two thirds of what was left, each time.
+        #expect(doh.waits == [1_200])
+        #expect(dot.waits == [933])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a protected one does not yield to an unprotected one that is faster`() async throws {
+        let group = scene.group(
+            ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .answer(300) },
+            ScriptedUpstream("isp", in: scene) { _ in .answer(1) }
+        )
+        for _ in 0..<20 {
+            #expect(try await scene.ask(group) == .success("doh"))
+            await scene.advance(by: .seconds(30))
+        }
+        #expect(scene.asked.allSatisfy { $0.hasPrefix("doh") })
+    }
+
+    // MARK: - Latency
+
+    @Test
+    @ServiceLoop
+    func `one that is clearly slower yields, and comes back when it is not any more`()
+        async throws
+    {
+        let one = ScriptedUpstream("one", in: scene) { _ in .answer(300) }
+        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(20) })
+        // The second is not known yet, and is measured by a copy.
+        #expect(try await scene.ask(group) == .success("one"))
+        await scene.advance(by: .seconds(1))
+        #expect(try await scene.ask(group) == .success("one"))
+        await scene.advance(by: .seconds(1))
+        #expect(scene.takeAsked() == "one@0 two@1300 one@1300")
+        for _ in 0..<5 { #expect(try await scene.ask(group) == .success("two")) }
+        #expect(scene.takeAsked().contains("one") == false)
+        // Once a minute it is measured again.
+        one.script = { _ in .answer(10) }
+        for _ in 0..<30 {
+            await scene.advance(by: .seconds(61))
+            _ = try await scene.ask(group)
+        }
+        #expect(try await scene.ask(group) == .success("one"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `nobody else is told a name while the first is fast`() async throws {
+        let group = scene.group(
+            ScriptedUpstream("one", in: scene) { _ in .answer(30) },
+            ScriptedUpstream("two", in: scene) { _ in .answer(1) }
+        )
+        for _ in 0..<50 {
+            #expect(try await scene.ask(group) == .success("one"))
+            await scene.advance(by: .seconds(10))
+        }
+        #expect(scene.asked.allSatisfy { $0.hasPrefix("one") })
+    }
+
+    // MARK: - The rest
 
     @Test(arguments: [
         (UpstreamError.timedOut, "timeout", "timed out"),
         (.unreachable("connect: refused"), "unreachable", "connect: refused"),
         (.declined(.servFail), "declined", "answered SERVFAIL"),
+        (
+            .declined(.servFail, because: .dnssecBogus), "declined",
+            "answered SERVFAIL (DNSSEC Bogus)"
+        ),
         (.broken("closed"), "broken", "closed"),
+        (.untrusted("expired"), "untrusted", "cannot be trusted: expired"),
+        (.loop, "loop", "leads back to this server"),
     ])
     func `failures have a name to be counted by and words to be read`(
         _ failure: UpstreamError,
@@ -150,5 +248,30 @@ struct UpstreamGroupTests {
     ) {
         #expect(failure.kind == kind)
         #expect(failure.description == words)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an upstream of several addresses is several servers, and one sum`() async throws {
+        let servers = ["a", "b"].map { name in
+            ScriptedUpstream(name, in: scene) { _ in
+                name == "a" ? .fail(.broken("no"), 5) : .answer(5)
+            }
+        }
+        servers[0].numbers.queries = 3
+        servers[0].numbers.consecutiveFailures = 3
+        servers[0].numbers.failures = ["broken": 3]
+        servers[1].numbers.queries = 2
+        servers[1].numbers.successes = 2
+        let both = Upstream(url: "tls://dns.example", servers: servers, latency: LatencyHistogram())
+        #expect(both.numbers.queries == 5)
+        #expect(both.numbers.successes == 2)
+        #expect(both.numbers.failures == ["broken": 3])
+        #expect(both.numbers.consecutiveFailures == 0)
+        let last = ScriptedUpstream("c", in: scene) { _ in .answer(1) }
+        #expect(try await scene.ask(scene.group(both, last)) == .success("b"))
+        #expect(scene.takeAsked() == "a@0 b@5")
+        both.networkChanged()
+        #expect(servers.map(\.resets) == [1, 1])
     }
 }

@@ -30,6 +30,9 @@ package final class UpstreamStage {
         guard let group else {
             return .failure(query, .noReachableAuthority, "no upstream is configured for this name")
         }
+        guard !group.health.recognises(query.question) else {
+            return .failure(query, .other, "what this server asked came back to it")
+        }
         let start = clocks.now()
         do throws(UpstreamError) {
             let reply = try await group.exchange(
@@ -51,6 +54,12 @@ package final class UpstreamStage {
             switch error {
             case .unreachable:
                 return .failure(query, .networkError, "no upstream could be reached")
+            case .untrusted:
+                return .failure(query, .networkError, "no upstream could be trusted")
+            case .loop:
+                return .failure(query, .noReachableAuthority, "the upstreams ask this server")
+            case .declined(_, because: let code?):
+                return .failure(query, code, "so says the upstream")
             case .timedOut, .declined, .broken:
                 return .failure(query, .noReachableAuthority, "no upstream answered")
             }

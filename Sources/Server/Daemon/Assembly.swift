@@ -17,6 +17,9 @@ struct Assembly {
     let http: HTTPClient?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
     let upstreams: [any Forwarding]
+
+    /// What is known of the upstreams' servers, and who is told of it.
+    let upstreamHealth: HealthBook
     let resolver: Resolver
     let access: AccessList
 
@@ -39,15 +42,11 @@ struct Assembly {
             guard let http else { break }
             vendors.append((vendor, try Self.client(vendor, http)))
         }
-        let upstreams = settings.upstreams.map { upstream in
-            PlainUpstream(
-                name: upstream.name,
-                address: upstream.url.address,
-                timeout: upstream.timeout
-            )
-        }
+        let upstreams = try Self.upstreams(settings.upstreams)
         self.vendors = vendors
         self.upstreams = upstreams
+        let health = HealthBook()
+        upstreamHealth = health
 
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
         var routes = RouteTable()
@@ -59,7 +58,7 @@ struct Assembly {
                     vendors: route.vendors.compactMap { name in
                         vendors.first { $0.settings.name == name }?.client
                     },
-                    upstreams: named.isEmpty ? nil : UpstreamGroup(named),
+                    upstreams: named.isEmpty ? nil : UpstreamGroup(named, health: health),
                     fallsBack: route.fallback == .upstream,
                     allowsPrivateAnswers: route.privateAnswers == .allow
                 ),
@@ -69,7 +68,7 @@ struct Assembly {
         }
         resolver = Resolver(
             routes: routes,
-            standard: standard.isEmpty ? nil : UpstreamGroup(standard),
+            standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
             policy: TTLPolicy(settings.cache),
             cache: cache
         )
@@ -86,6 +85,9 @@ package enum StartError: Error, CustomStringConvertible {
 
     /// A vendor cannot be spoken to with what the settings say.
     case vendor(String, String)
+
+    /// An upstream cannot be spoken to with what the settings say.
+    case upstream(String, String)
 
     /// The system refuses something that everything rests on.
     case system(SocketError)
@@ -105,6 +107,8 @@ package enum StartError: Error, CustomStringConvertible {
             "cannot open the control socket \(path): \(error)"
         case .vendor(let name, let why):
             "vendor \(name): \(why)"
+        case .upstream(let name, let why):
+            "upstream \(name): \(why)"
         case .system(let error):
             "\(error)"
         }

@@ -29,6 +29,7 @@ package final class Daemon {
         self.settings = settings
         self.logger = logger
         assembly = try Assembly(settings)
+        assembly.reportUpstreams(to: logger)
         desk = QueryDesk(
             cache: assembly.cache,
             resolver: assembly.resolver,

@@ -66,6 +66,7 @@ final class NetworkReaction {
         let now = Clock.now
         numbers.latest = now
         assembly.http?.reset()
+        assembly.upstreamNetworkChanged()
         let reissued = assembly.vendors.map { $0.client.networkChanged() }.reduce(0, +)
         assembly.resolver.vendors.forget()
         let stale = assembly.cache.markStale(.all, now: now)

@@ -151,14 +151,23 @@ extension Settings {
             "upstreams",
             \.upstreams,
             live: [
-                UpstreamSettings(name: "dnspod", url: UpstreamURL(literal: "119.29.29.29")),
-                UpstreamSettings(name: "alidns", url: UpstreamURL(literal: "223.5.5.5")),
+                UpstreamSettings(
+                    name: "dnspod",
+                    url: UpstreamURL(literal: "https://doh.pub/dns-query"),
+                    addresses: ["1.12.12.12", "120.53.53.53"]
+                ),
+                UpstreamSettings(
+                    name: "alidns",
+                    url: UpstreamURL(literal: "https://dns.alidns.com/dns-query"),
+                    addresses: ["223.5.5.5", "223.6.6.6"]
+                ),
             ],
             """
             The resolvers for everything that no vendor answers, in the order of preference. \
             Without any, only names that a route covers can be answered. These two are the public \
-            resolvers of Tencent and Alibaba, spoken to in plain DNS, hence unprotected: replace \
-            them by those you trust.
+            resolvers of Tencent and Alibaba over HTTPS: replace them by those you trust. \
+            Certificates cannot be checked by a clock that is years behind: a machine that boots \
+            without the time needs a plain one (`udp://`) after them.
             """
         ),
         .notYet("hosts"),

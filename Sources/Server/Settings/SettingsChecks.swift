@@ -52,39 +52,9 @@ extension Settings {
     }
 }
 
-// MARK: - Upstreams
+// MARK: - Answers
 
 extension Settings {
-    /// Upstreams have names of their own, and none of them is this daemon.
-    private func checkUpstreams(_ reading: inout SettingsReading) {
-        let named = Set(routes.flatMap(\.upstreams))
-        var seen: [String: YAMLPlace] = [:]
-        for (index, upstream) in upstreams.enumerated() {
-            let path = "upstreams[\(index)]"
-            if let first = seen[upstream.name], !upstream.name.isEmpty {
-                reading.report(
-                    reading.place(of: "\(path).name"),
-                    "a second upstream is called `\(upstream.name)`",
-                    hint: "first on line \(first.line)"
-                )
-            }
-            seen[upstream.name] = seen[upstream.name] ?? reading.place(of: path)
-            if let address = listen.first(where: { $0.receives(upstream.url.address) }) {
-                reading.report(
-                    reading.place(of: "\(path).url"),
-                    "`\(upstream.url)` is httpdnsd itself, which listens on `\(address)`",
-                    hint: "questions would go round in circles: name another resolver"
-                )
-            }
-            if upstream.only, !upstream.name.isEmpty, !named.contains(upstream.name) {
-                reading.warn(
-                    reading.place(of: path),
-                    "no route names the upstream `\(upstream.name)`, which serves only those that do"
-                )
-            }
-        }
-    }
-
     /// Something can be answered, and if not everything can, that is said.
     private func checkThatSomethingAnswers(_ reading: inout SettingsReading) {
         guard reading.leftOut.isEmpty, !reading.isDamaged(""), !reading.isDamaged("upstreams"),
@@ -101,17 +71,6 @@ extension Settings {
         } else {
             reading.warn(place, "names without a route cannot be answered: no upstream serves all")
         }
-    }
-}
-
-extension SocketAddress {
-    /// Whether a listener on this address gets what is sent to `other`, as far as can be known.
-    ///
-    /// Which other addresses the machine has is not known here; a loop through one of those stays
-    /// small, since the question that comes back joins the one in flight.
-    fileprivate func receives(_ other: SocketAddress) -> Bool {
-        guard port == other.port, port != 0 else { return false }
-        return octets == other.octets || ip.isUnspecified && other.ip.isLoopback
     }
 }
 

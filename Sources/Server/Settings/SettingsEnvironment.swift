@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+package import Net
 
 /// What reading settings takes from the process it runs in.
 package struct SettingsEnvironment: Sendable {
@@ -9,16 +10,29 @@ package struct SettingsEnvironment: Sendable {
     /// Whether the installed libcurl speaks HTTP/3; nil: it is asked.
     package var hasHTTP3: Bool?
 
-    package init(credentialsDirectory: String? = nil, hasHTTP3: Bool? = nil) {
+    /// Whether an address is one of this machine's.
+    package var isLocal: @Sendable (SocketAddress) -> Bool
+
+    package init(
+        credentialsDirectory: String? = nil,
+        hasHTTP3: Bool? = nil,
+        isLocal: @escaping @Sendable (SocketAddress) -> Bool = { _ in false }
+    ) {
         self.credentialsDirectory = credentialsDirectory
         self.hasHTTP3 = hasHTTP3
+        self.isLocal = isLocal
     }
 
     /// The environment of this process.
     package static var process: SettingsEnvironment {
         // SAFETY: nothing in this program changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
-        return SettingsEnvironment(credentialsDirectory: directory)
+        return SettingsEnvironment(credentialsDirectory: directory) { address in
+            // Only to an address of the machine's own can a socket be bound.
+            var address = address
+            address.port = 0
+            return (try? DatagramListener(binding: address, shared: false)) != nil
+        }
     }
 }
 

@@ -101,7 +101,7 @@ extension SettingsKind where Value == UpstreamURL {
     /// Where an upstream is and how it is spoken to.
     static var upstreamURL: SettingsKind {
         .scalar(
-            "a URL: udp://IP or udp://IP:PORT",
+            "a URL: https://HOST/PATH, tls://HOST, udp://IP or tcp://IP",
             read: { text throws(Mismatch) in try UpstreamURL(reading: text) },
             write: { .text($0.description) }
         )

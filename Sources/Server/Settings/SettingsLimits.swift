@@ -14,6 +14,9 @@ enum SettingsLimits {
     /// Servers of one vendor.
     static let servers = 1...16
 
+    /// Addresses of one upstream.
+    static let upstreamAddresses = 0...16
+
     /// Vendors of one route.
     static let vendorsPerRoute = 0...8
 

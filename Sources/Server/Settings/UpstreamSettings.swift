@@ -10,8 +10,14 @@ package struct UpstreamSettings: Sendable, Equatable {
     /// Where it stands in the file.
     package var place: SettingsPlace
 
-    /// How it is reached.
-    package var url = UpstreamURL(scheme: .udp, address: SocketAddress.unset)
+    /// How it is spoken to, and as whom.
+    package var url = UpstreamURL(literal: "udp://127.0.0.53")
+
+    /// Where it is, as written: without a port (0) it is the URL's.
+    package var addresses: [SocketAddress] = []
+
+    /// PEM file of the certificates to trust instead of the system's.
+    package var caFile: String?
 
     /// Whether only routes that name it use it.
     package var only = false
@@ -25,78 +31,20 @@ package struct UpstreamSettings: Sendable, Equatable {
     }
 
     /// Makes an upstream that no file describes.
-    package init(name: String, url: UpstreamURL) {
+    package init(name: String, url: UpstreamURL, addresses: [String] = []) {
         self.init(name: name, place: SettingsPlace())
         self.url = url
-    }
-}
-
-/// A protocol and an address; never a name that would have to be looked up.
-package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
-    /// The protocols that can be spoken.
-    package enum Scheme: String, Sendable, Hashable, CaseIterable {
-        /// Plain DNS over UDP, and over TCP when an answer is truncated (RFC 1035 §4.2).
-        case udp
+        self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    package var scheme: Scheme
-    package var address: SocketAddress
-
-    /// Whether somebody on the way can read and forge the answers.
-    package var isUnprotected: Bool { scheme == .udp }
-
-    package init(scheme: Scheme, address: SocketAddress) {
-        self.scheme = scheme
-        self.address = address
-    }
-
-    /// The URL, without the port that it would have anyway.
-    package var description: String {
-        let isUsual = address.port == Self.plainPort
-        let host = address.isIPv6 ? "[\(address.host)]" : address.host
-        return "\(scheme.rawValue)://" + (isUsual ? host : address.description)
-    }
-}
-
-extension SocketAddress {
-    /// What stands in for an address that is required and still to be read.
-    fileprivate static let unset: SocketAddress = {
-        guard let address = SocketAddress("0.0.0.0:0") else { preconditionFailure("no literal") }
-        return address
-    }()
-}
-
-// MARK: - Reading
-
-extension UpstreamURL {
-    /// The port of plain DNS (RFC 1035 §4.2.1).
-    static let plainPort: UInt16 = 53
-
-    /// Schemes that a later version will know.
-    static let later = ["tls", "https"]
-
-    /// The part of a URL before `://`.
-    static func scheme(of text: String) -> Substring? {
-        text.contains("://") ? text.prefix { $0 != ":" } : nil
-    }
-
-    /// Reads `udp://IP` or `udp://IP:PORT`.
-    init(reading text: String) throws(Mismatch) {
-        guard let word = Self.scheme(of: text) else {
-            let isAddress = SocketAddress(text, defaultPort: Self.plainPort) != nil
-            throw Mismatch(hint: isAddress ? "did you mean `udp://\(text)`?" : nil)
+    /// The servers, with their ports; at least one in settings that were checked.
+    package var servers: [SocketAddress] {
+        guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
+        return addresses.map { address in
+            var address = address
+            if address.port == 0 { address.port = url.port }
+            return address
         }
-        guard let scheme = Scheme(rawValue: String(word)) else {
-            let known = Scheme.allCases.map(\.rawValue) + Self.later
-            throw Mismatch(
-                hint: DidYouMean.closest(to: String(word), among: known)
-                    .map { "did you mean `\($0)://`?" }
-            )
-        }
-        let literal = String(text.dropFirst(word.count + "://".count))
-        let address = try SocketAddress.literal(literal, defaultPort: Self.plainPort)
-        guard address.port != 0, !address.ip.isUnspecified else { throw Mismatch() }
-        self.init(scheme: scheme, address: address)
     }
 }
 
@@ -119,11 +67,40 @@ extension UpstreamSettings: SettingsEntry {
             \.url,
             .upstreamURL,
             required: true,
-            example: .example,
+            example: UpstreamURL(literal: "https://dns.example/dns-query"),
             """
-            Where it is and how it is spoken to. Plain DNS (udp) asks over UDP, and over TCP when \
-            an answer is truncated; anybody on the way can read and forge its answers, so they are \
-            counted and labelled as unprotected.
+            How it is spoken to, and as whom. `https://HOST/PATH` is DNS over HTTPS and \
+            `tls://HOST` DNS over TLS: encrypted, and only with a server that has a certificate \
+            for the host. `udp://IP` is plain DNS, over UDP, and over TCP when an answer is \
+            truncated; `tcp://IP` is plain DNS over TCP only. Anybody on the way can read and \
+            forge plain DNS, so its answers are counted and labelled as unprotected, and it is \
+            asked only when the protected upstreams of its group have failed.
+            """
+        ),
+        .option(
+            "addresses",
+            \.addresses,
+            .list(
+                "IP addresses, each with a port if it is not the URL's",
+                of: .server,
+                count: SettingsLimits.upstreamAddresses
+            ),
+            standard: "the URL's host, if that is an IP address",
+            example: ["192.0.2.53", "2001:db8::53"].compactMap {
+                SocketAddress($0, defaultPort: 0)
+            },
+            """
+            Where it is. The host of a URL is never looked up, as httpdnsd is the resolver that \
+            would be asked.
+            """
+        ),
+        .option(
+            "ca-file",
+            \.caFile,
+            .certificates,
+            example: "/etc/httpdnsd/ca.pem",
+            """
+            PEM file of the certificates to trust instead of the system's.
             """
         ),
         .option(
@@ -141,29 +118,9 @@ extension UpstreamSettings: SettingsEntry {
             \.timeout,
             .duration(SettingsLimits.timeout),
             """
-            How long one of its answers is waited for before the next upstream is asked.
+            How long one of its answers is waited for at most. The next upstream is asked sooner, \
+            when an answer takes longer than is usual.
             """
-        ),
-        .notYet("addresses"),
-        .notYet("ca-file")
-    ).admitting { node, key, reading in
-        guard let url = node["url"], let text = url.scalar,
-            let scheme = UpstreamURL.scheme(of: text), UpstreamURL.later.contains(String(scheme))
-        else { return true }
-        reading.reportUnsupported(url.place, "\(scheme)://")
-        return false
-    }
-}
-
-extension UpstreamURL {
-    /// The address of the manual's example.
-    fileprivate static let example = UpstreamURL(literal: "10.0.0.53:53")
-
-    /// Makes a plain upstream of a literal in this program; traps if it is none.
-    init(literal: String) {
-        guard let address = SocketAddress(literal, defaultPort: Self.plainPort) else {
-            preconditionFailure("`\(literal)` is no address")
-        }
-        self.init(scheme: .udp, address: address)
-    }
+        )
+    )
 }

@@ -77,7 +77,9 @@ final class House {
         }
         resolver = Resolver(
             routes: table,
-            standard: upstream.map { UpstreamGroup([$0]) },
+            standard: upstream.map { [world] in
+                UpstreamGroup([$0], health: HealthBook(clocks: world.clocks))
+            },
             policy: policy,
             cache: cache,
             clocks: world.clocks

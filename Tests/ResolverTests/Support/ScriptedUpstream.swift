@@ -44,8 +44,7 @@ final class ScriptedUpstream: Forwarding {
         asked.append(query)
         note(query)
         if let world {
-            // A deadline of the system's clock, a day ago, says no more than the timeout.
-            let end = min(deadline < world.now ? .distant : deadline, world.now + timeout)
+            let end = min(deadline, world.now + timeout)
             let arrival = delay.map { world.now + $0 } ?? .distant
             do {
                 try await world.clocks.sleep(min(end, arrival))

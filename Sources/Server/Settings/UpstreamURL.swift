@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+package import Net
+
+/// How an upstream is spoken to, and as whom; its host is looked up by nobody.
+package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
+    /// The protocols that can be spoken.
+    package enum Scheme: String, Sendable, Hashable, CaseIterable {
+        /// Plain DNS over UDP, and over TCP when an answer is truncated (RFC 1035 §4.2).
+        case udp
+
+        /// Plain DNS over TCP (RFC 7766).
+        case tcp
+
+        /// DNS over TLS (RFC 7858).
+        case tls
+
+        /// DNS over HTTPS (RFC 8484).
+        case https
+
+        /// Whether the peer proves who it is, and nobody on the way can read or forge.
+        package var isProtected: Bool { self == .tls || self == .https }
+
+        /// The port where none is written.
+        var defaultPort: UInt16 {
+            switch self {
+            case .udp, .tcp: 53
+            case .tls: 853
+            case .https: 443
+            }
+        }
+    }
+
+    package let scheme: Scheme
+
+    /// A host name or an IP address (without brackets): whose certificate the peer must have.
+    package let host: String
+
+    /// The port, written or the scheme's.
+    package let port: UInt16
+
+    /// For https, what comes after the host: path and query.
+    package let path: String
+
+    /// The peer's address, if the host is one.
+    package var address: SocketAddress? {
+        SocketAddress(host.contains(":") ? "[\(host)]" : host, defaultPort: port)
+    }
+
+    /// Whether somebody on the way can read and forge the answers.
+    package var isUnprotected: Bool { !scheme.isProtected }
+
+    /// The URL, without the port that it would have anyway.
+    package var description: String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        let port = port == scheme.defaultPort ? "" : ":\(port)"
+        return "\(scheme.rawValue)://\(host)\(port)\(path)"
+    }
+
+    /// Makes the URL of a plain upstream of a literal in this program; traps if it is none.
+    init(literal: String) {
+        do throws(Mismatch) {
+            try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")
+        } catch {
+            preconditionFailure("`\(literal)` is no URL of an upstream")
+        }
+    }
+}
+
+// MARK: - Reading
+
+extension UpstreamURL {
+    /// The longest URL, in octets.
+    private static let maximumOctets = 1024
+
+    /// Reads `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, each with or without
+    /// `:PORT`.
+    init(reading text: String) throws(Mismatch) {
+        let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        guard isPrintable, text.utf8.count <= Self.maximumOctets, !text.contains("\\") else {
+            throw Mismatch()
+        }
+        guard let end = text.firstRange(of: "://") else {
+            let isAddress = SocketAddress(text, defaultPort: 53) != nil
+            throw Mismatch(hint: isAddress ? "did you mean `udp://\(text)`?" : nil)
+        }
+        let word = String(text[..<end.lowerBound])
+        guard let scheme = Scheme(rawValue: word) else {
+            throw Mismatch(hint: Self.hint(forScheme: word))
+        }
+        let rest = text[end.upperBound...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        let tail = String(rest[authority.endIndex...])
+        switch scheme {
+        case .udp, .tcp:
+            let literal = String(rest)
+            let address = try SocketAddress.literal(literal, defaultPort: scheme.defaultPort)
+            guard address.port != 0, !address.ip.isUnspecified else { throw Mismatch() }
+            (host, port, path) = (address.host, address.port, "")
+        case .tls:
+            guard tail.isEmpty || tail == "/" else {
+                throw Mismatch(hint: "only https:// has something after the host")
+            }
+            (host, port) = try Self.authority(authority, scheme)
+            path = ""
+        case .https:
+            (host, port) = try Self.authority(authority, scheme)
+            path = try Self.path(tail, after: "https://\(authority)")
+        }
+        self.scheme = scheme
+    }
+
+    /// What an unknown scheme was meant to be.
+    private static func hint(forScheme word: String) -> String? {
+        switch word {
+        case "dot": "did you mean `tls://`?"
+        case "doh", "h2": "did you mean `https://`?"
+        case "http": "DNS over HTTP is not protected: say https://"
+        default:
+            DidYouMean.closest(to: word, among: Scheme.allCases.map(\.rawValue))
+                .map { "did you mean `\($0)://`?" }
+        }
+    }
+
+    /// Reads a host, which may be a name, and a port.
+    private static func authority(
+        _ text: Substring,
+        _ scheme: Scheme
+    ) throws(Mismatch) -> (host: String, port: UInt16) {
+        if let address = SocketAddress(String(text), defaultPort: scheme.defaultPort) {
+            let isBare = !text.hasPrefix("[") && address.isIPv6
+            guard address.port != 0, !address.ip.isUnspecified, !isBare else {
+                throw Mismatch(hint: isBare ? "write the address in brackets" : nil)
+            }
+            return (address.host, address.port)
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard let first = parts.first, parts.count <= 2, let name = try? Name(String(first)),
+            name.isHostname
+        else { throw Mismatch() }
+        guard parts.count == 2 else { return (name.text, scheme.defaultPort) }
+        guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(parts[1]),
+            port != 0
+        else { throw Mismatch(message: "`\(parts[1])` is no port") }
+        return (name.text, port)
+    }
+
+    /// Reads what follows the host of an https URL.
+    private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
+        // As others write it: the template of RFC 8484 §4.1, whose variable is for GET.
+        let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
+        guard path.count > 1 else {
+            throw Mismatch(
+                message: "an https URL needs a path",
+                hint: "most servers have `\(start)/dns-query`"
+            )
+        }
+        guard path.hasPrefix("/"), !path.contains(where: { "#{}<>\"`".contains($0) }) else {
+            throw Mismatch()
+        }
+        return path
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One query's way through the servers of a group: events in, moves out; no clock, no network.
+///
+/// The next server is asked at once when one fails, and besides when one has been silent for longer
+/// than it usually is.  The first answer ends the course; tries that still run then report in vain.
+/// After the last server comes the first once more, unless it said no.
+struct Course: Sendable, Hashable {
+    /// A server as far as the course has to know it.
+    struct Candidate: Sendable, Hashable {
+        /// Its place in the group.
+        var server: Int
+
+        /// Whether nobody on the way can forge its answers.
+        var isProtected: Bool
+
+        /// How long one try may take.
+        var timeout: Duration
+
+        /// How long it is waited for alone.
+        var patience: Duration
+
+        /// The least time after which it may be asked again while it has not answered; nil: never.
+        var repeatsAfter: Duration?
+    }
+
+    /// What to do now.
+    enum Move: Sendable, Hashable {
+        /// Ask a server, and report what came of it under the number of the try.
+        case ask(Int, server: Int, until: ContinuousClock.Instant, since: ContinuousClock.Instant?)
+
+        /// Nothing more will come: the query has failed.
+        case end
+    }
+
+    /// A try that runs.
+    private struct Try: Sendable, Hashable {
+        var candidate: Candidate
+        var start: ContinuousClock.Instant
+    }
+
+    private let deadline: ContinuousClock.Instant
+
+    /// Who is to be asked, the next one first.
+    private var plan: [Candidate]
+
+    /// The tries that run, by number.
+    private var running: [Int: Try] = [:]
+
+    /// How many tries there were.
+    private(set) var count = 0
+
+    /// The latest try.
+    private var latest: Try?
+
+    /// When each server was last asked.
+    private var asked: [Int: ContinuousClock.Instant] = [:]
+
+    /// Whether there was an answer, or none will come.
+    private(set) var isOver = false
+
+    /// Makes the course of a query that nobody was asked yet.
+    init(_ candidates: [Candidate], deadline: ContinuousClock.Instant) {
+        let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
+        let rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
+        plan = Array((0..<rounds).flatMap { _ in candidates }.prefix(UpstreamLimits.tries))
+        self.deadline = deadline
+    }
+
+    /// When ``tick(now:)`` has something to do; nil if only a failure can bring the query on.
+    var wake: ContinuousClock.Instant? {
+        guard !isOver, let latest, !running.isEmpty, let next = plan.first, mayJoin(next) else {
+            return nil
+        }
+        var wake = latest.start + latest.candidate.patience
+        if let last = asked[next.server],
+            running.values.contains(where: { $0.candidate.server == next.server })
+        {
+            wake = max(wake, last + (next.repeatsAfter ?? .zero))
+        }
+        return wake < deadline ? wake : nil
+    }
+
+    /// Whether `next` may be asked while others have not answered.
+    ///
+    /// An unprotected server must not win a race against protected ones, only stand in for them.
+    private func mayJoin(_ next: Candidate) -> Bool {
+        running.count < UpstreamLimits.triesAtOnce
+            && running.values.allSatisfy { other in
+                (next.isProtected || !other.candidate.isProtected)
+                    && (other.candidate.server != next.server || next.repeatsAfter != nil)
+            }
+    }
+}
+
+// MARK: - Events
+
+extension Course {
+    /// The first moves.
+    mutating func begin(now: ContinuousClock.Instant) -> [Move] { advance(now: now) }
+
+    /// Time has passed.
+    mutating func tick(now: ContinuousClock.Instant) -> [Move] {
+        guard let wake, now >= wake else { return [] }
+        return advance(now: now)
+    }
+
+    /// A try brought no answer.
+    ///
+    /// - Parameter isFinal: whether the server need not be asked again, as it has said no.
+    mutating func failed(
+        _ number: Int,
+        isFinal: Bool,
+        now: ContinuousClock.Instant
+    ) -> [Move] {
+        guard let ended = running.removeValue(forKey: number), !isOver else { return [] }
+        if isFinal { plan.removeAll { $0.server == ended.candidate.server } }
+        guard let next = plan.first, now < deadline else {
+            guard running.isEmpty else { return [] }
+            isOver = true
+            return [.end]
+        }
+        // One that is being asked is not asked again for another's failure.
+        let isRunning = running.values.contains { $0.candidate.server == next.server }
+        return mayJoin(next) && !isRunning ? advance(now: now) : []
+    }
+
+    /// A try brought an answer.
+    ///
+    /// - Returns: whether it is the first, which counts.
+    mutating func answered(_ number: Int) -> Bool {
+        guard running.removeValue(forKey: number) != nil, !isOver else { return false }
+        isOver = true
+        return true
+    }
+
+    /// Asks the next one.
+    private mutating func advance(now: ContinuousClock.Instant) -> [Move] {
+        guard now < deadline, !plan.isEmpty else {
+            isOver = true
+            return [.end]
+        }
+        let next = plan.removeFirst()
+        var left = deadline - now
+        if next.isProtected, plan.contains(where: { !$0.isProtected }) {
+            // They are asked only when this one has failed, and need time for it.
+            let (part, whole) = UpstreamLimits.protectedShare
+            left = left * part / whole
+        }
+        let until = now + min(next.timeout, left)
+        let number = count
+        count += 1
+        let new = Try(candidate: next, start: now)
+        let since = asked[next.server]
+        running[number] = new
+        latest = new
+        asked[next.server] = now
+        return [.ask(number, server: next.server, until: until, since: since)]
+    }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// What is known of all servers, shared by the groups they are in, and who leads back to us.
+@ServiceLoop
+package final class HealthBook {
+    /// What an operator should hear of.
+    package enum News: Sendable, Hashable {
+        /// A server rests, and why.
+        case rests(name: String, url: String, UpstreamError)
+
+        /// A server that rested has answered.
+        case recovered(name: String, url: String)
+
+        /// What a server is asked comes back to us, so it is not asked.
+        case loops(name: String, url: String)
+
+        /// It does so no longer.
+        case loopsNoMore(name: String, url: String)
+    }
+
+    /// Told of news; each once.
+    package var report: @ServiceLoop (News) -> Void = { _ in }
+
+    let clocks: Clocks
+
+    private var entries: [ObjectIdentifier: ServerHealth] = [:]
+
+    /// Questions that look for a loop and were not yet given up, by their first label.
+    private var probes: [[UInt8]: any Forwarding] = [:]
+    private var random = SystemRandomNumberGenerator()
+
+    /// Makes a book without entries.
+    package nonisolated init(clocks: Clocks = .system) {
+        self.clocks = clocks
+    }
+
+    /// What is known of a server.
+    func health(of server: any Forwarding) -> ServerHealth {
+        entries[ObjectIdentifier(server)] ?? ServerHealth()
+    }
+
+    /// Changes what is known of a server.
+    @discardableResult
+    func update<Value>(
+        _ server: any Forwarding,
+        _ change: (inout ServerHealth) -> Value
+    ) -> Value {
+        change(&entries[ObjectIdentifier(server), default: ServerHealth()])
+    }
+
+    /// Forgets everything, as after a change of the network.
+    package func networkChanged() {
+        entries = [:]
+        probes = [:]
+    }
+
+    // MARK: - Outcomes
+
+    /// A server answered.
+    func answered(_ server: any Forwarding, began: ContinuousClock.Instant) {
+        let now = clocks.now()
+        if update(server, { $0.answered(in: now - began, now: now) }) {
+            report(.recovered(name: server.name, url: server.url))
+        }
+    }
+
+    /// A server failed.
+    func failed(
+        _ server: any Forwarding,
+        _ error: UpstreamError,
+        began: ContinuousClock.Instant
+    ) {
+        let now = clocks.now()
+        if update(server, { $0.failed(began: began, now: now) }) {
+            report(.rests(name: server.name, url: server.url, error))
+        }
+        if error == .timedOut { seekLoop(through: server, failedSince: began) }
+    }
+}
+
+// MARK: - Loops
+
+extension HealthBook {
+    /// Names below this one are asked to see whether they come back.
+    private static let loopZone: [UInt8] =
+        [10] + Array("loop-probe".utf8) + [8]
+        + Array("httpdnsd".utf8) + [0]
+
+    /// Asks `server` for a name that nobody else knows, unless that was done lately.
+    ///
+    /// Only after a slow failure: in a loop each query waits for itself.
+    ///
+    /// - Parameter began: when it was asked what it failed to answer.
+    func seekLoop(through server: any Forwarding, failedSince began: ContinuousClock.Instant) {
+        let now = clocks.now()
+        guard now - began >= UpstreamLimits.loopTime, update(server, { $0.seekLoop(now: now) })
+        else { return }
+        let label = Array(String(random.next() | 1 << 63, radix: 16).utf8)
+        guard let name = try? Name(wire: [UInt8(label.count)] + label + Self.loopZone) else {
+            return
+        }
+        probes[label] = server
+        let end = now + UpstreamLimits.loopWait
+        ServiceLoop.task { [self] in
+            let query = ForwardedQuery(
+                question: Question(name: name, type: .txt),
+                dnssecOK: false,
+                checkingDisabled: false
+            )
+            // What it says is of no interest, only whether the question arrives.
+            _ = try? await server.exchange(query, deadline: end)
+            try? await clocks.sleep(end)
+            guard probes.removeValue(forKey: label) != nil else { return }
+            if update(server, { $0.didNotLoop() }) {
+                report(.loopsNoMore(name: server.name, url: server.url))
+            }
+        }
+    }
+
+    /// Whether a client's question is one that looks for a loop: ours, come back.
+    package func recognises(_ question: Question) -> Bool {
+        guard question.type == .txt else { return false }
+        let octets = question.name.lowercased.octets
+        guard octets.count == 17 + Self.loopZone.count, octets[17...].elementsEqual(Self.loopZone),
+            let server = probes.removeValue(forKey: Array(octets[1..<17]))
+        else { return false }
+        if update(server, { $0.looped(now: clocks.now()) }) {
+            report(.loops(name: server.name, url: server.url))
+        }
+        return true
+    }
+}
+
+extension HealthBook.News: CustomStringConvertible {
+    /// The news as a line of the log.
+    package var description: String {
+        switch self {
+        case .rests(let name, let url, let error):
+            "upstream \(name) (\(url)) rests: \(error)"
+        case .recovered(let name, let url):
+            "upstream \(name) (\(url)) answers again"
+        case .loops(let name, let url):
+            "upstream \(name) (\(url)) leads back to this server, ignoring it: "
+                + "name a resolver that does not ask this one"
+        case .loopsNoMore(let name, let url):
+            "upstream \(name) (\(url)) no longer leads back to this server"
+        }
+    }
+
+    /// Whether it is bad news.
+    package var isTrouble: Bool {
+        switch self {
+        case .rests, .loops: true
+        case .recovered, .loopsNoMore: false
+        }
+    }
+}

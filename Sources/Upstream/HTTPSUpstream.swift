@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// An upstream over HTTPS (DoH, RFC 8484): POST, and HTTP/2 wherever the server speaks it.
+package final class HTTPSUpstream: Forwarding {
+    package let name: String
+    package let url: String
+    package let isProtected = true
+    package let timeout: Duration
+    package let latency: LatencyHistogram
+
+    /// A slow answer is the server's affair; a silent connection may be dead.
+    package let repeatsAfter: Duration? = .seconds(1)
+
+    package private(set) var numbers = UpstreamNumbers()
+
+    private let requestURL: String
+    private let server: SocketAddress
+    private let certificateFile: String?
+    private let transport: any HTTPTransport
+    private let clocks: Clocks
+    private let reset: @ServiceLoop () -> Void
+    private var random = SystemRandomNumberGenerator()
+
+    /// Makes an upstream that is asked with POST requests for `requestURL` at `server`.
+    ///
+    /// - Parameters:
+    ///   - url: what people are shown.
+    ///   - reset: drops the connections of `transport`; may be called more often than needed.
+    package init(
+        name: String,
+        url: String,
+        requestURL: String,
+        server: SocketAddress,
+        certificateFile: String?,
+        timeout: Duration,
+        transport: any HTTPTransport,
+        latency: LatencyHistogram = LatencyHistogram(),
+        clocks: Clocks = .system,
+        reset: @escaping @ServiceLoop () -> Void = {}
+    ) {
+        self.name = name
+        self.url = url
+        self.requestURL = requestURL
+        self.server = server
+        self.certificateFile = certificateFile
+        self.timeout = timeout
+        self.transport = transport
+        self.latency = latency
+        self.clocks = clocks
+        self.reset = reset
+    }
+
+    package func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        try await exchange(query, fresh: false, deadline: deadline)
+    }
+
+    package func repeatExchange(
+        _ query: ForwardedQuery,
+        askedAt earlier: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        try await exchange(query, fresh: true, deadline: deadline)
+    }
+
+    package func networkChanged() { reset() }
+
+    /// Asks, and counts what comes of it.
+    private func exchange(
+        _ query: ForwardedQuery,
+        fresh: Bool,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        let start = clocks.now()
+        do throws(UpstreamError) {
+            let message = try await ask(query, fresh: fresh, deadline: deadline).answer
+            let end = clocks.now()
+            numbers.note(nil, at: end)
+            latency.note(end - start)
+            return message
+        } catch {
+            numbers.note(error, at: clocks.now())
+            throw error
+        }
+    }
+
+    /// One request, and one more if the first is lost with its connection.
+    private func ask(
+        _ query: ForwardedQuery,
+        fresh: Bool,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        let exchange = UpstreamExchange(query, over: .encrypted, random: &random)
+        var request = HTTPRequest(url: requestURL, server: server, body: exchange.message)
+        request.headers = [
+            "Content-Type: \(Self.mediaType)", "Accept: \(Self.mediaType)",
+        ]
+        request.certificateFile = certificateFile
+        request.wantsFreshConnection = fresh
+        var reply: HTTPReply
+        do throws(HTTPError) {
+            do throws(HTTPError) {
+                reply = try await transport.send(request, deadline: deadline)
+            } catch .broken(let why) {
+                guard clocks.now() < deadline else { throw .broken(why) }
+                reply = try await transport.send(request, deadline: deadline)
+            }
+        } catch {
+            throw UpstreamError(error)
+        }
+        if !reply.connectionReused { numbers.connectionsOpened += 1 }
+        return try Self.message(in: reply, to: exchange)
+    }
+
+    /// What a message is called in HTTP (RFC 8484 §6).
+    private static let mediaType = "application/dns-message"
+}
+
+// MARK: - Replies
+
+extension HTTPSUpstream {
+    /// The answer in a reply, older by the time that it spent in HTTP caches (RFC 8484 §5.1).
+    static func message(
+        in reply: HTTPReply,
+        to exchange: UpstreamExchange
+    ) throws(UpstreamError) -> Message {
+        guard reply.status == 200 else {
+            throw .broken("answered with HTTP status \(reply.status)")
+        }
+        let type = reply.contentType?.prefix { $0 != ";" }.lowercased() ?? ""
+        guard type.split(separator: " ") == [mediaType[...]] else {
+            throw .broken("sent something else than a DNS message")
+        }
+        guard var message = exchange.judgeStream(reply.body) else {
+            throw .broken("sent something else than the reply")
+        }
+        if let age = reply.age.flatMap(seconds), age > 0 { message.grow(olderBy: age) }
+        return message
+    }
+
+    /// A number of seconds as HTTP writes it; larger ones are the largest (RFC 9111 §1.2.2).
+    private static func seconds(_ text: String) -> UInt32? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return min(UInt32(text) ?? .max, UpstreamLimits.age)
+    }
+}
+
+extension Message {
+    /// Takes `age` seconds off what is left of each record's life.
+    fileprivate mutating func grow(olderBy age: UInt32) {
+        func older(_ record: Record) -> Record {
+            var record = record
+            // A denial lives for the lesser of two numbers (RFC 2308 §5); both are older now.
+            if case .soa(let soa) = record.data { record.ttl = min(record.ttl, soa.minimum) }
+            record.ttl -= min(record.ttl, age)
+            return record
+        }
+        answers = answers.map { record in
+            var record = record
+            record.ttl -= min(record.ttl, age)
+            return record
+        }
+        authorities = authorities.map(older)
+        additionals = additionals.map(older)
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// Asks one server over connections that are kept: one at a time, for all queries.
+@ServiceLoop
+final class StreamAsker {
+    /// Connections begun so far.
+    private(set) var opened: UInt64 = 0
+
+    /// Messages that answered nothing, on connections that are over.
+    private var earlierForeignReplies: UInt64 = 0
+
+    private let clocks: Clocks
+    private let open: PipelinedConnection.Opening
+    private var current: PipelinedConnection?
+
+    /// Makes one that connects with `open`; nothing is opened before the first query.
+    nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
+        self.clocks = clocks
+        self.open = open
+    }
+
+    /// Messages that answered nothing.
+    var foreignReplies: UInt64 { earlierForeignReplies + (current?.foreignReplies ?? 0) }
+
+    /// Asks, and asks once more on a new connection if the first is lost before the reply.
+    ///
+    /// - Parameter since: a connection is suspected of being dead on which nothing came since then.
+    /// - Returns: a whole reply to exactly this query, whatever its RCODE.
+    func ask(
+        _ exchange: UpstreamExchange,
+        since: ContinuousClock.Instant? = nil,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        let connection = self.connection(heardSince: since)
+        let octets: [UInt8]
+        do throws(UpstreamError) {
+            octets = try await connection.ask(exchange.message, deadline: deadline)
+        } catch {
+            // A connection that was never made is no loss, except to another network.
+            let wasLost = connection.wasOpen || error == Self.dropped
+            guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
+                throw error
+            }
+            let next = self.connection(heardSince: nil)
+            return try judge(
+                try await next.ask(exchange.message, deadline: deadline),
+                exchange,
+                on: next
+            )
+        }
+        return try judge(octets, exchange, on: connection)
+    }
+
+    /// Drops the connection; queries on it are asked again on another.
+    func drop() {
+        current?.close(Self.dropped)
+        if let current { earlierForeignReplies += current.foreignReplies }
+        current = nil
+    }
+
+    /// Why connections end that ``drop()`` ends.
+    private static let dropped = UpstreamError.broken("was dropped, as the network changed")
+
+    /// The connection for the next query.
+    private func connection(
+        heardSince since: ContinuousClock.Instant?
+    ) -> PipelinedConnection {
+        if let current {
+            let isSilent = since.map { current.lastHeard ?? current.begun < $0 } ?? false
+            if current.isUsable, !isSilent { return current }
+            earlierForeignReplies += current.foreignReplies
+            current.retire()
+        }
+        let new = PipelinedConnection(clocks, open)
+        opened += 1
+        current = new
+        return new
+    }
+
+    /// The message, if it is the reply.
+    private func judge(
+        _ octets: [UInt8],
+        _ exchange: UpstreamExchange,
+        on connection: PipelinedConnection
+    ) throws(UpstreamError) -> Message {
+        guard let message = exchange.judgeStream(octets) else {
+            throw .broken("sent something else than the reply over its stream")
+        }
+        for case .keepalive(let units?) in message.edns?.options ?? [] {
+            connection.keep(for: .milliseconds(100) * Int(units))
+        }
+        return message
+    }
+
+    /// Connects over TCP.
+    nonisolated static func connect(
+        to server: SocketAddress,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> any OctetStream {
+        do throws(SocketError) {
+            return try await StreamConnection.connect(to: server, deadline: deadline)
+        } catch {
+            throw UpstreamError(error)
+        }
+    }
+
+    /// Connects over TLS.
+    nonisolated static func connect(
+        to server: SocketAddress,
+        name: String,
+        _ tls: TLSClient,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> any OctetStream {
+        do throws(TLSError) {
+            return try await tls.connect(to: server, name: name, deadline: deadline)
+        } catch {
+            throw UpstreamError(error)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// Several servers under one name: what an upstream with more than one address is.
+///
+/// A group takes it apart and chooses among its ``servers``; it is itself only what the operator
+/// sees.
+package final class Upstream: Forwarding {
+    package let name: String
+    package let url: String
+    package let isProtected: Bool
+    package let timeout: Duration
+    package let latency: LatencyHistogram
+    package let servers: [any Forwarding]
+
+    private lazy var group = UpstreamGroup(servers)
+
+    /// Puts servers together, of which there is at least one.
+    ///
+    /// - Parameter latency: what all of them note their latencies in.
+    package init(url: String, servers: [any Forwarding], latency: LatencyHistogram) {
+        precondition(!servers.isEmpty, "an upstream has at least one server")
+        name = servers[0].name
+        isProtected = servers.allSatisfy(\.isProtected)
+        timeout = servers[0].timeout
+        self.url = url
+        self.servers = servers
+        self.latency = latency
+    }
+
+    /// The servers' numbers together; it fails as long in a row as the best of them does.
+    package var numbers: UpstreamNumbers {
+        var sum = UpstreamNumbers()
+        for numbers in servers.map(\.numbers) {
+            sum.queries += numbers.queries
+            sum.successes += numbers.successes
+            sum.failures.merge(numbers.failures, uniquingKeysWith: +)
+            sum.tcpRetries += numbers.tcpRetries
+            sum.foreignReplies += numbers.foreignReplies
+            sum.connectionsOpened += numbers.connectionsOpened
+            guard let latest = numbers.lastErrorAt else { continue }
+            if sum.lastErrorAt.map({ $0 < latest }) ?? true {
+                sum.lastError = numbers.lastError
+                sum.lastErrorAt = latest
+            }
+        }
+        let asked = servers.map(\.numbers).filter { $0.queries > 0 }
+        sum.consecutiveFailures = asked.map(\.consecutiveFailures).min() ?? 0
+        return sum
+    }
+
+    package func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        try await group.exchange(query, deadline: deadline).message
+    }
+
+    package func networkChanged() {
+        for server in servers { server.networkChanged() }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Bounds and times of this room.
+package enum UpstreamLimits {
+    // MARK: - One query
+
+    /// Tries of one query, all servers together.
+    static let tries = 8
+
+    /// How often one server is asked at most for one query, and a lone one whose datagrams or
+    /// connection may get lost (RFC 9520 §3.1: three).
+    static let rounds = 2
+    static let roundsAlone = 3
+
+    /// Tries of one query that run at the same time.
+    static let triesAtOnce = 3
+
+    /// Of the time that is left, the part that protected servers have while unprotected ones come
+    /// after them: two thirds.
+    static let protectedShare = (2, 3)
+
+    // MARK: - Hedging
+
+    /// How long one server is waited for alone: its smoothed latency and four deviations, as for
+    /// retransmission (RFC 6298 §2), within these; and before anything is known of it.
+    static let patience: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1))
+    static let firstPatience: Duration = .milliseconds(400)
+
+    // MARK: - Health
+
+    /// Failures in a row after which a server rests.
+    static let failuresBeforeRest = 3
+
+    /// A silence that was shorter than this, and than the timeout, says nothing about a server.
+    static let fairWait: Duration = .milliseconds(500)
+
+    /// How long it rests at first and, doubled each time, at most (RFC 9520 §3.2: 1 s to 300 s).
+    static let firstRest: Duration = .seconds(1)
+    static let longestRest: Duration = .seconds(60)
+
+    /// Latency that is never too slow, and how much slower than a sibling is: twice, and so much.
+    static let slack: Duration = .milliseconds(50)
+
+    /// How long a measurement of a server that is not asked is good.
+    static let measurementAge: Duration = .seconds(60)
+
+    // MARK: - Loops
+
+    /// What a query takes at least that waits for itself: quicker failures have other reasons.
+    static let loopTime: Duration = .milliseconds(500)
+
+    /// How long the question that looks for a loop may take to come back.
+    static let loopWait: Duration = .seconds(3)
+
+    /// How long after one such question the next one may be sent through the same server.
+    static let loopRest: Duration = .seconds(30)
+
+    // MARK: - Streams
+
+    /// Queries in flight on one connection (RFC 7766 §6.2.1 sets no number).
+    static let inFlight = 4_096
+
+    /// Queries given up on one connection whose replies may still come; more end the connection.
+    static let givenUp = 4_096
+
+    /// How long a connection without work is kept if the server does not say (RFC 7766 §6.2.3), and
+    /// at most whatever it says (RFC 7828 §3.4).
+    static let idle: Duration = .seconds(10)
+    static let longestIdle: Duration = .seconds(120)
+
+    /// How long a connection may take to be made, and a write to be taken.
+    static let connect: Duration = .seconds(4)
+    static let write: Duration = .seconds(4)
+
+    /// What encrypted queries are padded to a multiple of, in octets (RFC 8467 §4.1).
+    static let padding = 128
+
+    /// The longest an answer may have been in an HTTP cache (RFC 8484 §5.1), in seconds: a year.
+    static let age: UInt32 = 31_536_000
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Server
+
+@Suite("Upstreams are protocols, names and addresses")
+struct SettingsUpstreamTests {
+    /// An upstream called `a` with these options.
+    private static func entry(_ options: String) -> String {
+        "upstreams: [{name: a, \(options)}]"
+    }
+
+    @Test(
+        "what a URL says",
+        arguments: [
+            ("udp://192.0.2.1", ["192.0.2.1:53"], true),
+            ("udp://[2001:db8::1]:5353", ["[2001:db8::1]:5353"], true),
+            ("tcp://192.0.2.1", ["192.0.2.1:53"], true),
+            ("tls://192.0.2.1", ["192.0.2.1:853"], false),
+            ("tls://[2001:db8::1]", ["[2001:db8::1]:853"], false),
+            ("https://192.0.2.1/dns-query", ["192.0.2.1:443"], false),
+            ("https://[2001:db8::1]:8443/q?a=b", ["[2001:db8::1]:8443"], false),
+        ]
+    )
+    func literals(_ url: String, _ servers: [String], _ isUnprotected: Bool) throws {
+        let upstream = try #require(
+            try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first
+        )
+        #expect("\(upstream.url)" == url)
+        #expect(texts(upstream.servers) == servers)
+        #expect(upstream.url.isUnprotected == isUnprotected)
+    }
+
+    @Test("addresses take the URL's port unless they have one, and come before its host")
+    func addresses() throws {
+        let upstream = try #require(
+            try settings(
+                of: Self.entry(
+                    "url: \"https://DNS.example:8443/dns-query{?dns}\","
+                        + " addresses: [192.0.2.1, \"192.0.2.2:443\", \"2001:db8::1\"]"
+                )
+            ).upstreams.first
+        )
+        #expect(
+            texts(upstream.servers) == ["192.0.2.1:8443", "192.0.2.2:443", "[2001:db8::1]:8443"]
+        )
+        #expect("\(upstream.url)" == "https://DNS.example:8443/dns-query")
+        let other = try #require(
+            try settings(
+                of: Self.entry("url: \"tls://192.0.2.9/\", addresses: [192.0.2.1], timeout: 700ms")
+            ).upstreams.first
+        )
+        #expect(other.url.host == "192.0.2.9")
+        #expect(texts(other.servers) == ["192.0.2.1:853"])
+        #expect(other.timeout == .milliseconds(700))
+    }
+
+    @Test("what is wrong has its place and a hint", arguments: Self.mistakes)
+    func checkMistakes(_ bad: BadText) {
+        #expect(problems(in: bad.text) == bad.errors)
+    }
+
+    private static let urlKind =
+        "`upstreams.url` must be a URL: https://HOST/PATH, tls://HOST, udp://IP or tcp://IP"
+
+    private static let mistakes: [BadText] = [
+        BadText(
+            "a host without addresses",
+            entry("url: \"tls://dns.example\""),
+            "f:1:28: `tls://dns.example` needs `addresses`, as httpdnsd cannot look up its host"
+                + " (for example addresses: [192.0.2.53])"
+        ),
+        BadText(
+            "addresses that are names",
+            entry("url: \"tls://dns.example\", addresses: [dns.example]"),
+            "f:1:61: `upstreams.addresses` must be an IP address, or IP:PORT, not `dns.example`"
+                + " (write its IP address: names cannot be looked up here, since httpdnsd is the"
+                + " resolver that would be asked)"
+        ),
+        BadText(
+            "https without a path",
+            entry("url: \"https://dns.example\", addresses: [192.0.2.1]"),
+            "f:1:28: `upstreams.url`: an https URL needs a path"
+                + " (most servers have `https://dns.example/dns-query`)"
+        ),
+        BadText(
+            "http",
+            entry("url: \"http://dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `http://dns.example/q`"
+                + " (DNS over HTTP is not protected: say https://)"
+        ),
+        BadText(
+            "dot",
+            entry("url: \"dot://dns.example\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `dot://dns.example` (did you mean `tls://`?)"
+        ),
+        BadText(
+            "a path for tls",
+            entry("url: \"tls://dns.example/dns-query\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `tls://dns.example/dns-query`"
+                + " (only https:// has something after the host)"
+        ),
+        BadText(
+            "an IPv6 address without brackets",
+            entry("url: \"tls://2001:db8::1\""),
+            "f:1:28: \(urlKind), not `tls://2001:db8::1` (write the address in brackets)"
+        ),
+        BadText(
+            "no port",
+            entry("url: \"tls://dns.example:0\", addresses: [192.0.2.1]"),
+            "f:1:28: `upstreams.url`: `0` is no port"
+        ),
+        BadText(
+            "a user",
+            entry("url: \"https://me@dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `https://me@dns.example/q`"
+        ),
+        BadText(
+            "an empty list of addresses",
+            entry("url: \"tls://dns.example\", addresses: []"),
+            "f:1:28: `tls://dns.example` needs `addresses`, as httpdnsd cannot look up its host"
+                + " (for example addresses: [192.0.2.53])"
+        ),
+        BadText(
+            "addresses of plain DNS",
+            entry("url: \"udp://192.0.2.1\", addresses: [192.0.2.2]"),
+            "f:1:58: the address of `udp://192.0.2.1` is in its URL"
+                + " (make an upstream of each address)"
+        ),
+        BadText(
+            "certificates of plain DNS",
+            entry("url: \"tcp://192.0.2.1\", ca-file: /etc/passwd"),
+            "f:1:56: `tcp://192.0.2.1` is plain DNS, which has no certificates"
+                + " (say tls:// or https://)"
+        ),
+        BadText(
+            "certificates that are not there",
+            entry("url: \"tls://192.0.2.1\", ca-file: /nowhere/ca.pem"),
+            "f:1:56: `upstreams.ca-file`: /nowhere/ca.pem cannot be read: No such file or directory"
+        ),
+        BadText(
+            "itself, among its addresses",
+            entry("url: \"tls://dns.example\", addresses: [192.0.2.1, \"127.0.0.1:53\"]"),
+            "f:1:72: `127.0.0.1:53` is httpdnsd itself, which listens on `127.0.0.1:53`"
+                + " (questions would go round in circles: name another resolver)"
+        ),
+    ]
+
+    @Test("a listener on all addresses is at every address that the machine has")
+    func wildcard() throws {
+        let here = try #require(IPAddress("192.0.2.7"))
+        let environment = SettingsEnvironment(isLocal: { $0.ip == here })
+        func text(_ listen: String, _ url: String) -> String {
+            "listen: [\"\(listen)\"]\nallow: [\"192.0.2.0/24\"]\n" + Self.entry("url: \"\(url)\"")
+        }
+        func isRefused(_ listen: String, _ url: String) -> Bool {
+            let found = problems(in: [UInt8](text(listen, url).utf8), environment: environment)
+            return found.contains { $0.contains("is httpdnsd itself") }
+        }
+        #expect(isRefused("0.0.0.0:53", "udp://192.0.2.7"))
+        #expect(isRefused("0.0.0.0:53", "tcp://127.0.0.9"))
+        #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.8"))
+        #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.7:5353"))
+        // Sockets are for one family each.
+        #expect(!isRefused("[::]:53", "udp://127.0.0.53"))
+        #expect(isRefused("[::]:53", "udp://[::1]"))
+    }
+
+    @Test("this machine's addresses are known by what can be bound")
+    func local() throws {
+        let environment = SettingsEnvironment.process
+        #expect(environment.isLocal(try #require(SocketAddress("127.0.0.1:53"))))
+        #expect(!environment.isLocal(try #require(SocketAddress("192.0.2.1:53"))))
+    }
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Upstream
+
+/// An HTTP transport that does as it is told, in no time.
+@ServiceLoop
+private final class ScriptedTransport: HTTPTransport {
+    private(set) var sent: [HTTPRequest] = []
+    private let script: (Int, HTTPRequest) throws(HTTPError) -> HTTPReply
+
+    init(_ script: @escaping (Int, HTTPRequest) throws(HTTPError) -> HTTPReply) {
+        self.script = script
+    }
+
+    @ServiceLoop
+    func send(
+        _ request: HTTPRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(HTTPError) -> HTTPReply {
+        sent.append(request)
+        return try script(sent.count - 1, request)
+    }
+}
+
+@Suite("An upstream over HTTPS")
+struct HTTPSUpstreamTests {
+    init() { ServiceLoop.start() }
+
+    /// A good reply, before `change` makes it another.
+    private static func answer(
+        _ request: HTTPRequest,
+        age: String? = nil,
+        type: String? = "application/dns-message",
+        status: Int = 200,
+        _ change: (inout Message) -> Void = { _ in }
+    ) -> HTTPReply {
+        var answer = HTTPReply(status: status, body: reply(to: request.body ?? [], change))
+        answer.contentType = type
+        answer.age = age
+        return answer
+    }
+
+    /// Asks for `www.example.com`.
+    @ServiceLoop
+    private func ask(
+        _ transport: ScriptedTransport,
+        dnssecOK: Bool = false
+    ) async throws(UpstreamError) -> Message {
+        try await upstream(transport).exchange(
+            ForwardedQuery(
+                question: Question(name: "www.example.com", type: .a),
+                dnssecOK: dnssecOK,
+                checkingDisabled: true
+            ),
+            deadline: Clock.now + .seconds(20)
+        )
+    }
+
+    @ServiceLoop
+    private func upstream(_ transport: ScriptedTransport) throws(UpstreamError) -> HTTPSUpstream {
+        guard let server = SocketAddress("192.0.2.53:443") else { throw .timedOut }
+        return HTTPSUpstream(
+            name: "doh",
+            url: "https://dns.example/dns-query (192.0.2.53)",
+            requestURL: "https://dns.example/dns-query",
+            server: server,
+            certificateFile: "/ca.pem",
+            timeout: .seconds(2),
+            transport: transport
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query is a POST with ID 0, our own OPT record, and a length that tells nothing`()
+        async throws
+    {
+        let transport = ScriptedTransport { _, request in Self.answer(request) }
+        let message = try await ask(transport, dnssecOK: true)
+        #expect(message.answers.count == 1)
+        let request = try #require(transport.sent.first)
+        #expect(request.url == "https://dns.example/dns-query")
+        #expect(request.server.description == "192.0.2.53:443")
+        #expect(request.certificateFile == "/ca.pem")
+        #expect(request.version == .automatic)
+        #expect(request.headers.contains("Content-Type: application/dns-message"))
+        let body = try #require(request.body)
+        #expect(body.count == 128)
+        let query = try Message(parsing: body)
+        #expect(query.header.id == 0)
+        #expect(query.header.recursionDesired && query.header.checkingDisabled)
+        #expect(query.edns?.dnssecOK == true)
+        #expect(query.edns?.options.map(\.code) == [EDNSOption.Code.padding])
+        #expect(query.question?.name.text == "www.example.com")
+    }
+
+    @Test(arguments: [
+        ("application/dns-message", true), ("Application/DNS-Message; charset=utf-8", true),
+        (" application/dns-message ", true), ("application/dns-json", false),
+        ("text/html", false), (nil, false), ("application/dns-message2", false),
+    ])
+    @ServiceLoop
+    func `a reply is a DNS message by its type`(_ type: String?, _ isGood: Bool) async throws {
+        let transport = ScriptedTransport { _, request in Self.answer(request, type: type) }
+        if isGood {
+            _ = try await ask(transport)
+        } else {
+            await #expect(throws: UpstreamError.broken("sent something else than a DNS message")) {
+                try await ask(transport)
+            }
+        }
+    }
+
+    @Test(arguments: [204, 301, 400, 415, 429, 502])
+    @ServiceLoop
+    func `only 200 is an answer`(_ status: Int) async throws {
+        let transport = ScriptedTransport { _, request in Self.answer(request, status: status) }
+        await #expect(throws: UpstreamError.broken("answered with HTTP status \(status)")) {
+            try await ask(transport)
+        }
+        #expect(transport.sent.count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `another question, another ID, a cut reply and garbage are no answers`() async throws {
+        let changes: [(inout Message) -> Void] = [
+            { $0.questions = [Question(name: "www.example.org", type: .a)] },
+            { $0.header.id = 1 },
+            { $0.header.isTruncated = true },
+            { $0.header.isResponse = false },
+        ]
+        for change in changes {
+            let transport = ScriptedTransport { _, request in Self.answer(request, change) }
+            await #expect(throws: UpstreamError.broken("sent something else than the reply")) {
+                try await ask(transport)
+            }
+        }
+        let transport = ScriptedTransport { _, _ in
+            var reply = HTTPReply(status: 200, body: [1, 2, 3])
+            reply.contentType = "application/dns-message"
+            return reply
+        }
+        await #expect(throws: UpstreamError.broken("sent something else than the reply")) {
+            try await ask(transport)
+        }
+    }
+
+    @Test(arguments: [
+        (nil, [60, 60]), ("0", [60, 60]), ("20", [40, 40]), ("60", [0, 0]),
+        ("999999999999", [0, 0]),
+        ("-5", [60, 60]), ("abc", [60, 60]), ("", [60, 60]),
+    ])
+    @ServiceLoop
+    func `time in an HTTP cache is time`(_ age: String?, _ ttls: [UInt32]) async throws {
+        let transport = ScriptedTransport { _, request in
+            Self.answer(request, age: age) { message in
+                message.answers += message.answers
+            }
+        }
+        #expect(try await ask(transport).answers.map(\.ttl) == ttls)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a denial from an HTTP cache lives for what is left of its least number`() async throws {
+        let transport = ScriptedTransport { _, request in
+            Self.answer(request, age: "50") { message in
+                message.answers = []
+                message.rcode = .nxDomain
+                let soa = SOA(
+                    primary: "ns.example.com",
+                    mailbox: "root.example.com",
+                    serial: 1,
+                    refresh: 1,
+                    retry: 1,
+                    expire: 1,
+                    minimum: 60
+                )
+                message.authorities = [Record(name: "example.com", ttl: 3_600, data: .soa(soa))]
+            }
+        }
+        let message = try await ask(transport)
+        #expect(message.rcode == .nxDomain)
+        #expect(message.authorities.map(\.ttl) == [10])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a request that is lost with its connection is sent once more, no other is`()
+        async throws
+    {
+        let lost = ScriptedTransport { (number, request) throws(HTTPError) in
+            if number == 0 { throw .broken("the connections were dropped") }
+            return Self.answer(request)
+        }
+        _ = try await ask(lost)
+        #expect(lost.sent.count == 2)
+        for error in [
+            HTTPError.connect("refused"), .tls("expired"), .timedOut(reused: true),
+            .bodyTooLarge(limit: 65_536),
+        ] {
+            let transport = ScriptedTransport { (_, _) throws(HTTPError) in throw error }
+            await #expect(throws: UpstreamError(error)) { try await ask(transport) }
+            #expect(transport.sent.count == 1)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a repeated query is not put on a connection that may be dead`() async throws {
+        let transport = ScriptedTransport { _, request in Self.answer(request) }
+        let query = ForwardedQuery(
+            question: Question(name: "www.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        let upstream = try upstream(transport)
+        _ = try await upstream.repeatExchange(
+            query,
+            askedAt: Clock.now,
+            deadline: Clock.now + .seconds(20)
+        )
+        #expect(transport.sent.map(\.wantsFreshConnection) == [true])
+        #expect(upstream.numbers.successes == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a refusal is one, with its reason`() async throws {
+        let transport = ScriptedTransport { _, request in
+            Self.answer(request) { message in
+                message.rcode = .servFail
+                message.edns?.options = [.extendedError(code: .dnssecBogus, text: "")]
+            }
+        }
+        await #expect(throws: UpstreamError.declined(.servFail, because: .dnssecBogus)) {
+            try await ask(transport)
+        }
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import Upstream
+
+/// Groups of scripted upstreams, and who of them was asked when, in a world of their own.
+@ServiceLoop
+final class Scene {
+    let world = World()
+
+    /// Who was asked, when (in milliseconds), in order: `one@0`, `two@400`.
+    private(set) var asked: [String] = []
+
+    /// The same of questions that look for loops.
+    private(set) var probed: [String] = []
+
+    nonisolated init() {}
+
+    /// The present, in milliseconds.
+    var elapsed: Int { world.elapsed.milliseconds }
+
+    /// A group with a book of its own.
+    func group(_ members: any Forwarding...) -> UpstreamGroup {
+        UpstreamGroup(members, health: HealthBook(clocks: world.clocks))
+    }
+
+    /// Notes that somebody was asked.
+    func note(_ who: String, isProbe: Bool) {
+        if isProbe {
+            probed.append("\(who)@\(elapsed)")
+        } else {
+            asked.append("\(who)@\(elapsed)")
+        }
+    }
+
+    /// Who was asked since the last call.
+    func takeAsked() -> String {
+        defer { asked = [] }
+        return asked.joined(separator: " ")
+    }
+
+    /// Lets some time pass.
+    func advance(by duration: Duration) async { await world.advance(by: duration) }
+
+    static let query = ForwardedQuery(
+        question: Question(name: "www.example.com", type: .a),
+        dnssecOK: false,
+        checkingDisabled: false
+    )
+
+    /// Asks a group, and lets time pass until it says who answered.
+    func ask(
+        _ group: UpstreamGroup,
+        within time: Duration = .milliseconds(4_800)
+    ) async throws -> Result<String, UpstreamError> {
+        let deadline = world.now + time
+        let errand = world.begin { () -> Result<String, UpstreamError> in
+            do throws(UpstreamError) {
+                let reply = try await group.exchange(Self.query, deadline: deadline)
+                return .success(reply.upstream.name)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try await world.value(of: errand)
+    }
+}
+
+/// An upstream that does as it is told, in the time of a ``Scene``.
+final class ScriptedUpstream: Forwarding {
+    /// What it does with a query.
+    enum Step: Sendable {
+        /// Answers after so many milliseconds, or too late.
+        case answer(Int)
+
+        /// Fails after so many milliseconds.
+        case fail(UpstreamError, Int = 0)
+
+        /// Never answers.
+        case silence
+    }
+
+    let name: String
+    let url = "scripted"
+    let isProtected: Bool
+    let latency = LatencyHistogram()
+    let timeout: Duration
+    let repeatsAfter: Duration?
+    var numbers = UpstreamNumbers()
+
+    /// What it does; may be changed while the test runs.
+    var script: (Int) -> Step
+
+    /// The deadlines it was given, in milliseconds from the query.
+    private(set) var waits: [Int] = []
+    private(set) var repeats = 0
+    private(set) var resets = 0
+    private(set) var questions: [Question] = []
+    private let scene: Scene
+
+    /// Makes one; `script` is given the number of the query, from 0.
+    init(
+        _ name: String,
+        in scene: Scene,
+        isProtected: Bool = false,
+        timeout: Duration = .seconds(2),
+        repeatsAfter: Duration? = nil,
+        _ script: @escaping (Int) -> Step
+    ) {
+        self.name = name
+        self.scene = scene
+        self.isProtected = isProtected
+        self.timeout = timeout
+        self.repeatsAfter = repeatsAfter
+        self.script = script
+    }
+
+    func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        let isProbe = query.question.type == .txt
+        let world = scene.world
+        scene.note(name, isProbe: isProbe)
+        questions.append(query.question)
+        let step = isProbe ? Step.silence : script(waits.count)
+        if !isProbe { waits.append((deadline - world.now).milliseconds) }
+        let (outcome, time): (UpstreamError?, Int?) =
+            switch step {
+            case .answer(let time): (nil, time)
+            case .fail(let error, let time): (error, time)
+            case .silence: (.timedOut, nil)
+            }
+        let arrival = time.map { world.now + .milliseconds($0) }
+        do {
+            try await world.clocks.sleep(min(deadline, arrival ?? deadline))
+        } catch {
+            throw .broken("cancelled")
+        }
+        guard let arrival, arrival <= deadline else { throw .timedOut }
+        if let outcome { throw outcome }
+        return Message(header: Header(id: 7))
+    }
+
+    func repeatExchange(
+        _ query: ForwardedQuery,
+        askedAt earlier: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        repeats += 1
+        return try await exchange(query, deadline: deadline)
+    }
+
+    func networkChanged() { resets += 1 }
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Upstream
+
+@Suite("An upstream on one connection", .timeLimit(.minutes(1)))
+struct StreamUpstreamTests {
+    init() { ServiceLoop.start() }
+
+    /// An upstream over TCP.
+    @ServiceLoop
+    private func upstream(_ server: StreamServer) -> StreamUpstream {
+        StreamUpstream(
+            name: "tcp",
+            url: "tcp://\(server.address)",
+            server: server.address,
+            timeout: .seconds(20)
+        )
+    }
+
+    /// Asks for names at the same time, and returns who was told that there is an answer.
+    @ServiceLoop
+    private func ask(
+        _ upstream: StreamUpstream,
+        _ names: [Name],
+        within time: Duration = .seconds(20)
+    ) async -> [Result<Name, UpstreamError>] {
+        let deadline = Clock.now + time
+        let tasks = names.map { name in
+            ServiceLoop.task { () -> Result<Name, UpstreamError> in
+                do throws(UpstreamError) {
+                    let query = ForwardedQuery(
+                        question: Question(name: name, type: .a),
+                        dnssecOK: false,
+                        checkingDisabled: false
+                    )
+                    let message = try await upstream.exchange(query, deadline: deadline)
+                    return .success(message.answers.first?.name ?? name)
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        var results: [Result<Name, UpstreamError>] = []
+        for task in tasks { results.append(await task.value) }
+        return results
+    }
+
+    @Test
+    @ServiceLoop
+    func `queries are pipelined, and replies taken in any order`() async throws {
+        let server = try StreamServer { client in
+            var queries: [[UInt8]] = []
+            while let query = await client.next() {
+                queries.append(query)
+                guard queries.count == 50 else { continue }
+                // All have different IDs, and none is the client's 0x20 or padding business.
+                #expect(Set(queries.map { [$0[0], $0[1]] }).count == 50)
+                for query in queries.shuffled() {
+                    // One octet at a time: a reader that takes a piece for the whole fails.
+                    for octet in framed(reply(to: query)) { await client.write([octet]) }
+                }
+                queries = []
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let names = try (0..<50).map { try Name("n\($0).example.com") }
+        #expect(await ask(upstream, names) == names.map { .success($0) })
+        #expect(await ask(upstream, names) == names.map { .success($0) })
+        #expect(server.connections == 1)
+        #expect(upstream.numbers.queries == 100)
+        #expect(upstream.numbers.successes == 100)
+        #expect(upstream.numbers.connectionsOpened == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `queries that are lost with their connection are asked once more on another`()
+        async throws
+    {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                if client.number == 0 { return }
+                await client.write(framed(reply(to: query)))
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let names = try (0..<10).map { try Name("n\($0).example.com") }
+        #expect(await ask(upstream, names) == names.map { .success($0) })
+        #expect(server.connections == 2)
+        #expect(upstream.numbers.failures == [:])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a server that always hangs up is asked twice and no more`() async throws {
+        let server = try StreamServer { client in _ = await client.next() }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        #expect(
+            await ask(upstream, ["www.example.com"])
+                == [.failure(.broken("closed the connection before the reply"))]
+        )
+        #expect(server.connections == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a port without a listener is known at once`() async throws {
+        let server = try StreamServer { _ in }
+        let upstream = upstream(server)
+        server.stop()
+        let result = await ask(upstream, ["www.example.com"])
+        guard case .failure(.unreachable(let why)) = result[0] else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(why.contains("refused"))
+        #expect(upstream.numbers.connectionsOpened == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a connection on which nothing comes is not used again`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                if client.number > 0 { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let lost = await ask(upstream, ["www.example.com"], within: .seconds(1))
+        #expect(lost == [.failure(.timedOut)])
+        #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        #expect(server.connections == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a repeated query leaves a silent connection to those that wait on it`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                if client.number > 0 { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let query = ForwardedQuery(
+            question: Question(name: "www.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        let start = Clock.now
+        let first = ServiceLoop.throwingTask {
+            try await upstream.exchange(query, deadline: start + .seconds(20))
+        }
+        while server.connections == 0 { await Task.yield() }
+        _ = try await upstream.repeatExchange(
+            query,
+            askedAt: Clock.now,
+            deadline: start + .seconds(20)
+        )
+        #expect(server.connections == 2)
+        // Another network: what still waits on the old connection gets an end or an answer.
+        upstream.networkChanged()
+        upstream.networkChanged()
+        first.cancel()
+        _ = try? await first.value
+    }
+
+    @Test
+    @ServiceLoop
+    func `a slow answer does not hold up others, nor end the connection`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                let isSlow = (try? Message(parsing: query))?.question?.name == "slow.example.com"
+                if !isSlow { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let slow = ServiceLoop.task {
+            await ask(upstream, ["slow.example.com"], within: .milliseconds(300))
+        }
+        while upstream.numbers.failures.isEmpty {
+            #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        }
+        #expect(await slow.value == [.failure(.timedOut)])
+        #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        #expect(server.connections == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a reply to nothing is counted, and one to another question is a broken stream`()
+        async throws
+    {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                await client.write(framed([query[0] ^ 1] + reply(to: query)[1...]))
+                await client.write(framed([1]))
+                await client.write(
+                    framed(
+                        reply(to: query) {
+                            if $0.question?.name == "other.example.com" {
+                                $0.questions = [Question(name: "www.example.com", type: .a)]
+                            }
+                        }
+                    )
+                )
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+        #expect(upstream.numbers.foreignReplies == 2)
+        #expect(
+            await ask(upstream, ["other.example.com"])
+                == [.failure(.broken("sent something else than the reply over its stream"))]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func `a server that wants the connection gone after a reply gets its wish`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                await client.write(
+                    framed(reply(to: query) { $0.edns?.options = [.keepalive(timeout: 0)] })
+                )
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        for count in 1...3 {
+            #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
+            #expect(server.connections == count)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a change of the network moves queries to another connection`() async throws {
+        let server = try StreamServer { client in
+            while let query = await client.next() {
+                if client.number > 0 { await client.write(framed(reply(to: query))) }
+            }
+        }
+        defer { server.stop() }
+        let upstream = upstream(server)
+        let waiting = ServiceLoop.task { await ask(upstream, ["www.example.com"]) }
+        while server.connections == 0 { await Task.yield() }
+        upstream.networkChanged()
+        #expect(await waiting.value == [.success("www.example.com")])
+        #expect(server.connections == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `queries over TCP are not padded, and those over TLS are`() throws {
+        var random = Seeded(seed: 1)
+        let query = ForwardedQuery(
+            question: Question(name: "www.example.com", type: .a),
+            dnssecOK: true,
+            checkingDisabled: false
+        )
+        let clear = UpstreamExchange(query, over: .stream, random: &random).message
+        let encrypted = UpstreamExchange(query, over: .encrypted, random: &random).message
+        #expect(clear.count == 44)
+        #expect(encrypted.count == 128)
+        let message = try Message(parsing: encrypted)
+        #expect(message.header.id == 0)
+        #expect(message.edns?.options.map(\.code) == [EDNSOption.Code.padding])
+    }
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import Upstream
+
+@Suite("The health of upstreams", .timeLimit(.minutes(1)))
+struct UpstreamHealthTests {
+    private let scene = Scene()
+
+    init() { ServiceLoop.start() }
+
+    /// Collects the news of a group.
+    @ServiceLoop
+    private final class Log {
+        var lines: [String] = []
+
+        init(_ group: UpstreamGroup) {
+            group.health.report = { [weak self] in self?.lines.append("\($0)") }
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `one that fails three times rests, and comes back by a trial that no client waits for`()
+        async throws
+    {
+        var isDown = true
+        let one = ScriptedUpstream("one", in: scene) { _ in
+            isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
+        }
+        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(20) })
+        let log = Log(group)
+        for _ in 0..<3 { #expect(try await scene.ask(group) == .success("two")) }
+        #expect(log.lines == ["upstream one (scripted) rests: no route"])
+        _ = scene.takeAsked()
+        // At rest it is not asked.
+        #expect(try await scene.ask(group) == .success("two"))
+        #expect(scene.takeAsked().contains("one") == false)
+        // After a second a copy tries it, in vain; then after two more.
+        await scene.advance(by: .seconds(1))
+        #expect(try await scene.ask(group) == .success("two"))
+        #expect(scene.takeAsked().contains("one"))
+        await scene.advance(by: .milliseconds(1_500))
+        #expect(try await scene.ask(group) == .success("two"))
+        #expect(scene.takeAsked().contains("one") == false)
+        isDown = false
+        await scene.advance(by: .seconds(1))
+        #expect(try await scene.ask(group) == .success("two"))
+        await scene.advance(by: .milliseconds(50))
+        #expect(log.lines.last == "upstream one (scripted) answers again")
+        _ = scene.takeAsked()
+        #expect(try await scene.ask(group) == .success("one"))
+        #expect(log.lines.count == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `rests grow to a minute and no further`() {
+        var health = ServerHealth()
+        var now = scene.world.start
+        for _ in 0..<3 { health.failed(began: now, now: now) }
+        var rests: [Int] = []
+        for _ in 0..<10 {
+            var length = 0
+            while !health.isDue(at: now + .seconds(length)) { length += 1 }
+            rests.append(length)
+            now = now + .seconds(length)
+            health.beganCopy()
+            #expect(!health.isDue(at: now))
+            health.failed(began: now, now: now)
+            health.endedCopy()
+        }
+        #expect(rests == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60])
+        let isWell = health.answered(in: .milliseconds(10), now: now)
+        #expect(isWell)
+        #expect(health.isFit)
+    }
+
+    @Test
+    @ServiceLoop
+    func `what failed together counts once`() {
+        var health = ServerHealth()
+        let start = scene.world.start
+        let end = start + .seconds(2)
+        for _ in 0..<100 { health.failed(began: start, now: end) }
+        #expect(!health.isDue(at: end))
+        #expect(health.isDue(at: end + .seconds(1)))
+    }
+
+    @Test
+    @ServiceLoop
+    func `when all rest, all are asked, so that the first sign of life is seen`() async throws {
+        var isDown = true
+        let step: (Int) -> ScriptedUpstream.Step = { _ in
+            isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
+        }
+        let group = scene.group(
+            ScriptedUpstream("one", in: scene, step),
+            ScriptedUpstream("two", in: scene, step)
+        )
+        for _ in 0..<10 {
+            #expect(try await scene.ask(group) == .failure(.unreachable("no route")))
+        }
+        isDown = false
+        #expect(try await scene.ask(group) == .success("one"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `a name that all refuse says nothing about any of them`() async throws {
+        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.declined(.servFail), 5) }
+        let two = ScriptedUpstream("two", in: scene) { _ in .fail(.declined(.servFail), 5) }
+        let group = scene.group(one, two)
+        for _ in 0..<10 {
+            #expect(try await scene.ask(group) == .failure(.declined(.servFail)))
+        }
+        #expect(group.health.health(of: one).isFit)
+        #expect(group.health.health(of: two).isFit)
+    }
+
+    @Test
+    @ServiceLoop
+    func `one that refuses what another answers rests`() async throws {
+        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.declined(.refused), 5) }
+        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
+        for _ in 0..<3 { #expect(try await scene.ask(group) == .success("two")) }
+        #expect(!group.health.health(of: one).isFit)
+    }
+
+    @Test
+    @ServiceLoop
+    func `another network is another chance`() async throws {
+        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.broken("no"), 5) }
+        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
+        for _ in 0..<3 { _ = try await scene.ask(group) }
+        group.health.networkChanged()
+        group.health.networkChanged()
+        _ = scene.takeAsked()
+        _ = try await scene.ask(group)
+        #expect(scene.takeAsked().hasPrefix("one"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `groups with the same upstream know the same of it`() async throws {
+        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.broken("no"), 5) }
+        let two = ScriptedUpstream("two", in: scene) { _ in .answer(5) }
+        let book = HealthBook(clocks: scene.world.clocks)
+        let groups = [
+            UpstreamGroup([one, two], health: book), UpstreamGroup([one, two], health: book),
+        ]
+        for _ in 0..<3 { _ = try await scene.ask(groups[0]) }
+        _ = scene.takeAsked()
+        _ = try await scene.ask(groups[1])
+        #expect(scene.takeAsked().contains("one") == false)
+    }
+
+    // MARK: - Loops
+
+    @Test
+    @ServiceLoop
+    func `a question that comes back shows a loop, which is left alone until it is gone`()
+        async throws
+    {
+        let one = ScriptedUpstream("one", in: scene) { _ in .silence }
+        let group = scene.group(one)
+        let log = Log(group)
+        // The wait in vain is what a loop looks like, and has it looked for.
+        #expect(try await scene.ask(group) == .failure(.timedOut))
+        let probe = try #require(one.questions.first { $0.type == .txt })
+        #expect(probe.name.text.hasSuffix(".loop-probe.httpdnsd"))
+        // A question of somebody else's of the kind is none of ours.
+        #expect(!group.health.recognises(Question(name: "x.loop-probe.httpdnsd", type: .txt)))
+        #expect(
+            !group.health.recognises(
+                Question(name: "0123456789abcdef.loop-probe.httpdnsd", type: .txt)
+            )
+        )
+        #expect(group.health.recognises(probe))
+        #expect(log.lines.last?.contains("leads back to this server, ignoring it") == true)
+        _ = scene.takeAsked()
+        #expect(try await scene.ask(group) == .failure(.loop))
+        #expect(scene.takeAsked() == "")
+        // Later it is looked at again, by a question of ours and no client's.
+        await scene.advance(by: UpstreamLimits.loopRest)
+        #expect(try await scene.ask(group) == .failure(.loop))
+        await scene.advance(by: .milliseconds(10))
+        #expect(scene.takeAsked() == "")
+        #expect(scene.probed.count == 2)
+        one.script = { _ in .answer(5) }
+        await scene.advance(by: .seconds(10))
+        #expect(log.lines.last?.hasSuffix("no longer leads back to this server") == true)
+        #expect(try await scene.ask(group) == .success("one"))
+    }
+
+    @Test
+    @ServiceLoop
+    func `one upstream that loops leaves the others`() async throws {
+        let one = ScriptedUpstream("one", in: scene) { _ in .silence }
+        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
+        #expect(try await scene.ask(group) == .success("two"))
+        await scene.advance(by: .seconds(2))
+        let probe = try #require(one.questions.first { $0.type == .txt })
+        #expect(group.health.recognises(probe))
+        _ = scene.takeAsked()
+        #expect(try await scene.ask(group) == .success("two"))
+        #expect(scene.takeAsked().hasPrefix("two"))
+    }
+}
+
+@Suite("The course of a query, whatever happens")
+struct CourseTests {
+    /// What the course must keep to, under any order of events.
+    @Test(arguments: 0..<400)
+    func `tries are bounded, legal, and the query ends`(_ seed: Int) throws {
+        var random = Seeded(seed: UInt64(seed))
+        let start = ContinuousClock().systemEpoch + .seconds(1_000)
+        var now = start
+        let deadline = start + .milliseconds(4_800)
+        let candidates = (0..<Int.random(in: 1...5, using: &random)).map { index in
+            Course.Candidate(
+                server: index,
+                isProtected: .random(using: &random),
+                timeout: .milliseconds(.random(in: 100...3_000, using: &random)),
+                patience: .milliseconds(.random(in: 100...1_000, using: &random)),
+                repeatsAfter: [nil, .zero, .seconds(1)].randomElement(using: &random) ?? nil
+            )
+        }
+        var course = Course(candidates, deadline: deadline)
+        var running: [Int: (server: Int, until: ContinuousClock.Instant)] = [:]
+        var times: [Int: Int] = [:]
+        var refused: Set<Int> = []
+        var hasEnded = false
+        var hasAnswer = false
+
+        func perform(_ moves: [Course.Move]) {
+            for move in moves {
+                switch move {
+                case .ask(let number, let server, let until, let since):
+                    #expect(!hasEnded && !hasAnswer && now < deadline)
+                    #expect(until <= deadline && until > now)
+                    #expect(until <= now + candidates[server].timeout)
+                    #expect(running[number] == nil && !refused.contains(server))
+                    #expect((since == nil) == (times[server] == nil))
+                    for other in running.values {
+                        #expect(
+                            candidates[server].isProtected || !candidates[other.server].isProtected
+                        )
+                        #expect(other.server != server || candidates[server].repeatsAfter != nil)
+                    }
+                    running[number] = (server, until)
+                    times[server, default: 0] += 1
+                    #expect(running.count <= UpstreamLimits.triesAtOnce)
+                case .end:
+                    #expect(running.isEmpty && !hasEnded && !hasAnswer)
+                    hasEnded = true
+                }
+            }
+        }
+
+        perform(course.begin(now: now))
+        var steps = 0
+        while !running.isEmpty {
+            steps += 1
+            try #require(steps < 100)
+            let first = try #require(
+                running.min { ($0.value.until, $0.key) < ($1.value.until, $1.key) }
+            )
+            if let wake = course.wake, wake <= first.value.until, Bool.random(using: &random) {
+                now = max(now, wake)
+                perform(course.tick(now: now))
+                continue
+            }
+            let ends: (key: Int, value: (server: Int, until: ContinuousClock.Instant)) =
+                Bool.random(using: &random)
+                ? first : try #require(running.randomElement(using: &random))
+            let left = max(Duration.zero, ends.value.until - now)
+            now = max(
+                now,
+                min(first.value.until, now + left * Double.random(in: 0...1, using: &random))
+            )
+            running[ends.key] = nil
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0:
+                let isFirst = course.answered(ends.key)
+                #expect(isFirst == (!hasAnswer && !hasEnded))
+                hasAnswer = true
+            case 1...3:
+                refused.insert(ends.value.server)
+                perform(course.failed(ends.key, isFinal: true, now: now))
+            default:
+                perform(course.failed(ends.key, isFinal: false, now: now))
+            }
+        }
+        #expect(hasEnded || hasAnswer)
+        #expect(course.wake == nil && course.isOver)
+        #expect(course.count <= UpstreamLimits.tries)
+        let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
+        let most = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
+        #expect(times.values.allSatisfy { $0 <= most })
+    }
+
+    @Test(arguments: 0..<400)
+    func `an order has everybody who may be asked, once, the protected where they were`(
+        _ seed: Int
+    ) {
+        var random = Seeded(seed: UInt64(seed))
+        let start = ContinuousClock().systemEpoch + .seconds(1_000)
+        var entries: [Standing.Entry] = []
+        for _ in 0..<Int.random(in: 1...6, using: &random) {
+            var health = ServerHealth()
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                let time = Duration.milliseconds(Int.random(in: 1...500, using: &random))
+                health.answered(in: time, now: start)
+            }
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                for _ in 0..<3 { health.failed(began: start, now: start) }
+            }
+            if Int.random(in: 0..<8, using: &random) == 0 { _ = health.looped(now: start) }
+            entries.append(Standing.Entry(isProtected: .random(using: &random), health: health))
+        }
+        let now = start + .milliseconds(Int.random(in: 0...100_000, using: &random))
+        let standing = Standing(entries, now: now)
+        let askable = entries.indices.filter { !entries[$0].health.loops }
+        #expect(standing.order.sorted() == askable)
+        let fit = entries.indices.filter { entries[$0].health.isFit }
+        // Protection keeps its places among the fit, which come first.
+        #expect(
+            standing.order.prefix(fit.count).map { entries[$0].isProtected }
+                == fit.map { entries[$0].isProtected }
+        )
+        if let copy = standing.copy {
+            #expect(copy != standing.order.first && !entries[copy].health.loops)
+        }
+    }
+}
