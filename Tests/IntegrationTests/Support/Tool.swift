@@ -5,6 +5,7 @@ import Testing
 /// A program of the system that tests need, and the Debian package that has it.
 enum Tool: String {
     case curl
+    case dnsdist
     case dig = "bind9-dnsutils"
     case ip = "iproute2"
     case nginx
@@ -12,6 +13,7 @@ enum Tool: String {
     case openssl
     case python3
     case tinyproxy
+    case unbound
     case unshare = "util-linux"
 
     /// The name of the program.
@@ -48,7 +50,7 @@ enum Tool: String {
 
     /// What to add to the complaint that `program` cannot be started.
     static func hint(_ program: String) -> String {
-        [curl, dig, ip, nginx, nsd, openssl, python3, tinyproxy, unshare].first {
+        [curl, dig, dnsdist, ip, nginx, nsd, openssl, python3, tinyproxy, unbound, unshare].first {
             $0.program == program
         }
         .map { "; apt-get install \($0.rawValue)" } ?? ""

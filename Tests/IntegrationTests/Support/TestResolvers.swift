@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A certificate for `dns.example.net` and 127.0.0.1 in a directory of its own.
+struct ResolverCertificate {
+    static let name = "dns.example.net"
+
+    let authority: Authority
+    let scratch: Scratch
+    var certificate: String { scratch.file("server.pem") }
+    var key: String { scratch.file("server.key") }
+
+    /// Has one issued.
+    init() throws {
+        authority = try Authority()
+        scratch = try Scratch()
+        try authority.issue("server", for: ["DNS:\(Self.name)", "IP:127.0.0.1"], in: scratch)
+    }
+}
+
+/// The four ports of a resolver, and how the daemon's settings name them.
+struct ResolverPorts: Sendable {
+    /// How it can be spoken to.
+    enum Channel: String, CaseIterable, Sendable {
+        case udp, tcp, tls, https
+    }
+
+    let plain: UInt16
+    let tls: UInt16
+    let https: UInt16
+
+    /// Ports that nobody has at this moment.
+    init() throws {
+        (plain, tls, https) = (try freePort(), try freePort(), try freePort())
+    }
+
+    /// An entry of `upstreams`.
+    func entry(
+        _ channel: Channel,
+        authority: Authority,
+        name: String = ResolverCertificate.name,
+        extra: String = ""
+    ) -> String {
+        let certificates = "addresses: [127.0.0.1], ca-file: \(authority.file)"
+        return switch channel {
+        case .udp, .tcp:
+            "{name: \(channel), url: \"\(channel)://127.0.0.1:\(plain)\"\(extra)}"
+        case .tls:
+            "{name: tls, url: \"tls://\(name):\(tls)\", \(certificates)\(extra)}"
+        case .https:
+            "{name: https, url: \"https://\(name):\(https)/dns-query\", \(certificates)\(extra)}"
+        }
+    }
+}
+
+/// Unbound, which knows the answers by heart, over UDP, TCP, TLS and HTTPS.
+final class TestUnbound: Sendable {
+    let ports: ResolverPorts
+    let program: Child
+    private let scratch: Scratch
+
+    /// Starts one.
+    ///
+    /// - Parameter forwarding: the port on loopback that it asks for what it does not know.
+    init(
+        _ certificate: ResolverCertificate,
+        ports: ResolverPorts? = nil,
+        forwarding: UInt16? = nil
+    ) throws {
+        scratch = try Scratch()
+        var failure: (any Error)?
+        // It cannot be told to take any free port: somebody may take those found before it does.
+        for _ in 0..<5 {
+            let own = try ports ?? ResolverPorts()
+            let text = Self.settings(own, certificate, scratch.path, forwarding)
+            let file = try scratch.write(text, to: "unbound.conf")
+            let program = try Child("unbound", ["-d", "-c", file])
+            do {
+                _ = try program.line(with: "start of service")
+                (self.ports, self.program) = (own, program)
+                return
+            } catch {
+                failure = error
+            }
+        }
+        throw try #require(failure)
+    }
+
+    /// Calls `body` while it runs.
+    func keeping(_ body: (TestUnbound) throws -> Void) rethrows {
+        try withExtendedLifetime(self) { try body(self) }
+    }
+
+    private static func settings(
+        _ ports: ResolverPorts,
+        _ certificate: ResolverCertificate,
+        _ directory: String,
+        _ forwarding: UInt16?
+    ) -> String {
+        let forward =
+            forwarding.map {
+                "forward-zone:\n    name: \".\"\n    forward-addr: 127.0.0.1@\($0)\n"
+            } ?? ""
+        let texts = (0..<20).map { number in
+            "    local-data: 'big.example.org. 300 IN TXT \"\(number)-"
+                + String(repeating: "x", count: 200) + "\"'"
+        }
+        return """
+            server:
+                interface: 127.0.0.1@\(ports.plain)
+                interface: 127.0.0.1@\(ports.tls)
+                interface: 127.0.0.1@\(ports.https)
+                port: \(ports.plain)
+                tls-port: \(ports.tls)
+                https-port: \(ports.https)
+                tls-service-key: "\(certificate.key)"
+                tls-service-pem: "\(certificate.certificate)"
+                num-threads: 1
+                username: ""
+                chroot: ""
+                directory: "\(directory)"
+                pidfile: ""
+                use-syslog: no
+                verbosity: 1
+                module-config: "iterator"
+                do-not-query-localhost: no
+                ede: yes
+                local-zone: "example.org." \(forwarding == nil ? "static" : "transparent")
+                local-data: "example.org. 300 IN SOA ns. root. 1 2 3 4 60"
+                local-data: "www.example.org. 300 IN A 192.0.2.7"
+                local-data: "www.example.org. 300 IN AAAA 2001:db8::7"
+            \(texts.joined(separator: "\n"))
+                local-zone: "many.example.org." redirect
+                local-data: "many.example.org. 300 IN A 192.0.2.8"
+                local-zone: "refused.example.org." always_refuse
+            remote-control:
+                control-enable: no
+            \(forward)
+            """
+    }
+}
+
+/// Dnsdist over TLS and HTTPS, before a name server that speaks neither.
+final class TestDnsdist: Sendable {
+    let ports: ResolverPorts
+    private let program: Child
+    private let scratch: Scratch
+
+    /// Starts one before the server on `backend`.
+    init(_ certificate: ResolverCertificate, backend: UInt16) throws {
+        scratch = try Scratch()
+        var failure: (any Error)?
+        for _ in 0..<5 {
+            let ports = try ResolverPorts()
+            let pair = "\"\(certificate.certificate)\", \"\(certificate.key)\""
+            let file = try scratch.write(
+                """
+                setLocal("127.0.0.1:\(ports.plain)")
+                addTLSLocal("127.0.0.1:\(ports.tls)", \(pair))
+                addDOHLocal("127.0.0.1:\(ports.https)", \(pair), "/dns-query")
+                newServer({address="127.0.0.1:\(backend)"}):setUp()
+                setSecurityPollSuffix("")
+                """,
+                to: "dnsdist.conf"
+            )
+            let program = try Child("dnsdist", ["--supervised", "--disable-syslog", "-C", file])
+            do {
+                _ = try program.line(with: "Console ACL allowing connections")
+                (self.ports, self.program) = (ports, program)
+                return
+            } catch {
+                failure = error
+            }
+        }
+        throw try #require(failure)
+    }
+}

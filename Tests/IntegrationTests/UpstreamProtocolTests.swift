@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@Suite("Upstreams over every protocol", .needs(.dig, .openssl, .unbound), .timeLimit(.minutes(2)))
+struct UpstreamProtocolTests {
+    private typealias Channel = ResolverPorts.Channel
+
+    @Test("unbound's answers come through", arguments: ResolverPorts.Channel.allCases)
+    func answers(_ channel: ResolverPorts.Channel) throws {
+        let certificate = try ResolverCertificate()
+        let unbound = try TestUnbound(certificate)
+        let daemon = try TestDaemon(
+            "upstreams: [\(unbound.ports.entry(channel, authority: certificate.authority))]"
+        )
+        #expect(try daemon.dig("www.example.org", "A").data("A") == ["192.0.2.7"])
+        #expect(try daemon.dig("www.example.org", "AAAA").data("AAAA") == ["2001:db8::7"])
+        let none = try daemon.dig("nothing.example.org", "A")
+        #expect(none.status == "NXDOMAIN")
+        #expect(none.authorities.map(\.type) == ["SOA"])
+        let noData = try daemon.dig("www.example.org", "MX")
+        #expect(noData.status == "NOERROR" && noData.answers.isEmpty)
+        let big = try daemon.dig("big.example.org", "TXT")
+        #expect(big.transport == "TCP" && big.answers.count == 20, "\(big.text)")
+        let refused = try daemon.dig("refused.example.org", "A")
+        #expect(refused.status == "SERVFAIL", "\(refused.text)")
+        for number in 0..<20 {
+            let reply = try daemon.dig("n\(number).many.example.org", "A")
+            #expect(reply.data("A") == ["192.0.2.8"])
+        }
+
+        let status = try JSON(try daemon.control("status", "--json").output)
+        let shown = try #require(status["upstreams"].array.first)
+        let isProtected = channel == .tls || channel == .https
+        #expect(shown["protected"].bool == isProtected)
+        #expect(shown["state"].string == "up")
+        #expect(shown["url"].string?.hasPrefix("\(channel)://") == true)
+        let stats = try daemon.stats()
+        #expect(stats["queries", "by-source", "upstream"].int == 25)
+        try daemon.stop()
+    }
+
+    @Test(
+        "dnsdist's answers come through, from a server that speaks plain DNS only",
+        .needs(.dnsdist, .nsd),
+        arguments: [ResolverPorts.Channel.tls, .https]
+    )
+    func dnsdist(_ channel: ResolverPorts.Channel) throws {
+        let certificate = try ResolverCertificate()
+        let server = try TestUpstream()
+        let dnsdist = try TestDnsdist(certificate, backend: server.port)
+        let daemon = try TestDaemon(
+            "upstreams: [\(dnsdist.ports.entry(channel, authority: certificate.authority))]"
+        )
+        #expect(try daemon.dig("one.example.org", "A").data("A") == ["198.51.100.3"])
+        #expect(try daemon.dig("big.example.org", "TXT").answers.count == TestUpstream.big.count)
+        #expect(try daemon.dig("nothing.example.org", "A").status == "NXDOMAIN")
+        #expect(try daemon.dig("text.example.org", "TXT").answers.count == 1)
+        try daemon.stop()
+    }
+
+    @Test("a server that is somebody else is asked nothing", arguments: [Channel.tls, .https])
+    private func impostor(_ channel: Channel) throws {
+        let certificate = try ResolverCertificate()
+        let unbound = try TestUnbound(certificate)
+        let entry = unbound.ports.entry(
+            channel,
+            authority: certificate.authority,
+            name: "other.example.net"
+        )
+        let daemon = try TestDaemon("upstreams: [\(entry)]")
+        let reply = try daemon.dig("www.example.org", "A")
+        #expect(reply.status == "SERVFAIL")
+        #expect(reply.text.contains("EDE: 23 (Network Error)"), "\(reply.text)")
+        let stats = try daemon.stats()
+        let upstream = try #require(stats["upstreams"].array.first)
+        #expect(upstream["failures"].keys == ["untrusted"])
+        try daemon.stop()
+    }
+
+    @Test("a plain upstream stands in for protected ones that are gone, and says so")
+    func standIn() throws {
+        let certificate = try ResolverCertificate()
+        let authority = certificate.authority
+        let unbound = try TestUnbound(certificate)
+        let gone = try ResolverPorts()
+        let daemon = try TestDaemon(
+            """
+            upstreams:
+              - \(gone.entry(.https, authority: authority))
+              - \(gone.entry(.tls, authority: authority))
+              - \(unbound.ports.entry(.udp, authority: authority))
+            """
+        )
+        for number in 0..<4 {
+            let reply = try daemon.dig("n\(number).many.example.org", "A")
+            #expect(reply.data("A") == ["192.0.2.8"])
+        }
+        let status = try daemon.control("status", "--json")
+        #expect(status.status == 4)
+        let upstreams = try JSON(status.output)["upstreams"].array
+        #expect(upstreams.map { $0["state"].string } == ["down", "down", "up"])
+        #expect(upstreams.map { $0["protected"].bool } == [true, true, false])
+        let url = "https://\(ResolverCertificate.name):\(gone.https)/dns-query (127.0.0.1)"
+        _ = try daemon.program.line(with: "upstream https (\(url)) rests")
+        try daemon.stop()
+    }
+
+    @Test(
+        "a server that was started anew is spoken to anew",
+        arguments: [Channel.tcp, .tls, .https]
+    )
+    private func restart(_ channel: Channel) throws {
+        let certificate = try ResolverCertificate()
+        let first = try TestUnbound(certificate)
+        let daemon = try TestDaemon(
+            "upstreams: [\(first.ports.entry(channel, authority: certificate.authority))]"
+        )
+        #expect(try daemon.dig("www.example.org", "A").status == "NOERROR")
+        try first.program.stop()
+        try TestUnbound(certificate, ports: first.ports).keeping { _ in
+            let reply = try daemon.dig("a.many.example.org", "A")
+            #expect(reply.data("A") == ["192.0.2.8"], "\(reply.text)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("an upstream that asks this server what this server asks it is found out")
+    func loop() throws {
+        let certificate = try ResolverCertificate()
+        let port = try freePort()
+        let unbound = try TestUnbound(certificate, forwarding: port)
+        let daemon = try TestDaemon(
+            "upstreams: [\(unbound.ports.entry(.udp, authority: certificate.authority))]",
+            listen: "127.0.0.1:\(port)"
+        )
+        // What it knows by itself is no loop.
+        #expect(try daemon.dig("www.example.org", "A").data("A") == ["192.0.2.7"])
+        let first = try daemon.dig("www.example.com", "A")
+        #expect(first.status == "SERVFAIL")
+        _ = try daemon.program.line(with: "leads back to this server, ignoring it")
+        let second = try daemon.dig("www.example.net", "A")
+        #expect(second.status == "SERVFAIL")
+        #expect(second.text.contains("the upstreams ask this server"), "\(second.text)")
+        try daemon.stop()
+    }
+
+    @Test("an upstream that is this server is refused before the start")
+    func itself() throws {
+        let scratch = try Scratch()
+        let file = try scratch.write(
+            """
+            listen: ["0.0.0.0:5399"]
+            allow: ["127.0.0.0/8"]
+            upstreams:
+              - {name: a, url: "tls://dns.example.net:5399", addresses: [192.0.2.1, 127.0.0.7]}
+            """,
+            to: "httpdnsd.yaml"
+        )
+        let end = try run(Product.daemon, ["--config", file, "--check"])
+        #expect(end.status == 2)
+        #expect(
+            end.errors.contains(
+                ":4:73: `127.0.0.7:5399` is httpdnsd itself, which listens on `0.0.0.0:5399`"
+            ),
+            "\(end.errors)"
+        )
+    }
+}
