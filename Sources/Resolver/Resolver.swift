@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
+internal import DNSWire
 package import Net
 package import Upstream
 
@@ -22,7 +23,8 @@ package final class Resolver {
     /// The merging stage, for its numbers.
     package let merging: Merging
 
-    private let first: SpecialNames
+    private let routes: RouteTable
+    private let first: any Resolving
 
     /// Puts the stages together.
     ///
@@ -37,20 +39,22 @@ package final class Resolver {
         clocks: Clocks = .system
     ) {
         let store = AnswerStore(cache, clocks)
-        vendors = VendorStage(policy: policy, origins: origins, store: store, clocks: clocks)
+        vendors = VendorStage(policy: policy, origins: origins, clocks: clocks)
         upstreams = UpstreamStage(policy: policy, origins: origins, clocks: clocks)
         let router = Router(
-            routes: routes,
+            policy: policy,
             vendors: vendors,
             upstreams: upstreams,
             standard: standard
         )
         merging = Merging(next: Storing(store: store, next: router))
-        first = SpecialNames(routes: routes, next: merging)
+        first = SpecialNames(next: merging)
+        self.routes = routes
     }
 
     /// Answers `query`, with SERVFAIL if need be, at `deadline` at the latest.
     package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
-        await first.resolve(query, deadline: deadline)
+        await first.resolve(query, routes.route(for: query.question.name), deadline: deadline)
+            .resolution
     }
 }

@@ -7,5 +7,12 @@ package import Net
 @ServiceLoop
 package protocol Resolving: AnyObject {
     /// Answers `query`, if need be with SERVFAIL, at `deadline` at the latest.
-    func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution
+    ///
+    /// - Parameter match: the route of the query's name, looked up once for all stages; nil if no
+    ///   route claims it.
+    func resolve(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        deadline: ContinuousClock.Instant
+    ) async -> Finding
 }

@@ -7,7 +7,7 @@ internal import Net
 /// over (RFC 5452 §5).
 package final class Merging: Resolving {
     private let next: any Resolving
-    private let inFlight = InFlight<Query, Resolution>()
+    private let inFlight = InFlight<Query, Finding>()
 
     /// Queries answered by what another one's wait brought.
     package private(set) var merged: UInt64 = 0
@@ -20,16 +20,20 @@ package final class Merging: Resolving {
         self.next = next
     }
 
-    package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
+    package func resolve(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        deadline: ContinuousClock.Instant
+    ) async -> Finding {
         let next = next
-        var (resolution, wasMerged) = await inFlight.value(for: query) {
-            await next.resolve(query, deadline: deadline)
+        var (finding, wasMerged) = await inFlight.value(for: query) {
+            await next.resolve(query, match, deadline: deadline)
         }
         if wasMerged {
             merged += 1
-            mergedByOrigin[resolution.provenance.origin, default: 0] += 1
-            resolution.provenance.wasMerged = true
+            mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
+            finding.resolution.provenance.wasMerged = true
         }
-        return resolution
+        return finding
     }
 }

@@ -8,7 +8,7 @@ package import Upstream
 /// Vendors know addresses of hostnames and nothing else, and every call to them is paid for; so all
 /// other types, and all names that cannot be hostnames, go to upstreams.
 package final class Router: Resolving {
-    private let routes: RouteTable
+    private let policy: TTLPolicy
     private let vendors: VendorStage
     private let upstreams: UpstreamStage
     private let standard: UpstreamGroup?
@@ -17,39 +17,53 @@ package final class Router: Resolving {
     ///
     /// - Parameter standard: asked for all that no route sends elsewhere; nil if there is none.
     package init(
-        routes: RouteTable,
+        policy: TTLPolicy,
         vendors: VendorStage,
         upstreams: UpstreamStage,
         standard: UpstreamGroup?
     ) {
-        self.routes = routes
+        self.policy = policy
         self.vendors = vendors
         self.upstreams = upstreams
         self.standard = standard
     }
 
-    package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
-        guard let match = routes.route(for: query.question.name) else {
-            return await upstreams.resolve(query, through: standard, deadline: deadline)
+    package func resolve(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        deadline: ContinuousClock.Instant
+    ) async -> Finding {
+        guard let match else {
+            return Finding(
+                await upstreams.resolve(query, through: standard, deadline: deadline)
+            )
         }
         let group = match.route.upstreams ?? standard
         guard !match.route.vendors.isEmpty, query.asksForAddress, query.question.name.isHostname
         else {
-            return await upstreams.resolve(query, through: group, deadline: deadline)
+            return Finding(await upstreams.resolve(query, through: group, deadline: deadline))
         }
         switch await vendors.resolve(query, match, deadline: deadline) {
-        case .answered(let resolution):
-            return resolution
-        case .empty(let provenance) where !match.route.fallsBack:
-            return vendors.noData(query.question, match, provenance)
+        case .answered(let finding):
+            return finding
+        case .empty(let provenance, let siblings) where !match.route.fallsBack:
+            return Finding(
+                .vendorNoData(
+                    query.question,
+                    match,
+                    seconds: policy.negative.lowerBound,
+                    provenance
+                ),
+                siblings: siblings
+            )
         case .failed where !match.route.fallsBack:
-            return .failure(query, .noReachableAuthority, "no vendor answered")
-        case .empty(let provenance):
+            return Finding(.failure(query, .noReachableAuthority, "no vendor answered"))
+        case .empty(let provenance, let siblings):
             var resolution = await upstreams.resolve(query, through: group, deadline: deadline)
             vendors.note(&resolution, after: provenance)
-            return resolution
+            return Finding(resolution, siblings: siblings)
         case .failed:
-            return await upstreams.resolve(query, through: group, deadline: deadline)
+            return Finding(await upstreams.resolve(query, through: group, deadline: deadline))
         }
     }
 }

@@ -6,22 +6,22 @@ internal import Net
 ///
 /// What a route claims is not special: a network may well have its own `home.arpa`.
 package final class SpecialNames: Resolving {
-    private let routes: RouteTable
     private let next: any Resolving
 
     /// Puts this stage before `next`.
-    package init(routes: RouteTable, next: any Resolving) {
-        self.routes = routes
+    package init(next: any Resolving) {
         self.next = next
     }
 
-    package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
+    package func resolve(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        deadline: ContinuousClock.Instant
+    ) async -> Finding {
         let question = query.question
-        if let refusal = Self.refusal(question) { return refusal }
-        if routes.route(for: question.name) == nil, let answer = Self.answer(question) {
-            return answer
-        }
-        return await next.resolve(query, deadline: deadline)
+        if let refusal = Self.refusal(question) { return Finding(refusal) }
+        if match == nil, let answer = Self.answer(question) { return Finding(answer) }
+        return await next.resolve(query, match, deadline: deadline)
     }
 
     // MARK: - Types

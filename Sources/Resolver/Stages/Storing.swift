@@ -14,10 +14,15 @@ package final class Storing: Resolving {
         self.next = next
     }
 
-    package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
-        let resolution = await next.resolve(query, deadline: deadline)
-        store.keep(resolution, for: query.question)
-        return resolution
+    package func resolve(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        deadline: ContinuousClock.Instant
+    ) async -> Finding {
+        let finding = await next.resolve(query, match, deadline: deadline)
+        store.keep(finding.resolution, for: query.question)
+        for sibling in finding.siblings { store.keep(sibling.resolution, for: sibling.question) }
+        return finding
     }
 }
 
