@@ -71,6 +71,18 @@ package final class AnswerCache: Sendable {
         }
     }
 
+    /// The good answer to a question that is fresh, as a copy.
+    ///
+    /// Being asked so is no demand: it is for those who want to know, not for clients.
+    package func freshAnswer(
+        for question: Question,
+        variant: AnswerVariant,
+        now: ContinuousClock.Instant
+    ) -> FreshAnswer? {
+        let now = milliseconds(now)
+        return table.withLock { $0.freshAnswer(for: question, variant: variant, now: now) }
+    }
+
     // MARK: - Looking
 
     /// What the cache holds for a name: of one type, or of all.

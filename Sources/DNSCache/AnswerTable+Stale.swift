@@ -42,10 +42,37 @@ extension AnswerTable {
         )
     }
 
+    /// The fresh good answer that suits `variant`, with its TTLs as they are to be sent.
+    func freshAnswer(
+        for question: Question,
+        variant: AnswerVariant,
+        now: UInt64
+    ) -> FreshAnswer? {
+        let name = question.name.octets
+        let hash = hash(name.rawSpan, type: question.type.rawValue)
+        var probe = index.probe(hash)
+        while let reference = index.next(&probe) {
+            let entry = ring[reference]
+            guard entry.isFresh(now), !entry.isFailure,
+                AnswerVariant(rawValue: entry.variant).suits(variant),
+                isEntry(reference, hash, name.rawSpan, question.type.rawValue)
+            else { continue }
+            let age = UInt32(clamping: entry.age(now))
+            return FreshAnswer(
+                answer: answer(reference, to: question, lifetime: entry.lifetime - age) { old in
+                    old - min(old, age)
+                },
+                age: age
+            )
+        }
+        return nil
+    }
+
     /// A copy of an entry as an answer to `question`, with other TTLs.
     private func answer(
         _ reference: Int,
         to question: Question,
+        lifetime: UInt32 = 0,
         ttl: (UInt32) -> UInt32
     ) -> CachedAnswer {
         let entry = ring[reference]
@@ -54,7 +81,7 @@ extension AnswerTable {
             variant: AnswerVariant(rawValue: entry.variant),
             rcode: RCode(rawValue: UInt16(entry.rcode)),
             sections: sections(reference).mappingTTLs(of: question, ttl),
-            lifetime: 0,
+            lifetime: lifetime,
             source: AnswerSource(rawValue: entry.source) ?? .local,
             server: entry.server
         )

@@ -53,6 +53,15 @@ package struct CachedAnswer: Sendable {
     var isFailure: Bool { rcode != .noError && rcode != .nxDomain }
 }
 
+/// An answer that may still be given.
+package struct FreshAnswer: Sendable {
+    /// The answer, with TTLs as they are to be sent, and the lifetime that is left of it.
+    package var answer: CachedAnswer
+
+    /// Seconds since it was stored.
+    package var age: UInt32
+}
+
 /// The last good answer to a question, for when there is no better one (RFC 8767).
 package struct StaleAnswer: Sendable {
     /// The answer, with TTLs as they are to be sent and a lifetime of 0, so that nobody stores it.
