@@ -150,6 +150,20 @@ package final class AnswerCache: Sendable {
         return removed
     }
 
+    /// Removes the entries of questions that `judge` picks, and tells how many they were.
+    @discardableResult
+    package func remove(where judge: (Name, RecordType) -> Bool) -> Int {
+        var removed = 0
+        walk { table, reference in
+            guard let name = table.name(reference), judge(name, table.type(reference)) else {
+                return .keep
+            }
+            removed += 1
+            return .remove
+        }
+        return removed
+    }
+
     /// Ends the time of fresh entries, as if their TTLs had run out at `now`, and tells how many
     /// they were.
     ///

@@ -69,6 +69,9 @@ extension AnswerTable {
         }
     }
 
+    /// The type of an entry.
+    func type(_ reference: Int) -> RecordType { RecordType(rawValue: ring[reference].type) }
+
     /// A copy of an entry for the control verbs.
     func entry(_ reference: Int, now: UInt64) -> CacheEntry? {
         let header = ring[reference]

@@ -23,6 +23,8 @@ package final class Resolver {
     /// The merging stage, for its numbers.
     package let merging: Merging
 
+    private let cache: AnswerCache
+    private let overrides: Overrides
     private let routes: RouteTable
     private let first: any Resolving
 
@@ -30,25 +32,40 @@ package final class Resolver {
     ///
     /// - Parameters:
     ///   - standard: the upstreams asked for all that no route sends elsewhere.
+    ///   - answers: what is done to answers on their way to clients.
     ///   - clocks: the kind of time in which deadlines are given and answers grow old.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
         policy: TTLPolicy,
+        answers: AnswerPolicy = AnswerPolicy(),
         cache: AnswerCache,
         clocks: Clocks = .system
     ) {
+        self.cache = cache
+        overrides = Overrides(suppressesAAAA: answers.suppressesAAAA)
         let store = AnswerStore(cache, clocks)
         vendors = VendorStage(policy: policy, origins: origins, clocks: clocks)
         upstreams = UpstreamStage(policy: policy, origins: origins, clocks: clocks)
         let router = Router(
             policy: policy,
             vendors: vendors,
-            upstreams: upstreams,
+            upstreams: Aligning(
+                answers,
+                policy,
+                routes: routes,
+                overrides: overrides,
+                upstreams: upstreams,
+                cache: cache,
+                clocks: clocks
+            ),
             standard: standard
         )
-        merging = Merging(next: Storing(store: store, next: router))
-        first = SpecialNames(next: merging)
+        let kept = Storing(store: store, next: Overriding(overrides, next: router))
+        merging = Merging(next: kept)
+        let asking: any Resolving =
+            answers.suppressesAAAA ? Suppressing(policy: policy, next: merging) : merging
+        first = StaticHosts(overrides, origins: origins, next: SpecialNames(next: asking))
         self.routes = routes
     }
 
@@ -56,5 +73,30 @@ package final class Resolver {
     package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
         await first.resolve(query, routes.route(for: query.question.name), deadline: deadline)
             .resolution
+    }
+}
+
+// MARK: - What the settings answer
+
+extension Resolver {
+    /// The names that are written down; what the cache has of new ones is removed.
+    package var hosts: HostsTable {
+        get { overrides.hosts }
+        set {
+            overrides.hosts = newValue
+            removeOverridden()
+        }
+    }
+
+    /// Removes from the cache what the settings answer otherwise, and tells how much that was.
+    ///
+    /// To be called when something was put there from an earlier life.
+    @discardableResult
+    package func removeOverridden() -> Int {
+        cache.remove { name, type in
+            overrides.cover(Question(name: name, type: type))
+                // That there is no such name is not true any more.
+                || overrides.hosts.contains(name)
+        }
     }
 }

@@ -19,6 +19,9 @@ package enum ResolverLimits {
     /// Seconds that answers made by this daemon itself may be kept.
     static let localLifetime: UInt32 = 10_800
 
+    /// Seconds that answers from hosts may be kept: soon after a file has changed everybody knows.
+    static let hostsLifetime: UInt32 = 10
+
     /// Queries that may wait for an answer at once; more get SERVFAIL at once.
     package static let inFlight = 4_096
 }

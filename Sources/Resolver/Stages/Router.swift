@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 internal import Net
-package import Upstream
+internal import Upstream
 
 /// The stage that chooses whom to ask: the vendors of a route, or upstreams.
 ///
 /// Vendors know addresses of hostnames and nothing else, and every call to them is paid for; so all
 /// other types, and all names that cannot be hostnames, go to upstreams.
-package final class Router: Resolving {
+final class Router: Resolving {
     private let policy: TTLPolicy
     private let vendors: VendorStage
-    private let upstreams: UpstreamStage
+    private let upstreams: Aligning
     private let standard: UpstreamGroup?
 
     /// Makes the stage.
     ///
     /// - Parameter standard: asked for all that no route sends elsewhere; nil if there is none.
-    package init(
+    init(
         policy: TTLPolicy,
         vendors: VendorStage,
-        upstreams: UpstreamStage,
+        upstreams: Aligning,
         standard: UpstreamGroup?
     ) {
         self.policy = policy
@@ -28,20 +28,22 @@ package final class Router: Resolving {
         self.standard = standard
     }
 
-    package func resolve(
+    func resolve(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant
     ) async -> Finding {
         guard let match else {
             return Finding(
-                await upstreams.resolve(query, through: standard, deadline: deadline)
+                await upstreams.resolve(query, nil, through: standard, deadline: deadline)
             )
         }
         let group = match.route.upstreams ?? standard
         guard !match.route.vendors.isEmpty, query.asksForAddress, query.question.name.isHostname
         else {
-            return Finding(await upstreams.resolve(query, through: group, deadline: deadline))
+            return Finding(
+                await upstreams.resolve(query, match, through: group, deadline: deadline)
+            )
         }
         switch await vendors.resolve(query, match, deadline: deadline) {
         case .answered(let finding):
@@ -59,11 +61,18 @@ package final class Router: Resolving {
         case .failed where !match.route.fallsBack:
             return Finding(.failure(query, .noReachableAuthority, "no vendor answered"))
         case .empty(let provenance, let siblings):
-            var resolution = await upstreams.resolve(query, through: group, deadline: deadline)
+            var resolution = await upstreams.resolve(
+                query,
+                match,
+                through: group,
+                deadline: deadline
+            )
             vendors.note(&resolution, after: provenance)
             return Finding(resolution, siblings: siblings)
         case .failed:
-            return Finding(await upstreams.resolve(query, through: group, deadline: deadline))
+            return Finding(
+                await upstreams.resolve(query, match, through: group, deadline: deadline)
+            )
         }
     }
 }

@@ -133,13 +133,3 @@ extension Resolution {
             ?? Resolution(rcode: .noError, provenance: provenance)
     }
 }
-
-extension RecordData {
-    /// The data of an address record.
-    fileprivate init(_ address: IPAddress) {
-        switch address {
-        case .v4(let address): self = .a(address)
-        case .v6(let address): self = .aaaa(address)
-        }
-    }
-}

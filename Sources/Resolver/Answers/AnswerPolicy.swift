@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the settings do to answers on their way to clients.
+package struct AnswerPolicy: Sendable {
+    /// What becomes of SVCB and HTTPS records of names that vendors answer.
+    package enum ServiceBindings: Sendable {
+        /// The addresses in them are ours, or there are none.
+        case align
+
+        /// They pass as they are.
+        case forward
+
+        /// There are none.
+        case block
+    }
+
+    package var serviceBindings = ServiceBindings.align
+
+    /// Whether no name has an IPv6 address.
+    package var suppressesAAAA = false
+
+    /// What is done against names that lead into the client's own network.
+    package var rebinding = Rebinding()
+
+    package init() {}
+}

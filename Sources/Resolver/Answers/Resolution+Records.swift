@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+
+extension Resolution {
+    /// "There is nothing of this type", with an SOA on our own authority (RFC 2308 §2.2).
+    static func noData(
+        _ question: Question,
+        zone: Name,
+        seconds: UInt32,
+        variant: AnswerVariant = .any,
+        explanation: Explanation? = nil,
+        provenance: Provenance
+    ) -> Resolution {
+        // One small record always fits a message, so encoding cannot fail.
+        (try? Resolution(
+            question,
+            authorities: [.syntheticSOA(zone, seconds: seconds)],
+            lifetime: seconds,
+            variant: variant,
+            explanation: explanation,
+            provenance: provenance
+        ))
+            ?? Resolution(rcode: .servFail, provenance: provenance)
+    }
+
+    /// The same with other records in its answer section; nil if they do not fit a message.
+    func replacing(
+        answers: [Record],
+        of question: Question,
+        authorities: [Record]
+    ) -> Resolution? {
+        try? Resolution(
+            question,
+            rcode: rcode,
+            answers: answers,
+            authorities: authorities,
+            lifetime: lifetime,
+            variant: variant,
+            explanation: explanation,
+            provenance: provenance
+        )
+    }
+}
+
+extension AnswerSections {
+    /// The records, read behind the question that they answer.
+    func message(to question: Question) -> Message? {
+        var header = Header()
+        header.isResponse = true
+        var octets = Message(header: header, questions: [question]).encoded()
+        for (index, count) in [answerCount, authorityCount, additionalCount].enumerated() {
+            octets[6 + 2 * index] = UInt8(count >> 8)
+            octets[7 + 2 * index] = UInt8(count & 0xFF)
+        }
+        // What was encoded here can be read.
+        return try? Message(parsing: octets + self.octets)
+    }
+}
+
+extension RecordData {
+    /// The data of an address record.
+    init(_ address: IPAddress) {
+        switch address {
+        case .v4(let address): self = .a(address)
+        case .v6(let address): self = .aaaa(address)
+        }
+    }
+}
