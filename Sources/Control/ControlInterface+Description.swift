@@ -83,8 +83,13 @@ extension ControlInterface {
           failures: int
         )
 
+        # The file in which the cache survives a restart.
+        # + age-seconds: ?int                  since it was written, by whichever daemon
+        # + last-error: ?string                of the latest attempt to read or write it
+        type Snapshot (path: string, entries: int, octets: int)
+
         # + limit-octets: int
-        type CacheUsage (entries: int, octets: int)
+        type CacheUsage (entries: int, octets: int, snapshot: ?Snapshot)
 
         # How often the network was another one, and how often the machine had slept.
         # + last-age-seconds: ?int             since the latest of either
@@ -122,7 +127,8 @@ extension ControlInterface {
           misses: int,
           insertions: int,
           evictions: int,
-          expired: int
+          expired: int,
+          snapshot: ?Snapshot
         )
 
         # route: file:line in the settings. domain: its first. names: in billable calls

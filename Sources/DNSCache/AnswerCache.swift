@@ -203,8 +203,11 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.hotStride(from: position, above: least, now: now) }
     }
 
-    /// Stores what came out of a snapshot and tells how much of it.
-    func restore(_ entries: [SnapshotEntry], now: ContinuousClock.Instant) -> Int {
+    /// Stores what came out of a snapshot and tells how much of it, and how much of that is stale.
+    func restore(
+        _ entries: [SnapshotEntry],
+        now: ContinuousClock.Instant
+    ) -> (all: Int, stale: Int) {
         let now = milliseconds(now)
         return table.withLock { $0.restore(entries, now: now) }
     }

@@ -32,6 +32,9 @@ package struct CacheStats: Codable, Sendable, Equatable {
     /// Answers held now that have no records.
     package var negativeEntries: UInt64 = 0
 
+    /// Where it survives a restart; nil if it does not.
+    package var snapshot: SnapshotStatus?
+
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case entries, octets
@@ -39,6 +42,7 @@ package struct CacheStats: Codable, Sendable, Equatable {
         case indexOctets = "index-octets"
         case hits, misses, insertions, evictions, expired
         case negativeEntries = "negative-entries"
+        case snapshot
     }
 
     /// Makes counters that are all zero.

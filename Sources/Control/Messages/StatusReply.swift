@@ -100,10 +100,14 @@ package struct CacheUsage: Codable, Sendable, Equatable {
     /// Memory it may use, in octets.
     package var limitOctets: UInt64 = 0
 
+    /// Where it survives a restart; nil if it does not.
+    package var snapshot: SnapshotStatus?
+
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case entries, octets
         case limitOctets = "limit-octets"
+        case snapshot
     }
 
     /// Makes the usage of a cache.

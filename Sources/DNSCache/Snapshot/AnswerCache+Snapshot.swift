@@ -103,12 +103,16 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores what came out of a snapshot and tells how much of it.
-    mutating func restore(_ entries: [SnapshotEntry], now: UInt64) -> Int {
-        var restored = 0
+    /// Stores what came out of a snapshot and tells how much of it, and how much of that is stale.
+    mutating func restore(
+        _ entries: [SnapshotEntry],
+        now: UInt64
+    ) -> (all: Int, stale: Int) {
+        var restored = (all: 0, stale: 0)
         for entry in entries
         where restore(entry.answer, age: entry.age, demand: entry.demand, now: now) {
-            restored += 1
+            restored.all += 1
+            if entry.age >= entry.answer.lifetime { restored.stale += 1 }
         }
         return restored
     }

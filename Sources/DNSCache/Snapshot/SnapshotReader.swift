@@ -184,7 +184,10 @@ package struct SnapshotReader {
             throw .badEntry(at: block.payloadStart + entryStart)
         }
         summary.entries += count
-        if let cache { summary.restored += UInt64(cache.restore(kept, now: now)) }
+        guard let cache else { return }
+        let stored = cache.restore(kept, now: now)
+        summary.restored += UInt64(stored.all)
+        summary.stale += UInt64(stored.stale)
     }
 }
 
@@ -199,6 +202,9 @@ package struct SnapshotSummary: Sendable, Equatable {
     /// Entries that are in the cache now, or were until others pushed them out: not those that had
     /// grown too old, nor those for which the cache knew better.
     package internal(set) var restored: UInt64 = 0
+
+    /// Those of them that are of use as stale answers only.
+    package internal(set) var stale: UInt64 = 0
 }
 
 /// An entry out of a snapshot, as it is to be stored.

@@ -40,6 +40,33 @@ package final class WorkerThread: Sendable {
         pthread_join(thread, nil)
     }
 
+    /// Runs `body`, which may block, on a thread of its own and returns what it returns.
+    ///
+    /// Cannot be cancelled: `body` has to end by itself.
+    ///
+    /// - Throws: `SocketError.system` if there can be no more threads.
+    @ServiceLoop
+    package static func run<Result: Sendable>(
+        named name: String,
+        _ body: @escaping @Sendable () -> Result
+    ) async throws(SocketError) -> Result {
+        var thread: Swift.Result<WorkerThread, SocketError>?
+        let result: Result? = await withCheckedContinuation { continuation in
+            do throws(SocketError) {
+                thread = .success(
+                    try WorkerThread(named: name) { continuation.resume(returning: body()) }
+                )
+            } catch {
+                thread = .failure(error)
+                continuation.resume(returning: nil)
+            }
+        }
+        // It has done its work and is about to end.
+        try thread?.get().join()
+        guard let result else { preconditionFailure("a thread that ran has a result") }
+        return result
+    }
+
     /// Stops the calling thread for a while; never for one that has anything else to do.
     package static func pause(milliseconds: Int32) {
         _ = poll(nil, 0, milliseconds)

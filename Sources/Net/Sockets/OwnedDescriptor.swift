@@ -14,6 +14,9 @@ struct OwnedDescriptor: ~Copyable {
         self.raw = raw
     }
 
+    /// Takes over `raw`, which is open.
+    init(taking raw: Int32) { self.raw = raw }
+
     /// Makes a socket that does not block and is not inherited by other programs.
     static func socket(
         _ family: Int32,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
 package import DNSWire
-package import Net
 
 /// An answer and where it came from.
 package struct Resolution: Sendable {
@@ -106,54 +105,5 @@ package struct Provenance: Sendable, Equatable {
     init(source: AnswerSource, origin: UInt16) {
         self.source = source
         self.origin = origin
-    }
-}
-
-/// The names of all vendors' servers and upstreams, each with a number that fits a cache entry.
-///
-/// Numbers are never reused, so that an entry keeps saying where it came from.  An upstream has one
-/// more for each vendor whose silence it makes up for: what its cached answer spares is that
-/// vendor's next call.
-@ServiceLoop
-package final class Origins {
-    /// The number of this daemon itself.
-    package nonisolated static let itself: UInt16 = 0
-
-    /// Who answered, and who had been asked for it at a price.
-    private struct Origin: Hashable {
-        let name: String
-        let vendor: String?
-    }
-
-    private var origins = [Origin(name: "httpdnsd", vendor: nil)]
-    private var numbers: [Origin: UInt16] = [:]
-
-    package init() {}
-
-    /// The number of `name`, which is new or known; `itself` when 65,535 have been given out.
-    ///
-    /// - Parameter vendor: the vendor it is, or that was asked before it and had nothing.
-    func number(_ name: String, vendor: String? = nil) -> UInt16 {
-        let origin = Origin(name: name, vendor: vendor)
-        if let known = numbers[origin] { return known }
-        guard let new = UInt16(exactly: origins.count) else { return Self.itself }
-        origins.append(origin)
-        numbers[origin] = new
-        return new
-    }
-
-    /// The number of whoever has `number`, answering after `vendor` had nothing.
-    func number(_ number: UInt16, after vendor: String) -> UInt16 {
-        self.number(name(number), vendor: vendor)
-    }
-
-    /// The name behind a number.
-    package func name(_ number: UInt16) -> String {
-        origins.indices.contains(Int(number)) ? origins[Int(number)].name : "?"
-    }
-
-    /// The vendor that would be asked if there were no such answer; nil if none would.
-    package func vendor(_ number: UInt16) -> String? {
-        origins.indices.contains(Int(number)) ? origins[Int(number)].vendor : nil
     }
 }

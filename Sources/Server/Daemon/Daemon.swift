@@ -4,6 +4,7 @@ internal import Glibc
 internal import HTTPDNS
 package import Logging
 package import Net
+internal import Resolver
 
 /// The daemon's life: bind, start, say so, answer until told to stop, drain.
 @ServiceLoop
@@ -14,6 +15,9 @@ package final class Daemon {
     private let desk: QueryDesk
 
     private let network: NetworkReaction
+
+    /// Where the cache survives a restart; nil if it does not.
+    private let cacheFile: CacheFile?
 
     private var listeners: [Listeners] = []
     private var workers: [UDPWorker] = []
@@ -36,6 +40,16 @@ package final class Daemon {
             queryLog: settings.log.queries ? logger : nil
         )
         network = NetworkReaction(assembly, logger: logger)
+        let path = settings.cache.snapshot.path(in: SettingsEnvironment.stateDirectory)
+        cacheFile = path.map { [assembly] path in
+            CacheFile(
+                path,
+                of: assembly.cache,
+                assembly.resolver.origins,
+                clocks: .system,
+                logger: logger
+            )
+        }
     }
 
     /// Runs until SIGTERM or SIGINT, and returns the exit code.
@@ -54,6 +68,7 @@ package final class Daemon {
         for warning in settings.warnings { logger.warning("\(warning)") }
         startVendors()
         network.start()
+        cacheFile?.start()
         ServiceManager.ready(status: "answering on \(addresses)")
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
@@ -218,8 +233,11 @@ package final class Daemon {
         for thread in threads { thread.join() }
         for server in servers { server.stop() }
         let deadline = Clock.now + Self.drainTime
+        // At once, not afterwards: a vendor that is silent must not cost the cache.
+        let keeping = ServiceLoop.task { [cacheFile] in await cacheFile?.finish(by: deadline) }
         await desk.drained(by: deadline)
         for server in servers { server.finish() }
+        await keeping.value
     }
 
     // MARK: - For the operator
@@ -231,6 +249,7 @@ package final class Daemon {
             assembly: assembly,
             desk: desk,
             network: network.numbers,
+            cacheFile: cacheFile?.numbers,
             listeners: listeners,
             workers: workers,
             servers: servers,
@@ -244,6 +263,7 @@ package final class Daemon {
         let assembly: Assembly
         let desk: QueryDesk
         let network: NetworkReaction.Numbers
+        let cacheFile: CacheFile.Numbers?
         let listeners: [Listeners]
         let workers: [UDPWorker]
         let servers: [TCPServer]

@@ -35,6 +35,7 @@ struct Snapshot {
         assembly.resolver.upstreams.latency.add(to: &upstreamLatency)
 
         cache = CacheStats(assembly.cache.numbers)
+        cache.snapshot = parts.cacheFile.map { SnapshotStatus($0, now: Clock.now) }
         let spared = SparedCalls(assembly)
         let routes = RouteNames(parts.settings.routes)
         let clients = assembly.vendors.map { ($0.settings.name, $0.client.statistics) }

@@ -14,6 +14,9 @@ package struct CacheSettings: Sendable, Equatable {
     /// The same for answers that say there is nothing.
     package var negativeTTL = NegativeTTL()
 
+    /// Where answers are kept while the daemon does not run.
+    package var snapshot = SnapshotSetting.automatic
+
     /// Bounds of the time that negative answers are kept (RFC 2308 §5).
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
@@ -64,7 +67,17 @@ extension CacheSettings {
         ),
         .notYet("stale", unless: "off", "false"),
         .notYet("prefetch"),
-        .notYet("snapshot")
+        .option(
+            "snapshot",
+            \.snapshot,
+            .snapshot,
+            """
+            The file in which answers survive a restart or a loss of power: read at the start, \
+            written every five minutes and at the end. Answers whose time has passed meanwhile are \
+            kept as stale ones. `auto` is cache.snapshot in the directory that StateDirectory= of \
+            a systemd unit makes, and none without one.
+            """
+        )
     )
 }
 

@@ -34,6 +34,16 @@ package struct SettingsEnvironment: Sendable {
             return (try? DatagramListener(binding: address, shared: false)) != nil
         }
     }
+
+    /// The directory that systemd makes for the state of the unit, the first of
+    /// `$STATE_DIRECTORY`; nil if there is none.
+    static var stateDirectory: String? {
+        // SAFETY: as above.
+        unsafe getenv("STATE_DIRECTORY").flatMap { list in
+            let first = unsafe String(cString: list).prefix { $0 != ":" }
+            return first.hasPrefix("/") ? String(first) : nil
+        }
+    }
 }
 
 /// Why a secret could not be read; holds nothing of it.

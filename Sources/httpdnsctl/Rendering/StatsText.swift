@@ -99,6 +99,7 @@ enum StatsText {
                     + " evicted, \(Units.count(stats.expired)) expired"
             )
         )
+        if let snapshot = stats.snapshot { table.add("snapshot", SnapshotText.cell(snapshot)) }
         return table.text(palette)
     }
 

@@ -24,6 +24,9 @@ enum StatusText {
         table.add("listening", listeners(status.listeners))
         table.add("resolv.conf", resolvConf(status.resolvConf))
         table.add("cache", cache(status.cache))
+        if let snapshot = status.cache.snapshot {
+            table.add("snapshot", SnapshotText.cell(snapshot))
+        }
         if status.network.lastAgeSeconds != nil {
             table.add("network", Table.Cell(NetworkText.render(status.network)))
         }

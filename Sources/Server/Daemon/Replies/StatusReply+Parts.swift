@@ -38,6 +38,7 @@ extension StatusReply {
             octets: numbers.octets,
             limitOctets: numbers.limitOctets
         )
+        cache.snapshot = parts.cacheFile.map { SnapshotStatus($0, now: now) }
         network = NetworkStats(parts.network, now: now)
         resolvConf = ResolvConf(pointingAt: parts.listeners.map(\.address))
         self.problems = problems
@@ -60,6 +61,19 @@ extension UpstreamStatus {
     /// What `status` says of it under "problems"; nil if all is well.
     fileprivate var problem: String? {
         state == .up ? nil : "upstream \(name): \(lastError ?? "")"
+    }
+}
+
+extension SnapshotStatus {
+    /// What is known of the file.
+    init(_ file: CacheFile.Numbers, now: ContinuousClock.Instant) {
+        self.init(path: file.path)
+        if let latest = file.latest {
+            ageSeconds = now.seconds(since: latest.instant)
+            entries = latest.entries
+            octets = UInt64(latest.octets)
+        }
+        lastError = file.fault
     }
 }
 

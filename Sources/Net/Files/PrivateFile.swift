@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Glibc
+
+/// A file that belongs to this process's user alone, and is replaced as a whole or not at all.
+///
+/// At every moment, and after a loss of power, its name leads to the old octets or to the new ones:
+/// they are written beside it, on the disk before they get the name, and so is the directory before
+/// `replace` returns.  What lies there and is not such a file is neither read nor replaced, so a
+/// path given by mistake costs nobody a file.
+///
+/// Everything here waits for the disk: it is for threads that have nothing else to do.
+package struct PrivateFile: Sendable {
+    package let path: String
+
+    /// Its directory and its name in there.
+    private let directory: String
+    private let name: String
+
+    /// Names a file by an absolute path.
+    package init(_ path: String) {
+        precondition(path.hasPrefix("/"), "a private file has an absolute path")
+        self.path = path
+        let slash = path.lastIndex(of: "/") ?? path.startIndex
+        directory = slash == path.startIndex ? "/" : String(path[..<slash])
+        name = String(path[path.index(after: slash)...])
+    }
+
+    /// What the new octets are called while they are written: always the same, so that a process
+    /// that is killed again and again leaves one file, and not one each time.
+    package var temporaryPath: String { path + Self.temporary }
+
+    /// Where `setAside` puts the file.
+    package var damagedPath: String { path + Self.damaged }
+
+    private static let temporary = ".tmp"
+    private static let damaged = ".damaged"
+
+    // MARK: - Reading
+
+    /// Opens it for reading; nil if there is no such file.
+    ///
+    /// - Throws: `FileFault`: it is not what this type makes, or the system refuses.
+    package func open() throws(FileFault) -> PrivateFileReader? {
+        // SAFETY: open reads the path as a C string, which Swift makes for the call.
+        let raw = unsafe Glibc.open(
+            path,
+            O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        )
+        if raw < 0, errno == ENOENT { return nil }
+        if raw < 0, errno == ELOOP { throw .symbolicLink(path) }
+        let file = try Self.own(raw, "open", path)
+        let status = try Self.status(file, path)
+        try check(status)
+        return PrivateFileReader(file, path: path, size: Int(status.st_size))
+    }
+
+    // MARK: - Changing
+
+    /// Replaces it by what `next` gives until that is nil, and returns how many octets that were.
+    ///
+    /// - Throws: `FileFault`, also what `next` throws; the file is as it was then, unless it is only
+    ///   its directory that the disk did not take, and nothing lies beside it.
+    package func replace(
+        by next: () throws(FileFault) -> [UInt8]?
+    ) throws(FileFault) -> Int {
+        let folder = try openDirectory()
+        try checkTarget(in: folder)
+        let file = try makeTemporary(in: folder)
+        do throws(FileFault) {
+            var written = 0
+            while let octets = try next() {
+                try write(octets, to: file)
+                written += octets.count
+            }
+            guard fsync(file.raw) == 0 else { throw FileFault.last("fsync", temporaryPath) }
+            // SAFETY: both names are C strings that Swift makes for the call.
+            guard unsafe renameat(folder.raw, name + Self.temporary, folder.raw, name) == 0 else {
+                throw FileFault.last("rename", path)
+            }
+            try sync(folder)
+            return written
+        } catch {
+            // SAFETY: as above.  If it has got its name already there is nothing to remove.
+            _ = unsafe unlinkat(folder.raw, name + Self.temporary, 0)
+            throw error
+        }
+    }
+
+    /// Gives it the name `damagedPath`, in place of what may have that name.
+    package func setAside() throws(FileFault) {
+        let folder = try openDirectory()
+        // SAFETY: both names are C strings that Swift makes for the call.
+        guard unsafe renameat(folder.raw, name, folder.raw, name + Self.damaged) == 0 else {
+            throw .last("rename", path)
+        }
+    }
+
+    /// Removes what a process that was killed while it wrote has left; does nothing if there is
+    /// nothing, and leaves alone what a process is writing.
+    package func removeLeftover() throws(FileFault) {
+        do throws(FileFault) {
+            try removeTemporary(in: try openDirectory())
+        } catch .busy {
+            return
+        } catch .system(_, _, ENOENT) {
+            return
+        }
+    }
+
+    // MARK: - Steps
+
+    private func openDirectory() throws(FileFault) -> OwnedDescriptor {
+        // SAFETY: open reads the path as a C string, which Swift makes for the call.
+        let raw = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        return try Self.own(raw, "open", directory)
+    }
+
+    /// Makes an empty file for the new octets, locked: a lock, unlike a name, dies with its owner.
+    private func makeTemporary(
+        in folder: borrowing OwnedDescriptor
+    ) throws(FileFault) -> OwnedDescriptor {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        // SAFETY: the name is a C string that Swift makes for the call.
+        var raw = unsafe openat(folder.raw, name + Self.temporary, flags, 0o600)
+        if raw < 0, errno == EEXIST {
+            try removeTemporary(in: folder)
+            raw = unsafe openat(folder.raw, name + Self.temporary, flags, 0o600)
+        }
+        let file = try Self.own(raw, "open", temporaryPath)
+        guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
+        return file
+    }
+
+    /// Removes the temporary file, unless somebody is writing it.
+    private func removeTemporary(in folder: borrowing OwnedDescriptor) throws(FileFault) {
+        let temporary = name + Self.temporary
+        // SAFETY: the name is a C string that Swift makes for each call.
+        let raw = unsafe openat(
+            folder.raw,
+            temporary,
+            O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+        )
+        // A link, or what we may not read, has no writer that is one of us.
+        if raw >= 0 {
+            let file = try Self.own(raw, "open", temporaryPath)
+            guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
+        } else if errno == ENOENT {
+            return
+        }
+        guard unsafe unlinkat(folder.raw, temporary, 0) == 0 else {
+            throw .last("unlink", temporaryPath)
+        }
+    }
+
+    private func write(
+        _ octets: [UInt8],
+        to file: borrowing OwnedDescriptor
+    ) throws(FileFault) {
+        var rest = octets[...]
+        while !rest.isEmpty {
+            // SAFETY: the octets live during the call, which is told how many they are.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(file.raw, $0.baseAddress, $0.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .last("write", temporaryPath) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Has a directory's names written to the disk; some file systems have no such thing.
+    private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
+        guard fsync(folder.raw) == 0 || errno == EINVAL else {
+            throw .last("fsync", directory)
+        }
+    }
+
+    // MARK: - Checks
+
+    /// Makes sure that what would be replaced may be.
+    private func checkTarget(in folder: borrowing OwnedDescriptor) throws(FileFault) {
+        var status = stat()
+        // SAFETY: fstatat fills the one structure it is given; the name is a C string.
+        if unsafe fstatat(folder.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
+            try check(status)
+        } else if errno != ENOENT {
+            throw .last("stat", path)
+        }
+    }
+
+    /// Makes sure that a file is one of ours.
+    private func check(_ status: stat) throws(FileFault) {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFLNK: throw .symbolicLink(path)
+        default: throw .notRegular(path)
+        }
+        guard status.st_uid == geteuid() else { throw .foreign(path, owner: status.st_uid) }
+        let mode = status.st_mode & 0o7777
+        guard mode & 0o077 == 0 else { throw .open(path, mode: mode) }
+    }
+
+    private static func status(
+        _ file: borrowing OwnedDescriptor,
+        _ path: String
+    ) throws(FileFault) -> stat {
+        var status = stat()
+        // SAFETY: fstat fills the one structure it is given.
+        guard unsafe fstat(file.raw, &status) == 0 else { throw .last("stat", path) }
+        return status
+    }
+
+    /// Takes over a descriptor, or throws what `call` left in `errno`.
+    private static func own(
+        _ raw: Int32,
+        _ call: String,
+        _ path: String
+    ) throws(FileFault) -> OwnedDescriptor {
+        guard raw >= 0 else { throw .last(call, path) }
+        return OwnedDescriptor(taking: raw)
+    }
+}
+
+/// A private file that is open for reading.
+package struct PrivateFileReader: ~Copyable {
+    /// Its octets when it was opened.
+    package let size: Int
+
+    private let file: OwnedDescriptor
+    private let path: String
+
+    fileprivate init(_ file: consuming OwnedDescriptor, path: String, size: Int) {
+        self.file = file
+        self.path = path
+        self.size = size
+    }
+
+    /// At most `count` octets from `offset` on; none at the end.
+    package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: count)
+        while true {
+            // SAFETY: pread writes at most as many octets as there is room for.
+            let got = unsafe pread(file.raw, &octets, count, offset)
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { throw .last("read", path) }
+            octets.removeSubrange(got...)
+            return octets
+        }
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Synchronization
+
+/// The names of all vendors' servers and upstreams, each with a number that fits a cache entry.
+///
+/// Numbers are never reused, so that an entry keeps saying where it came from.  An upstream has one
+/// more for each vendor whose silence it makes up for: what its cached answer spares is that
+/// vendor's next call.  For any thread: that which writes a snapshot asks for names, too.
+package final class Origins: Sendable {
+    /// The number of this daemon itself.
+    package static let itself: UInt16 = 0
+
+    /// Who answered, and who had been asked for it at a price.
+    private struct Origin: Hashable {
+        let name: String
+        let vendor: String?
+    }
+
+    /// Every origin at the place of its number, and the way back.
+    private struct Table {
+        var origins: [Origin]
+        var numbers: [Origin: UInt16]
+
+        /// The table that knows this daemon only.
+        init() {
+            let itself = Origin(name: "httpdnsd", vendor: nil)
+            origins = [itself]
+            numbers = [itself: Origins.itself]
+        }
+    }
+
+    private let table = Mutex(Table())
+
+    package init() {}
+
+    /// The number of `name`, which is new or known; `itself` when 65,535 have been given out.
+    ///
+    /// - Parameter vendor: the vendor it is, or that was asked before it and had nothing.
+    func number(_ name: String, vendor: String? = nil) -> UInt16 {
+        let origin = Origin(name: name, vendor: vendor)
+        return table.withLock { table in
+            if let known = table.numbers[origin] { return known }
+            guard let new = UInt16(exactly: table.origins.count) else { return Self.itself }
+            table.origins.append(origin)
+            table.numbers[origin] = new
+            return new
+        }
+    }
+
+    /// The number of whoever has `number`, answering after `vendor` had nothing.
+    func number(_ number: UInt16, after vendor: String) -> UInt16 {
+        self.number(name(number), vendor: vendor)
+    }
+
+    /// The name behind a number.
+    package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
+
+    /// The vendor that would be asked if there were no such answer; nil if none would.
+    package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
+
+    private func origin(_ number: UInt16) -> Origin? {
+        table.withLock { table in
+            table.origins.indices.contains(Int(number)) ? table.origins[Int(number)] : nil
+        }
+    }
+
+    // MARK: - Over a restart
+
+    /// What stands for a number in a file: name and vendor, as numbers are given out anew.
+    ///
+    /// The vendor comes first, as a long text is cut at its end.  Neither has a tab.
+    package func label(_ number: UInt16) -> String {
+        guard let origin = origin(number) else { return "?" }
+        return origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
+    }
+
+    /// The number in this process of what has such a label.
+    package func number(labelled label: String) -> UInt16 {
+        guard let tab = label.firstIndex(of: "\t") else { return number(label) }
+        return number(String(label[label.index(after: tab)...]), vendor: String(label[..<tab]))
+    }
+}
