@@ -103,7 +103,7 @@ struct QueryViewAgreementTests {
             case .malformed: message.questions.count != 1 || hasPointer(octets)
             case .unusual:
                 !message.answers.isEmpty || !message.authorities.isEmpty
-                    || !message.additionals.isEmpty
+                    || !message.additionals.isEmpty || message.questions.isEmpty
             }
         if !isRight { Issue.record("\(fault), but a message: \(octets)") }
     }

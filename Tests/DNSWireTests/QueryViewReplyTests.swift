@@ -147,15 +147,6 @@ struct QueryViewReplyTests {
         #expect(cut.octets[12..<33] == query[12..<33])
     }
 
-    @Test
-    func `the options of a reply count against its limit`() throws {
-        let sections = try Self.addresses(30)
-        let query = RawQuery("EDNS") { $0.addOPT() }.octets
-        let limit = try Made(query, sections).octets.count
-        let cut = try Made(query, sections, options: hex("000F 0002 0000"), limit: limit)
-        #expect(try cut.message.header.isTruncated)
-    }
-
     @Test(
         arguments: [
             ("no age", 0, 300), ("a second", 1, 299), ("the last second", 299, 1), ("over", 300, 0),

@@ -19,13 +19,12 @@ struct ListeningDeskTests {
         over transport: QueryTransport = .udp,
         isAllowed: Bool = true
     ) async throws -> Message? {
-        switch office.desk.look(
-            at: octets,
-            over: transport,
-            isAllowed: isAllowed,
-            arrival: Clock.now
+        let asker = Asker(
+            transport: transport,
+            address: .v4(IPv4Address(value: 0xC000_0207)),
+            isAllowed: isAllowed
         )
-        {
+        return switch office.desk.look(at: octets, from: asker, arrival: Clock.now) {
         case .nothing: nil
         case .reply(let reply): try Message(parsing: reply)
         case .question(let open): try Message(parsing: await office.desk.resolve(open))

@@ -13,9 +13,11 @@ struct ListeningSessionTests {
 
     /// A server of `office` and a client of it.
     @ServiceLoop
-    private static func connect(
+    static func connect(
         _ office: Office,
-        allow: [String] = ["127.0.0.0/8"]
+        allow: [String] = ["127.0.0.0/8"],
+        cookies: CookieJar? = nil,
+        clocks: Clocks = .system
     ) async throws -> (server: TCPServer, client: StreamConnection) {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let listener = try StreamListener(binding: any)
@@ -24,7 +26,9 @@ struct ListeningSessionTests {
             listener,
             address: address,
             desk: office.desk,
-            access: AccessList(try allow.map { try #require(IPPrefix($0)) })
+            access: AccessList(try allow.map { try #require(IPPrefix($0)) }),
+            cookies: cookies,
+            clocks: clocks
         )
         Task { @ServiceLoop in try await server.run() }
         return (
@@ -35,7 +39,7 @@ struct ListeningSessionTests {
 
     /// Reads so many replies, or to the end.
     @ServiceLoop
-    private static func read(
+    static func read(
         _ count: Int = .max,
         from client: StreamConnection
     ) async throws -> [Message] {

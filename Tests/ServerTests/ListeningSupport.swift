@@ -102,6 +102,42 @@ final class Office {
     }
 }
 
+/// A clock that stands still, and jumps when a test says so.
+@ServiceLoop
+final class StandingClock {
+    private(set) var now = Clock.now
+    private var sleepers:
+        [(end: ContinuousClock.Instant, waiter: CheckedContinuation<Void, Never>)] =
+            []
+
+    /// The clocks as those who are tested want them.
+    var clocks: Clocks {
+        Clocks(
+            now: { ServiceLoop.assumeIsolated { self.now } },
+            wallSeconds: { 0 },
+            sleep: { (end) async throws(CancellationError) in
+                await self.sleep(until: end)
+                if Task.isCancelled { throw CancellationError() }
+            }
+        )
+    }
+
+    /// Lets time pass, and wakes those for whom enough has.
+    func advance(by duration: Duration) {
+        now += duration
+        for sleeper in sleepers where sleeper.end <= now { sleeper.waiter.resume() }
+        sleepers.removeAll { $0.end <= now }
+    }
+
+    /// Ends all sleeps.
+    func finish() { advance(by: .seconds(1_000_000)) }
+
+    private func sleep(until end: ContinuousClock.Instant) async {
+        guard end > now else { return }
+        await withCheckedContinuation { sleepers.append((end, $0)) }
+    }
+}
+
 /// A query as a client sends it.
 func query(
     _ name: String,

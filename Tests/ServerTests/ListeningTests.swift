@@ -73,7 +73,15 @@ struct FirstLookTests {
         var buffer = example.octets + [UInt8](repeating: 0xEE, count: 512)
         let count = example.octets.count
         let look = buffer.withMutableRawSpan { span in
-            FirstLook(at: &span, count: count, isAllowed: isAllowed)
+            FirstLook(
+                at: &span,
+                count: count,
+                from: Asker(
+                    transport: .udp,
+                    address: .v4(IPv4Address(value: 0xC000_0207)),
+                    isAllowed: isAllowed
+                )
+            )
         }
         let verdict: Verdict
         switch look {
@@ -103,20 +111,19 @@ struct ListeningAccessTests {
                 try #require(IPPrefix($0))
             }
         )
-        let octets = try #require(IPAddress(text)).octets
-        let found = list.allows(octets.rawSpan)
-        #expect(found == isAllowed)
-        let byNobody = AccessList([]).allows(octets.rawSpan)
-        #expect(!byNobody)
+        let address = try #require(IPAddress(text))
+        let octets = address.octets
+        let asTheKernelWritesIt = IPAddress(octets.rawSpan)
+        #expect(asTheKernelWritesIt == address)
+        #expect(list.allows(address) == isAllowed)
+        #expect(!AccessList([]).allows(address))
     }
 
     @Test
     func `a block of length zero lets a whole family in`() throws {
         let list = AccessList([try #require(IPPrefix("0.0.0.0/0"))])
-        let v4: [UInt8] = [203, 0, 113, 9]
-        let v6 = [UInt8](repeating: 0, count: 16)
-        let found = (list.allows(v4.rawSpan), list.allows(v6.rawSpan))
-        #expect(found == (true, false))
+        #expect(list.allows(.v4(IPv4Address(value: 0xCB00_7109))))
+        #expect(!list.allows(.v6(IPv6Address(high: 0, low: 0))))
     }
 }
 

@@ -24,8 +24,7 @@ struct ListeningWorkerTests {
         let misses = try MissDesk { miss in
             let look = office.desk.look(
                 at: miss.datagram.octets,
-                over: .udp,
-                isAllowed: true,
+                from: miss.asker,
                 arrival: miss.arrival
             )
             switch look {

@@ -16,7 +16,7 @@ package struct ReadyAnswer: ~Escapable {
     /// Where TTLs lie, counted from the start of the message: UInt16 after UInt16, native order.
     package let ttlOffsets: RawSpan
 
-    /// Encoded EDNS options for a client that speaks EDNS, such as an extended error (RFC 8914).
+    /// For a client that speaks EDNS: one encoded extended error, or nothing (RFC 8914 §2).
     package let options: RawSpan
 
     /// Seconds that have passed since the TTLs were right.
@@ -51,16 +51,22 @@ extension QueryFacts {
     /// The question stays where and as it is, so a client that varies the case of its names (0x20)
     /// sees its own spelling; ID, RD and CD are kept, QR and RA set, everything else clear.  An
     /// answer beyond `limit` octets becomes an empty one with TC set: whole RRsets or none
-    /// (RFC 2181 §9).  `buffer` holds at least `limit` octets, and `limit` is at least 512.
+    /// (RFC 2181 §9); before that, an extended error loses its text, and then goes (RFC 8914 §3).
+    /// `buffer` holds at least `limit` octets, and `limit` is at least 512.
     package func reply(
         with answer: borrowing ReadyAnswer,
         in buffer: inout MutableRawSpan,
         limit: Int
     ) -> Int {
-        let optCount = edns == nil ? 0 : 11 + answer.options.byteCount
         let end = questionEnd + answer.sections.byteCount
-        guard end + optCount <= limit else {
-            return reply(rcode: answer.rcode, moreFlags: HeaderFlags.truncated, in: &buffer)
+        guard end + bareOPTCount <= limit else {
+            return reply(
+                rcode: answer.rcode,
+                moreFlags: HeaderFlags.truncated,
+                explanation: answer.options,
+                in: &buffer,
+                limit: limit
+            )
         }
         buffer.copy(answer.sections, to: questionEnd)
         var offset = 0
@@ -76,22 +82,52 @@ extension QueryFacts {
         buffer.store(answer.answerCount, at: 6)
         buffer.store(answer.authorityCount, at: 8)
         buffer.store(answer.additionalCount + (edns == nil ? 0 : 1), at: 10)
-        return writeOPT(rcode: answer.rcode, options: answer.options, at: end, in: &buffer)
+        return writeOPT(
+            rcode: answer.rcode,
+            explanation: answer.options,
+            at: end,
+            in: &buffer,
+            limit: limit
+        )
     }
 
     /// Turns the query at the start of `buffer` into a reply without records.
     ///
-    /// - Parameter rcode: up to 12 bits; what exceeds 4 is lost without EDNS.
+    /// - Parameters:
+    ///   - rcode: up to 12 bits; what exceeds 4 is lost without EDNS.
+    ///   - explanation: one encoded extended error, or nothing.
+    ///   - limit: octets that the reply may have; at least 512, as then all but a text fits.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
-        in buffer: inout MutableRawSpan
+        explanation: RawSpan = RawSpan(),
+        in buffer: inout MutableRawSpan,
+        limit: Int = 512
     ) -> Int {
         writeHeader(rcode: rcode, moreFlags: moreFlags, in: &buffer)
         buffer.store(UInt16(0), at: 6)
         buffer.store(UInt16(0), at: 8)
         buffer.store(UInt16(edns == nil ? 0 : 1), at: 10)
-        return writeOPT(rcode: rcode, options: RawSpan(), at: questionEnd, in: &buffer)
+        return writeOPT(
+            rcode: rcode,
+            explanation: explanation,
+            at: questionEnd,
+            in: &buffer,
+            limit: limit
+        )
+    }
+
+    /// Turns the query at the start of `buffer` into a reply that says why it has no records.
+    package func reply(
+        rcode: RCode,
+        because error: ExtendedError,
+        in buffer: inout MutableRawSpan
+    ) -> Int {
+        let option: InlineArray<3, UInt16> = [
+            EDNSOption.Code.extendedError.bigEndian, UInt16(2).bigEndian, error.rawValue.bigEndian,
+        ]
+        // SAFETY: integers have no octets that may not be read.
+        return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
     private func writeHeader(rcode: UInt16, moreFlags: UInt16, in buffer: inout MutableRawSpan) {
@@ -102,12 +138,19 @@ extension QueryFacts {
         )
     }
 
+    /// Octets of our OPT without an extended error.
+    private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
+
+    /// Octets of an extended error without text: code, length and INFO-CODE.
+    private static var bareErrorCount: Int { 6 }
+
     /// Appends our OPT if the client sent one (RFC 6891 §6.1.1), and returns the message's length.
     private func writeOPT(
         rcode: UInt16,
-        options: RawSpan,
+        explanation: RawSpan,
         at end: Int,
-        in buffer: inout MutableRawSpan
+        in buffer: inout MutableRawSpan,
+        limit: Int
     ) -> Int {
         guard let edns else { return end }
         buffer.store(UInt8(0), at: end)
@@ -116,9 +159,18 @@ extension QueryFacts {
         buffer.store(UInt8(truncatingIfNeeded: rcode >> 4), at: end + 5)
         buffer.store(UInt8(0), at: end + 6)
         buffer.store(UInt16(edns.dnssecOK ? 0x8000 : 0), at: end + 7)
-        buffer.store(UInt16(options.byteCount), at: end + 9)
-        buffer.copy(options, to: end + 11)
-        return end + 11 + options.byteCount
+        var option = end + 11
+        if !replyOptions.isEmpty { replyOptions.write(in: &buffer, at: &option) }
+        if option + explanation.byteCount <= limit {
+            buffer.copy(explanation, to: option)
+            option += explanation.byteCount
+        } else if option + Self.bareErrorCount <= limit {
+            buffer.copy(explanation.extracting(0..<Self.bareErrorCount), to: option)
+            buffer.store(UInt16(2), at: option + 2)
+            option += Self.bareErrorCount
+        }
+        buffer.store(UInt16(truncatingIfNeeded: option - end - 11), at: end + 9)
+        return option
     }
 }
 
@@ -147,7 +199,7 @@ extension QueryFault {
 
 extension MutableRawSpan {
     /// Writes a number in network order.
-    fileprivate mutating func store<Number: FixedWidthInteger & BitwiseCopyable>(
+    mutating func store<Number: FixedWidthInteger & BitwiseCopyable>(
         _ number: Number,
         at offset: Int
     ) {

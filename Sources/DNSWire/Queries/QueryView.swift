@@ -71,6 +71,9 @@ package struct QueryFacts: Sendable, Equatable {
     /// What the client's OPT record says, if there is one.
     package var edns: EDNSFacts?
 
+    /// The options that the reply has on account of who asks, if the client speaks EDNS.
+    package var replyOptions = ReplyOptions()
+
     /// Where the question ends and, in the reply, the answer begins.
     package var questionEnd: Int { nameEnd + 4 }
 
@@ -93,6 +96,18 @@ package struct EDNSFacts: Sendable, Equatable {
     package let payloadSize: UInt16
     package let version: UInt8
     package let dnssecOK: Bool
+
+    /// Where the content of the first cookie option begins; 0 if there is none (RFC 7873 §4).
+    fileprivate var cookieStart: UInt16 = 0
+
+    /// Octets of that content.
+    fileprivate var cookieCount: UInt16 = 0
+
+    /// Whether the client asks how long the connection may idle (RFC 7828 §3.1).
+    package fileprivate(set) var asksKeepalive = false
+
+    /// Whether there is a cookie.
+    package var hasCookie: Bool { cookieStart > 0 }
 }
 
 /// The bits of the header's second 16-bit word (RFC 1035 §4.1.1, RFC 4035 §3.2).
@@ -117,7 +132,10 @@ extension QueryFacts {
         let flags = octets.uint16(at: 2)
         guard flags & HeaderFlags.response == 0 else { throw .ignored }
         guard flags & HeaderFlags.opcode == 0 else { throw .otherOpcode }
-        guard octets.uint16(at: 4) == 1 else { throw .malformed }
+        guard octets.uint16(at: 4) == 1 else {
+            // RFC 7873 §5.4: without a question, only a cookie may be asked for.
+            throw octets.uint16(at: 4) == 0 && octets.uint16(at: 10) > 0 ? .unusual : .malformed
+        }
         guard octets.uint32(at: 6) == 0, octets.uint16(at: 10) <= 1 else { throw .unusual }
 
         // The name: labels only, as a pointer in a question has nothing to point at.
@@ -148,8 +166,9 @@ extension QueryFacts {
 extension EDNSFacts {
     /// Reads the OPT record at `position` and leaves `position` behind it (RFC 6891 §6.1.2).
     ///
-    /// Options are walked, so that a reply never rests on a record that was not whole, but not
-    /// interpreted: none of them changes what a stub on the same machine is answered.
+    /// Options are walked, so that a reply never rests on a record that was not whole.  Two are noted
+    /// that a reply may have to answer; no other changes what anybody is answered, so what is in it
+    /// is not looked at, and it goes no further (RFC 6891 §6.1.1).
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }
@@ -164,10 +183,50 @@ extension EDNSFacts {
         guard end <= octets.byteCount else { throw .malformed }
         while option < end {
             guard option + 4 <= end else { throw .malformed }
-            option += 4 + Int(octets.uint16(at: option + 2))
+            let code = octets.uint16(at: option)
+            let length = octets.uint16(at: option + 2)
+            if code == EDNSOption.Code.cookie, cookieStart == 0 {
+                // All but the first are ignored (RFC 7873 §5.2).
+                cookieStart = UInt16(truncatingIfNeeded: option + 4)
+                cookieCount = length
+            } else if code == EDNSOption.Code.keepalive {
+                asksKeepalive = true
+            }
+            option += 4 + Int(length)
             guard option <= end else { throw .malformed }
         }
         position = end
+    }
+}
+
+// MARK: - Cookies
+
+extension EDNSFacts {
+    /// The cookies that a client sent (RFC 7873 §4).
+    package struct Cookies: Sendable, Equatable {
+        /// The client cookie, in network order.
+        package let client: UInt64
+
+        /// The server cookie, if it may be one of ours.
+        package let server: ServerCookie?
+    }
+
+    /// Reads the first cookie option of the message in `octets`, which these facts are of.
+    ///
+    /// - Returns: nil if it does not have the length of one: that is FORMERR (RFC 7873 §5.2.2).
+    package func cookies(in octets: RawSpan) -> Cookies? {
+        let start = Int(cookieStart)
+        let count = Int(cookieCount)
+        guard count == 8 || 16...40 ~= count else { return nil }
+        return Cookies(
+            client: octets.octets8(at: start).byteSwapped,
+            server: count != 8 + ServerCookie.octetCount
+                ? nil
+                : ServerCookie(
+                    head: octets.octets8(at: start + 8).byteSwapped,
+                    hash: octets.octets8(at: start + 16).byteSwapped
+                )
+        )
     }
 }
 

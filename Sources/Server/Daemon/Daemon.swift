@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
+internal import DNSWire
 internal import Glibc
 internal import HTTPDNS
 package import Logging
@@ -121,13 +122,16 @@ package final class Daemon {
         do throws(SocketError) {
             let misses = try MissDesk { [desk] miss in Self.answer(miss, at: desk) }
             self.misses = misses
+            let jar = CookieJar(now: Clock.now)
             for listener in listeners {
+                let cookies = listener.address.ip.isLoopback ? nil : jar
                 start(
                     TCPServer(
                         listener.stream,
                         address: listener.address,
                         desk: desk,
-                        access: assembly.access
+                        access: assembly.access,
+                        cookies: cookies
                     )
                 )
                 for socket in listener.datagrams {
@@ -136,6 +140,7 @@ package final class Daemon {
                         cache: assembly.cache,
                         access: assembly.access,
                         desk: misses,
+                        cookies: cookies,
                         asksCache: !settings.log.queries
                     )
                     workers.append(worker)
@@ -171,13 +176,7 @@ package final class Daemon {
 
     /// Answers a datagram that a worker could not.
     private static func answer(_ miss: Miss, at desk: QueryDesk) {
-        // The worker found that the client may ask.
-        let look = desk.look(
-            at: miss.datagram.octets,
-            over: .udp,
-            isAllowed: true,
-            arrival: miss.arrival
-        )
+        let look = desk.look(at: miss.datagram.octets, from: miss.asker, arrival: miss.arrival)
         switch look {
         case .nothing:
             break

@@ -10,18 +10,30 @@ struct AccessList: Sendable {
         self.prefixes = prefixes
     }
 
-    /// Whether the address of 4 or 16 octets may ask.
-    func allows(_ octets: RawSpan) -> Bool {
-        if octets.byteCount == 4 {
-            let address = IPv4Address(value: octets.uint32(at: 0))
+    /// Whether `address` may ask.
+    func allows(_ address: IPAddress) -> Bool {
+        switch address {
+        case .v4(let address):
             for prefix in prefixes where prefix.contains(address) { return true }
-            return false
+        case .v6(let address):
+            for prefix in prefixes where prefix.contains(address) { return true }
         }
-        let address = IPv6Address(
-            high: octets.octets8(at: 0).byteSwapped,
-            low: octets.octets8(at: 8).byteSwapped
-        )
-        for prefix in prefixes where prefix.contains(address) { return true }
         return false
+    }
+}
+
+extension IPAddress {
+    /// The address of 4 or 16 octets in network order, as the kernel writes it.
+    init(_ octets: RawSpan) {
+        if octets.byteCount == 4 {
+            self = .v4(IPv4Address(value: octets.uint32(at: 0)))
+        } else {
+            self = .v6(
+                IPv6Address(
+                    high: octets.octets8(at: 0).byteSwapped,
+                    low: octets.octets8(at: 8).byteSwapped
+                )
+            )
+        }
     }
 }

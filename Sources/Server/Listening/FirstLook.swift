@@ -9,19 +9,44 @@ enum FirstLook {
     /// The buffer now begins with the reply, of so many octets.
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// A plain query, to be looked up.
-    case query(QueryFacts)
+    /// A plain query, to be looked up; `isProven` if its client has a cookie of ours, and so is
+    /// where its address says (RFC 7873 §5.2.5).
+    case query(QueryFacts, isProven: Bool)
 
     /// A query of a rare shape, to be read by `Message` where time is not short.
     case unusual
 
     /// Looks at the message of `count` octets in `buffer`, which has room for a short reply.
-    init(at buffer: inout MutableRawSpan, count: Int, isAllowed: Bool) {
+    init(at buffer: inout MutableRawSpan, count: Int, from asker: Asker) {
         do throws(QueryFault) {
-            let facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts
-            if !isAllowed || facts.recordClass != .in {
+            var facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts
+            var isProven = false
+            if let edns = facts.edns {
+                if edns.asksKeepalive { facts.replyOptions.keepalive = asker.keepalive }
+                if edns.hasCookie, let terms = asker.cookies {
+                    guard let cookies = edns.cookies(in: buffer.bytes) else {
+                        let length = facts.reply(rcode: RCode.formErr.rawValue, in: &buffer)
+                        self = .answered(length: length, .invalid, .formErr)
+                        return
+                    }
+                    let verdict = terms.verdict(
+                        on: cookies.client,
+                        cookies.server,
+                        of: asker.address
+                    )
+                    facts.replyOptions.cookies = (cookies.client, verdict.cookie)
+                    isProven = verdict.isProven
+                }
+            }
+            if !asker.isAllowed {
                 self = .answered(
-                    length: facts.reply(rcode: RCode.refused.rawValue, in: &buffer),
+                    length: facts.reply(rcode: .refused, because: .prohibited, in: &buffer),
+                    .refused,
+                    .refused
+                )
+            } else if facts.recordClass != .in {
+                self = .answered(
+                    length: facts.reply(rcode: .refused, because: .notSupported, in: &buffer),
                     .refused,
                     .refused
                 )
@@ -33,12 +58,12 @@ enum FirstLook {
                     .badVers
                 )
             } else {
-                self = .query(facts)
+                self = .query(facts, isProven: isProven)
             }
         } catch {
             switch error {
             case .ignored: self = .ignored
-            case .unusual: self = isAllowed ? .unusual : Self.fault(.malformed, in: &buffer)
+            case .unusual: self = asker.isAllowed ? .unusual : Self.fault(.malformed, in: &buffer)
             case .malformed, .otherOpcode: self = Self.fault(error, in: &buffer)
             }
         }

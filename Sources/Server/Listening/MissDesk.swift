@@ -6,6 +6,7 @@ internal import Synchronization
 struct Miss: Sendable {
     let datagram: ReceivedDatagram
     let listener: DatagramListener
+    let asker: Asker
     let arrival: ContinuousClock.Instant
 }
 

@@ -62,19 +62,23 @@ final class QueryDesk {
     /// Answers one message if that can be done at once.
     func look(
         at octets: [UInt8],
-        over transport: QueryTransport,
-        isAllowed: Bool,
+        from asker: Asker,
         arrival: ContinuousClock.Instant
     ) -> Immediate {
         var octets = octets
-        var look = firstLook(octets, isAllowed: isAllowed)
+        let transport = asker.transport
+        var look = firstLook(octets, from: asker)
         if case .unusual = look {
             guard let plain = Self.plainQuery(octets) else {
+                if let reply = Self.cookieReply(octets, asker) {
+                    counters.count(.local, .noData, transport)
+                    return .reply(reply)
+                }
                 counters.count(.invalid, .formErr, transport)
                 return .reply(malformed(octets))
             }
             octets = plain
-            look = firstLook(octets, isAllowed: isAllowed)
+            look = firstLook(octets, from: asker)
         }
         switch look {
         case .ignored, .unusual:
@@ -83,7 +87,7 @@ final class QueryDesk {
         case .answered(let length, let source, let outcome):
             counters.count(source, outcome, transport)
             return .reply(Array(scratch[..<length]))
-        case .query(let facts):
+        case .query(let facts, _):
             let limit = transport == .udp ? facts.replyLimit : scratch.count
             if let reply = cachedReply(facts, limit: limit, over: transport, arrival: arrival) {
                 return .reply(reply)
@@ -125,10 +129,10 @@ final class QueryDesk {
 
     // MARK: - Without waiting
 
-    private func firstLook(_ octets: [UInt8], isAllowed: Bool) -> FirstLook {
+    private func firstLook(_ octets: [UInt8], from asker: Asker) -> FirstLook {
         scratch.replaceSubrange(0..<octets.count, with: octets)
         return scratch.withMutableRawSpan { buffer in
-            FirstLook(at: &buffer, count: octets.count, isAllowed: isAllowed)
+            FirstLook(at: &buffer, count: octets.count, from: asker)
         }
     }
 
@@ -174,10 +178,33 @@ final class QueryDesk {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            edns.options = []
+            // What the first look answers to the client itself; nothing else is of use.
+            edns.options.removeAll {
+                $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
+            }
             plain.edns = edns
         }
         return plain.encoded()
+    }
+
+    /// The reply to a message without a question, which asks for a cookie only (RFC 7873 §5.4).
+    ///
+    /// - Returns: nil if it is no such message, or if there are no cookies here.
+    private static func cookieReply(_ octets: [UInt8], _ asker: Asker) -> [UInt8]? {
+        guard let terms = asker.cookies, let message = try? Message(parsing: octets),
+            message.questions.isEmpty, message.answers.isEmpty, message.authorities.isEmpty,
+            message.additionals.isEmpty, let edns = message.edns, edns.version == 0,
+            let client = edns.cookie?.client
+        else { return nil }
+        var header = Header(id: message.header.id)
+        header.isResponse = true
+        header.recursionAvailable = true
+        header.recursionDesired = message.header.recursionDesired
+        var reply = Message(header: header)
+        let number = client.reduce(0) { $0 << 8 | UInt64($1) }
+        let verdict = terms.verdict(on: number, nil, of: asker.address)
+        reply.edns = EDNS(options: [.cookie(client: client, server: verdict.cookie.octets)])
+        return reply.encoded()
     }
 
     private func malformed(_ octets: [UInt8]) -> [UInt8] {

@@ -9,6 +9,8 @@ final class TCPServer {
     private let listener: StreamListener
     private let desk: QueryDesk
     private let access: AccessList
+    private let cookies: CookieJar?
+    private let clocks: Clocks
     private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
 
     /// Connections turned away because their client had too many already.
@@ -20,11 +22,27 @@ final class TCPServer {
     /// Connections open now.
     var connections: Int { sessions.count }
 
+    /// Connections whose clients have not taken all their replies.
+    var unreadReplies: Int { sessions.values.count { $0.session.isBlocked } }
+
     /// The address that is listened on.
     let address: SocketAddress
 
     /// Makes a server for a bound listener.
-    init(_ listener: StreamListener, address: SocketAddress, desk: QueryDesk, access: AccessList) {
+    ///
+    /// - Parameters:
+    ///   - cookies: answers the cookies of clients; nil on loopback.
+    ///   - clocks: the time in which the silence of clients is measured.
+    init(
+        _ listener: StreamListener,
+        address: SocketAddress,
+        desk: QueryDesk,
+        access: AccessList,
+        cookies: CookieJar? = nil,
+        clocks: Clocks = .system
+    ) {
+        self.cookies = cookies
+        self.clocks = clocks
         self.listener = listener
         self.address = address
         self.desk = desk
@@ -55,7 +73,7 @@ final class TCPServer {
     // MARK: - Admission
 
     private func admit(_ stream: StreamConnection) {
-        guard let client = stream.peerAddress else {
+        guard let client = stream.peerAddress, let address = IPAddress(octets: client.octets) else {
             stream.close()
             return
         }
@@ -70,7 +88,10 @@ final class TCPServer {
         let session = TCPSession(
             stream,
             desk: desk,
-            isAllowed: access.allows(client.octets.rawSpan)
+            client: address,
+            isAllowed: access.allows(address),
+            cookies: cookies,
+            clocks: clocks
         )
         sessions[ObjectIdentifier(session)] = (session, client)
         ServiceLoop.task { [self] in

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
 internal import Net
 
 /// One TCP client: reads its queries, answers each as soon as its answer is there (RFC 7766).
@@ -9,7 +10,10 @@ internal import Net
 final class TCPSession {
     private let stream: StreamConnection
     private let desk: QueryDesk
+    private let client: IPAddress
     private let isAllowed: Bool
+    private let cookies: CookieJar?
+    private let clocks: Clocks
 
     /// Replies that wait to be written, each with its length before it (RFC 7766 §8).
     private var outgoing: [UInt8] = []
@@ -19,38 +23,62 @@ final class TCPSession {
     private var pending = 0
 
     /// When the last query or reply went over the connection.
-    private(set) var lastActive = Clock.now
+    private(set) var lastActive: ContinuousClock.Instant
+
+    /// Until when the client must have done what it is waited for; all nil if it is not.
+    private var deadlines = Deadlines()
+
+    /// Looks after the deadlines.
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.timePassed() }
+
+    /// Whether no more queries are taken, because the client was silent for too long.
+    private var isLeaving = false
 
     /// Resumed when a reply has been written or a query answered.
     private var progress: CheckedContinuation<Void, Never>?
 
     /// Whether this connection may be given up to make room for another.
-    var isIdle: Bool { pending == 0 && outgoing.isEmpty }
+    var isIdle: Bool { pending == 0 && outgoing.isEmpty && !isWriting }
+
+    /// Whether no more is read because the client has too many replies to read.
+    var isBlocked: Bool { outgoing.count > TCPLimits.unwritten }
 
     /// Makes a session for an accepted connection.
-    init(_ stream: StreamConnection, desk: QueryDesk, isAllowed: Bool) {
+    ///
+    /// - Parameters:
+    ///   - cookies: answers the client's cookies; nil on loopback.
+    ///   - clocks: the time in which silence is measured.
+    init(
+        _ stream: StreamConnection,
+        desk: QueryDesk,
+        client: IPAddress,
+        isAllowed: Bool,
+        cookies: CookieJar?,
+        clocks: Clocks
+    ) {
         self.stream = stream
         self.desk = desk
+        self.client = client
         self.isAllowed = isAllowed
+        self.cookies = cookies
+        self.clocks = clocks
+        lastActive = clocks.now()
     }
 
     /// Serves the client until it leaves, breaks a rule or is closed.
     func run() async {
         do throws(SocketError) {
             var input = Input()
-            while true {
+            while !isLeaving {
                 while let message = input.next() {
                     answer(message)
-                    while pending >= TCPLimits.pending || outgoing.count > TCPLimits.unwritten {
+                    while pending >= TCPLimits.pending || isBlocked {
                         startWriting()
                         await waitForProgress()
                     }
                 }
                 startWriting()
-                let more = try await stream.read(
-                    upTo: TCPLimits.readOctets,
-                    deadline: input.deadline
-                )
+                let more = try await read(continuing: input.hasBegun)
                 guard !more.isEmpty else { break }
                 input.append(more)
             }
@@ -61,6 +89,7 @@ final class TCPSession {
         while pending > 0 || !outgoing.isEmpty || isWriting {
             await waitForProgress()
         }
+        alarm.set(nil)
         stream.close()
     }
 
@@ -71,6 +100,50 @@ final class TCPSession {
         resumeProgress()
     }
 
+    // MARK: - Patience
+
+    /// Until when the client must have done something.
+    private struct Deadlines {
+        /// The rest of a message that has begun to come.
+        var message: ContinuousClock.Instant?
+
+        /// Taking the replies.
+        var writing: ContinuousClock.Instant?
+    }
+
+    /// When the patience with the client ends, as things are; nil if it waits for us.
+    private var due: ContinuousClock.Instant? {
+        if isLeaving { return deadlines.writing }
+        let silence = isIdle ? lastActive + TCPLimits.idleTime : nil
+        return [deadlines.writing, deadlines.message ?? silence].compactMap(\.self).min()
+    }
+
+    /// Has the alarm go off at the next deadline, or before.
+    private func watch() {
+        if let due { alarm.bring(forward: due) }
+    }
+
+    /// The alarm has gone off: ends what has taken too long, or waits on.
+    private func timePassed() {
+        let now = clocks.now()
+        guard let due, due <= now else {
+            watch()
+            return
+        }
+        if let writing = deadlines.writing, writing <= now {
+            // The client does not read what it asks for.
+            close()
+        } else {
+            isLeaving = true
+            leaveIfIdle()
+        }
+    }
+
+    /// Ends the reading of a session that is to end, as soon as all is answered.
+    private func leaveIfIdle() {
+        if isLeaving, isIdle { stream.close() }
+    }
+
     // MARK: - Reading
 
     /// Octets read and not yet used.
@@ -78,11 +151,8 @@ final class TCPSession {
         private var octets: [UInt8] = []
         private var start = 0
 
-        /// Until when more octets must have come.
-        ///
-        /// A client may keep a connection without asking for a while; a message that has begun to
-        /// come must be whole soon, however its octets trickle in.
-        private(set) var deadline = Clock.now + TCPLimits.idleTime
+        /// Whether a message has begun to come that is not whole yet.
+        var hasBegun: Bool { !octets.isEmpty }
 
         /// Takes the next whole message.
         mutating func next() -> [UInt8]? {
@@ -93,26 +163,45 @@ final class TCPSession {
                     return Array(octets[start + 2..<start + 2 + count])
                 }
             }
-            if start > 0 || octets.isEmpty {
-                let time = start == octets.count ? TCPLimits.idleTime : TCPLimits.messageTime
-                deadline = Clock.now + time
-            }
             octets.removeFirst(start)
             start = 0
             return nil
         }
 
         /// Adds what was read.
-        mutating func append(_ more: [UInt8]) {
-            if octets.isEmpty { deadline = Clock.now + TCPLimits.messageTime }
-            octets += more
+        mutating func append(_ more: [UInt8]) { octets += more }
+    }
+
+    /// Reads on; empty when the client is done.
+    ///
+    /// A client may keep a connection without asking for a while; a message that has begun to come
+    /// must be whole soon, however its octets trickle in.
+    private func read(continuing hasBegun: Bool) async throws(SocketError) -> [UInt8] {
+        if !hasBegun {
+            deadlines.message = nil
+        } else if deadlines.message == nil {
+            deadlines.message = clocks.now() + TCPLimits.messageTime
         }
+        watch()
+        return try await stream.read(upTo: TCPLimits.readOctets, deadline: nil)
+    }
+
+    /// What a query's answer depends on besides the query.
+    private var asker: Asker {
+        Asker(
+            transport: .tcp,
+            address: client,
+            isAllowed: isAllowed,
+            cookies: cookies?.terms(now: Clock.now, wallSeconds: Clock.wallSeconds),
+            keepalive: TCPLimits.keepalive
+        )
     }
 
     /// Answers one message: at once if that needs no waiting, else when its answer is there.
     private func answer(_ message: [UInt8]) {
-        lastActive = Clock.now
-        switch desk.look(at: message, over: .tcp, isAllowed: isAllowed, arrival: lastActive) {
+        lastActive = clocks.now()
+        deadlines.message = nil
+        switch desk.look(at: message, from: asker, arrival: Clock.now) {
         case .nothing:
             break
         case .reply(let reply):
@@ -144,6 +233,8 @@ final class TCPSession {
             await writeOutgoing()
             isWriting = false
             resumeProgress()
+            leaveIfIdle()
+            watch()
         }
     }
 
@@ -152,11 +243,14 @@ final class TCPSession {
         while !outgoing.isEmpty {
             let octets = outgoing
             outgoing = []
+            deadlines.writing = clocks.now() + TCPLimits.writeTime
+            defer { deadlines.writing = nil }
+            watch()
             do throws(SocketError) {
-                try await stream.write(octets, deadline: Clock.now + TCPLimits.writeTime)
-                lastActive = Clock.now
+                try await stream.write(octets, deadline: nil)
+                lastActive = clocks.now()
             } catch {
-                // The client is gone, or does not read what it asks for.
+                // The client is gone.
                 close()
                 return
             }
@@ -194,8 +288,12 @@ enum TCPLimits {
     /// Octets read at once.
     static let readOctets = 16 << 10
 
-    /// How long a connection may be silent between messages.
+    /// How long a connection may be silent when nothing is asked on it (RFC 7766 §6.2.3: of the
+    /// order of seconds; RFC 9210 §4.4 asks for more than a few).
     static let idleTime: Duration = .seconds(20)
+
+    /// The same for clients that want to know, in units of 100 ms (RFC 7828 §3.1).
+    static let keepalive = UInt16(clamping: idleTime.components.seconds * 10)
 
     /// How long a message that has begun may take to come whole.
     static let messageTime: Duration = .seconds(4)

@@ -17,6 +17,7 @@ final class UDPWorker: Sendable {
     private let cache: AnswerCache
     private let access: AccessList
     private let desk: MissDesk
+    private let cookies: CookieJar?
     private let asksCache: Bool
     private let isStopping = Atomic(false)
 
@@ -25,15 +26,19 @@ final class UDPWorker: Sendable {
 
     /// Makes a worker for `listener`; `run` makes it work.
     ///
-    /// - Parameter asksCache: whether the worker answers what it can.  Otherwise it hands over every
-    ///   query, for the service loop to see them all; a worker itself never logs.
+    /// - Parameters:
+    ///   - cookies: answers the cookies of clients; nil on loopback, where an address proves itself.
+    ///   - asksCache: whether the worker answers what it can.  Otherwise it hands over every query,
+    ///     for the service loop to see them all; a worker itself never logs.
     init(
         _ listener: DatagramListener,
         cache: AnswerCache,
         access: AccessList,
         desk: MissDesk,
+        cookies: CookieJar? = nil,
         asksCache: Bool
     ) {
+        self.cookies = cookies
         self.asksCache = asksCache
         self.listener = listener
         self.cache = cache
@@ -58,10 +63,11 @@ final class UDPWorker: Sendable {
             }
             failures = 0
             let start = Clock.now
+            let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
             let outcome = cache.withTable(now: start) { table, now in
                 var outcome = BatchOutcome()
                 for slot in 0..<count {
-                    answer(slot, &batch, &table, now, &outcome)
+                    answer(slot, &batch, terms, &table, now, &outcome)
                 }
                 return outcome
             }
@@ -70,7 +76,7 @@ final class UDPWorker: Sendable {
             if outcome.hits > 0 {
                 counters.hitLatency.note(Clock.now - start, times: outcome.hits)
             }
-            if outcome.misses != 0 { handOver(outcome.misses, batch, start) }
+            if outcome.misses != 0 { handOver(outcome.misses, batch, terms, start) }
         }
     }
 
@@ -92,15 +98,16 @@ final class UDPWorker: Sendable {
     private func answer(
         _ slot: Int,
         _ batch: inout DatagramBatch,
+        _ terms: CookieTerms?,
         _ table: inout AnswerTable,
         _ now: UInt64,
         _ outcome: inout BatchOutcome
     ) {
         let count = batch.count(slot)
-        let isAllowed = batch.withClientAddress(slot) { access.allows($0) }
+        let asker = asker(slot, batch, terms)
         let length = batch.withBuffer(slot) { buffer -> Int in
-            switch FirstLook(at: &buffer, count: count, isAllowed: isAllowed) {
-            case .query(let facts):
+            switch FirstLook(at: &buffer, count: count, from: asker) {
+            case .query(let facts, _):
                 if asksCache,
                     let hit = table.answer(facts, in: &buffer, limit: facts.replyLimit, now: now)
                 {
@@ -131,13 +138,36 @@ final class UDPWorker: Sendable {
     private func handOver(
         _ misses: UInt32,
         _ batch: borrowing DatagramBatch,
+        _ terms: CookieTerms?,
         _ start: ContinuousClock.Instant
     ) {
         var handed: [Miss] = []
         handed.reserveCapacity(misses.nonzeroBitCount)
         for slot in 0..<DatagramBatch.capacity where misses & 1 << UInt32(slot) != 0 {
-            handed.append(Miss(datagram: batch.copy(slot), listener: listener, arrival: start))
+            handed.append(
+                Miss(
+                    datagram: batch.copy(slot),
+                    listener: listener,
+                    asker: asker(slot, batch, terms),
+                    arrival: start
+                )
+            )
         }
         desk.take(handed)
+    }
+
+    /// Who sent the datagram in `slot`.
+    private func asker(
+        _ slot: Int,
+        _ batch: borrowing DatagramBatch,
+        _ terms: CookieTerms?
+    ) -> Asker {
+        let address = batch.withClientAddress(slot) { IPAddress($0) }
+        return Asker(
+            transport: .udp,
+            address: address,
+            isAllowed: access.allows(address),
+            cookies: terms
+        )
     }
 }

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A real name server (NSD) with a small zone of what vendors do not know.
+/// A real name server (NSD), by default with small zones of what vendors do not know.
 final class TestUpstream: Sendable {
     let port: UInt16
     private let program: Child
@@ -12,15 +12,16 @@ final class TestUpstream: Sendable {
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
     /// Starts it on a port that is free for UDP and TCP.
-    init(in namespace: Namespace? = nil) throws {
+    ///
+    /// - Parameter zones: the text of each zone by its name.
+    init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
         scratch = try Scratch()
-        try scratch.write(Self.zone, to: "example.com.zone")
-        try scratch.write(Self.otherZone, to: "example.org.zone")
+        for (name, text) in zones { try scratch.write(text, to: "\(name).zone") }
         var failure: (any Error)?
         // NSD cannot be told to take any free port: somebody may take the one found before it does.
         for _ in 0..<5 {
             let port = namespace == nil ? try freePort() : 5353
-            try scratch.write(Self.settings(port, scratch.path), to: "nsd.conf")
+            try scratch.write(Self.settings(port, scratch.path, zones.keys), to: "nsd.conf")
             let program = try Child("nsd", ["-d", "-c", scratch.file("nsd.conf")], in: namespace)
             do {
                 _ = try program.line(with: "nsd started")
@@ -36,7 +37,11 @@ final class TestUpstream: Sendable {
     /// It has children, which only it can end.
     deinit { _ = try? program.stop() }
 
-    private static func settings(_ port: UInt16, _ directory: String) -> String {
+    private static func settings(
+        _ port: UInt16,
+        _ directory: String,
+        _ zones: some Collection<String>
+    ) -> String {
         """
         server:
             ip-address: 127.0.0.1
@@ -54,16 +59,15 @@ final class TestUpstream: Sendable {
             rrl-ratelimit: 0
         remote-control:
             control-enable: no
-        zone:
-            name: example.com
-            zonefile: example.com.zone
-        zone:
-            name: example.org
-            zonefile: example.org.zone
+
         """
+            + zones.sorted().map { "zone:\n    name: \($0)\n    zonefile: \($0).zone\n" }.joined()
     }
 
     // MARK: - The zones
+
+    /// The zones of most tests.
+    static let zones = ["example.com": zone, "example.org": otherZone]
 
     /// Addresses of `forty`.
     static let forty = (1...40).map { "198.51.100.\($0)" }

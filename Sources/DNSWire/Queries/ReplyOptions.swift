@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What a reply says to its client on top of the answer, which is the same for all.
+package struct ReplyOptions: Sendable, Equatable {
+    /// The client's cookie as it came, in network order, and ours (RFC 7873 §5.2.3).
+    package var cookies: (client: UInt64, server: ServerCookie)?
+
+    /// How long the connection may idle, in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
+    package var keepalive: UInt16?
+
+    /// Nothing to say.
+    package init() {}
+
+    package static func == (left: ReplyOptions, right: ReplyOptions) -> Bool {
+        left.keepalive == right.keepalive && left.cookies?.client == right.cookies?.client
+            && left.cookies?.server == right.cookies?.server
+    }
+
+    /// Whether there is nothing to say.
+    var isEmpty: Bool { cookies == nil && keepalive == nil }
+
+    /// Octets that `write` writes.
+    var octetCount: Int {
+        (cookies == nil ? 0 : 12 + ServerCookie.octetCount) + (keepalive == nil ? 0 : 6)
+    }
+
+    /// Writes the options at `offset`, and leaves `offset` behind them.
+    func write(in buffer: inout MutableRawSpan, at offset: inout Int) {
+        if let cookies {
+            buffer.store(EDNSOption.Code.cookie, at: offset)
+            buffer.store(UInt16(8 + ServerCookie.octetCount), at: offset + 2)
+            buffer.store(cookies.client, at: offset + 4)
+            buffer.store(cookies.server.head, at: offset + 12)
+            buffer.store(cookies.server.hash, at: offset + 20)
+            offset += 12 + ServerCookie.octetCount
+        }
+        if let keepalive {
+            buffer.store(EDNSOption.Code.keepalive, at: offset)
+            buffer.store(UInt16(2), at: offset + 2)
+            buffer.store(keepalive, at: offset + 4)
+            offset += 6
+        }
+    }
+}
