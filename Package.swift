@@ -141,7 +141,7 @@ let package = Package(
         // A network and a clock that do as they are told, for suites that are about time.
         .target(
             name: "TestWorld",
-            dependencies: ["Net"],
+            dependencies: ["COpenSSL", "HTTPDNS", "Net"],
             path: "Tests/TestWorld",
             swiftSettings: house
         ),
@@ -158,6 +158,14 @@ let package = Package(
         suite(
             "Server",
             ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "Upstream", logging]
+        ),
+        suite(
+            "Scenario",
+            [
+                "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "TestWorld",
+                "Upstream",
+            ],
+            exclude: ["Credentials", "README.md", "Scenarios"]
         ),
         suite("Emulator", ["httpdns-emulator"]),
         suite("House", ["DNSWire"]),

@@ -164,7 +164,7 @@ extension World {
     }
 
     /// Lets time pass until `isDone`, at most until `end`.
-    func drive(
+    package func drive(
         until end: ContinuousClock.Instant,
         _ isDone: @escaping @Sendable @ServiceLoop () -> Bool
     ) async {

@@ -1,150 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSWire
-import Net
-import TestWorld
-import Testing
-
-@testable import HTTPDNS
-
-/// What a vendor knows of a name that is registered with it.
-struct Known: Sendable {
-    var v4: [String] = []
-    var v6: [String] = []
-    var ttl4: UInt32 = 60
-    var ttl6: UInt32 = 120
-}
-
-/// What is wrong with a server.
-enum Fault: Sendable {
-    /// Nothing comes; maybe because an old connection is dead.
-    case silent(onOldConnection: Bool = false)
-
-    /// Right answers come after so long.
-    case slow(Duration)
-
-    /// The transfer breaks.
-    case broken(HTTPError, after: Duration = .zero)
-
-    /// A status instead of an answer.
-    case status(Int, retryAfter: String? = nil)
-
-    /// A body that is no answer.
-    case says(String)
-
-    /// An answer that is sealed with somebody else's key.
-    case otherKey
-
-    /// An answer about another name.
-    case otherName
-
-    /// It says 401 to names without an expiry.
-    case wantsExpiry
-
-    /// Its clock is ahead of ours, and it refuses requests that are signed with another time.
-    case ahead(seconds: Int64)
-}
-
-/// Both ends of an account with a vendor: the real codec of ours, and what servers say to it.
-///
-/// Each kind has its servers at 192.0.2.0/24: those of the first at .11 and .12, of the next at .21.
-enum Account: String, Sendable, CaseIterable {
-    /// Tencent over HTTPS, with a token.
-    case tencent
-
-    /// Tencent over HTTP, sealed with AES, and names that expire.
-    case sealed
-
-    /// Alibaba v2 over HTTPS, signed.
-    case alibaba
-
-    /// A resolver with a JSON API, one family a call.
-    case json
-
-    /// Our end.
-    func vendor() throws -> any Vendor {
-        switch self {
-        case .tencent: try Tencent(token: Secret("987654321"), id: 12345)
-        case .sealed:
-            try Tencent(key: Self.aesKey, id: 12345, algorithm: .aes, expires: true)
-        case .alibaba: try Alibaba(account: "100000", secret: Secret(Self.secret))
-        case .json: try DNSJSON(url: "https://dns.example.net/resolve")
-        }
-    }
-
-    private static let aesKey = Secret("1234567890123456")
-    private static let otherKey = Secret("6543210987654321")
-    private static let secret = String(repeating: "0f", count: 16)
-
-    /// The last octet of the first server's address, less one.
-    var base: Int { 10 * ((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
-
-    /// Its servers, as many as wanted.
-    func servers(_ count: Int) throws -> [SocketAddress] {
-        try (1...count).map { number in
-            let address = "192.0.2.\(base + number):\(self == .sealed ? 80 : 443)"
-            return try #require(SocketAddress(address))
-        }
-    }
-}
-
-// MARK: - Requests
-
-extension Account {
-    /// The parameters of a request.
-    private func parameters(of request: HTTPRequest) -> [String: String] {
-        let query = request.url.split(separator: "?").last ?? ""
-        return Dictionary(
-            query.split(separator: "&").map { pair in
-                let parts = pair.split(separator: "=", maxSplits: 1)
-                return (String(parts[0]), String(parts.count > 1 ? parts[1] : ""))
-            }
-        ) { first, _ in first }
-    }
-
-    /// The names that a request asks for, and until when it may be answered, if it says so.
-    private func question(
-        of request: HTTPRequest
-    ) throws -> (names: [String], expiry: Int64?) {
-        let parameters = parameters(of: request)
-        var list = parameters[self == .json ? "name" : "dn"] ?? ""
-        var expiry = parameters["exp"].flatMap { Int64($0) }
-        if self == .sealed {
-            let octets = try #require(Hexadecimal.decode([UInt8](list.utf8)[...]))
-            list = String(decoding: try AES128CBC(key: Self.aesKey).open(octets), as: UTF8.self)
-        }
-        let parts = list.split(separator: ";")
-        if parts.count > 1 {
-            list = String(parts[0])
-            expiry = Int64(parts[1])
-        }
-        return (list.split(separator: ",").map(String.init), expiry)
-    }
-
-    /// The names that a request asks for.
-    func names(in request: HTTPRequest) throws -> [String] { try question(of: request).names }
-
-    /// Whether a request's signature is the account's, and valid at that time.
-    private func accepts(_ request: HTTPRequest, at wallSeconds: Int64) throws -> Bool {
-        if let expiry = try question(of: request).expiry {
-            guard (wallSeconds...wallSeconds + 900).contains(expiry) else { return false }
-        }
-        guard self == .alibaba else { return true }
-        var parameters = parameters(of: request)
-        let signature = parameters.removeValue(forKey: "s")
-        let content = Alibaba.content(
-            of: parameters.map { Alibaba.Parameter(name: $0, value: $1) }
-        )
-        let key = Secret(try #require(Hexadecimal.decode([UInt8](Self.secret.utf8)[...])))
-        return try signature
-            == Hexadecimal.encode(Digest.hmacSHA256(key: key, [UInt8](content.utf8)))
-    }
-}
-
-// MARK: - Replies
+import HTTPDNS
+package import Net
 
 extension Account {
     /// What a server does with a request.
-    func step(
+    package func step(
         to request: HTTPRequest,
         _ zone: [String: Known],
         _ fault: Fault?,
@@ -225,7 +85,7 @@ extension Account {
         if self == .sealed {
             let vector = [UInt8](repeating: 7, count: 16)
             let sealed = try AES128CBC(key: key).seal(body, vector: vector)
-            body = [UInt8](Hexadecimal.encode(sealed).utf8)
+            body = [UInt8](Hexadecimals.text(of: sealed).utf8)
         }
         return HTTPReply(status: 200, body: body)
     }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// The files of this suite, where they lie in the repository.
+enum Files {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+
+    /// The secrets that settings name as `{credential: …}`; those of `Account`.
+    static let credentials = folder.appending(path: "Credentials").path
+
+    /// The names of all scenarios.
+    static let scenarios: [String] = {
+        let place = folder.appending(path: "Scenarios").path
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+        return names.filter { $0.hasSuffix(".rpl") }.sorted()
+    }()
+
+    /// Reads a scenario.
+    static func scenario(_ name: String) throws -> Scenario {
+        let place = folder.appending(path: "Scenarios").appending(path: name)
+        return try ScenarioReader.read(String(contentsOf: place, encoding: .utf8), file: name)
+    }
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import HTTPDNS
+import Net
+import Server
+import TestWorld
+
+/// What is sent in a scenario, and what comes back: upstreams and vendors as its ranges play them.
+@ServiceLoop
+final class Network {
+    /// A message or call that was sent.
+    struct Sent {
+        /// Who was asked for what, such as `isp www.example.com A`.
+        var what: String
+        var at: ContinuousClock.Instant
+
+        /// What an upstream was sent, and where.
+        var query: (message: Message, address: String, isTCP: Bool)?
+    }
+
+    /// What comes back from an upstream, and when; nothing, if it is silent.
+    enum Reply {
+        case datagrams([(octets: [UInt8], after: Duration)])
+        case fault(Misdeed, after: Duration)
+    }
+
+    let scenario: Scenario
+    let world: World
+
+    /// The step that is played.
+    var step: Scenario.Step
+
+    /// Everything that was sent, in order.
+    private(set) var journal: [Sent] = []
+
+    /// What went wrong with the scene itself, the first thing first.
+    private(set) var mistakes: [ScenarioError] = []
+
+    /// How often somebody was waited for in vain.
+    var timeouts = 0
+
+    /// The vendors, and who plays them; the upstreams over HTTPS.
+    private let vendors: [(settings: VendorSettings, account: Account)]
+    private let upstreams: [UpstreamSettings]
+
+    /// What an answer takes that does not say it.
+    static let latency = (vendor: Duration.milliseconds(20), upstream: Duration.milliseconds(10))
+
+    init(
+        _ scenario: Scenario,
+        _ world: World,
+        vendors: [(settings: VendorSettings, account: Account)],
+        upstreams: [UpstreamSettings]
+    ) {
+        self.scenario = scenario
+        self.world = world
+        self.vendors = vendors
+        self.upstreams = upstreams
+        step = scenario.steps[0]
+        world.script = { [unowned self] request in answer(request) }
+    }
+
+    /// Notes what is wrong with the scene; it cannot be told to those who asked.
+    private func regret(_ message: String) {
+        mistakes.append(ScenarioError(place: step.place, message: message))
+    }
+
+    /// The entries of those who play somebody in the present step; nil if nobody does.
+    private func entries(_ isPlayed: (Scenario.Peer) -> Bool) -> [Entry]? {
+        let ranges = scenario.ranges.filter { range in
+            range.steps.contains(step.number) && isPlayed(range.peer)
+        }
+        return ranges.isEmpty ? nil : ranges.flatMap(\.entries)
+    }
+}
+
+// MARK: - Upstreams
+
+extension Network {
+    /// Whether a question only looks for a loop: no scenario has to know of it.
+    private static func isProbe(_ question: Question) -> Bool {
+        "\(question.name)".lowercased().contains("loop-probe.httpdnsd")
+    }
+
+    /// What comes back from an upstream that is sent a message.
+    func reply(
+        of upstream: String,
+        at address: String,
+        to octets: [UInt8],
+        isTCP: Bool
+    ) -> Reply {
+        guard let query = try? Message(parsing: octets), let question = query.question else {
+            regret("\(upstream) was sent something that is no query")
+            return .fault(.silent, after: .zero)
+        }
+        guard !Self.isProbe(question) else { return .fault(.silent, after: .zero) }
+        let name = "\(question.name)".lowercased()
+        let what = "\(upstream) \(name) \(question.type)\(isTCP ? " TCP" : "")"
+        journal.append(
+            Sent(what: what, at: world.now, query: (query, address, isTCP))
+        )
+        var datagrams: [(octets: [UInt8], after: Duration)] = []
+        let entries = entries { $0 == .upstream(address) } ?? []
+        for entry in entries where entry.answers(query, isTCP: isTCP) {
+            let delay = entry.delay ?? Self.latency.upstream
+            if let fault = entry.fault { return .fault(fault, after: entry.delay ?? .zero) }
+            datagrams.append((entry.reply(to: query, isTCP: isTCP), delay))
+            // A message with another ID is somebody else's; the upstream's own comes as well.
+            if entry.adjust.contains(.copyID) { return .datagrams(datagrams) }
+        }
+        if datagrams.isEmpty { regret("nobody answers `\(what)`, which was asked in this step") }
+        return .datagrams(datagrams)
+    }
+}
+
+extension Entry {
+    /// Whether this entry is an upstream's answer to `query`.
+    fileprivate func answers(_ query: Message, isTCP: Bool) -> Bool {
+        guard let asked = query.question else { return false }
+        return match.allSatisfy { matching in
+            switch matching {
+            case .opcode: query.header.opcode == .query
+            case .qname: question?.name == asked.name
+            case .qtype: question?.type == asked.type
+            case .question: question == asked
+            case .do: query.edns?.dnssecOK == dnssecOK
+            case .cd: query.header.checkingDisabled == (flags & 0x10 != 0)
+            case .udp: !isTCP
+            case .tcp: isTCP
+            default: true
+            }
+        }
+    }
+
+    /// The upstream's answer to `query`, in as many octets as it may have.
+    fileprivate func reply(to query: Message, isTCP: Bool) -> [UInt8] {
+        let id = query.header.id
+        var header = Header(id: adjust.contains(.copyID) ? id : id ^ 0x5555, flags: flags)
+        header.isResponse = true
+        var message = Message(header: header)
+        if var edns = query.edns {
+            edns.options = extendedErrors.map {
+                .extendedError(code: ExtendedError(rawValue: $0), text: "")
+            }
+            edns.udpPayloadSize = 1232
+            message.edns = edns
+        }
+        message.rcode = rcode
+        let copied = adjust.contains(.copyQuery) ? query.question : nil
+        message.questions = [copied ?? question ?? query.question].compactMap(\.self)
+        message.answers = answers
+        message.authorities = authorities
+        message.additionals = additionals
+        let room = Int(query.edns?.udpPayloadSize ?? 512)
+        return message.encoded(limit: isTCP ? 65_535 : room)
+    }
+}
+
+// MARK: - Vendors, and upstreams over HTTPS
+
+extension Network {
+    /// What a server does with an HTTP request.
+    private func answer(_ request: HTTPRequest) -> World.Step {
+        let upstream = upstreams.first {
+            $0.url.scheme == .https && $0.servers.contains(request.server)
+        }
+        if let upstream { return answer(request, as: upstream) }
+        guard let vendor = vendors.first(where: { $0.settings.servers.contains(request.server) })
+        else {
+            regret("\(request.server) is asked, which is nobody's in the settings")
+            return .silence()
+        }
+        do {
+            return try answer(request, as: vendor.settings.name, vendor.account)
+        } catch {
+            regret("\(error)")
+            return .silence()
+        }
+    }
+
+    private func answer(_ request: HTTPRequest, as upstream: UpstreamSettings) -> World.Step {
+        let reply = reply(
+            of: upstream.name,
+            at: request.server.host,
+            to: request.body ?? [],
+            isTCP: true
+        )
+        switch reply {
+        case .datagrams(let datagrams):
+            guard let first = datagrams.first else { return .silence() }
+            var reply = HTTPReply(status: 200, body: first.octets)
+            reply.contentType = "application/dns-message"
+            return .reply(reply, after: first.after)
+        case .fault(.silent, _): return .silence()
+        case .fault(.unreachable, let after): return .fail(.connect("refused"), after: after)
+        case .fault(.badCertificate, let after): return .fail(.tls("expired"), after: after)
+        case .fault(.status(let status, _), let after):
+            return .reply(HTTPReply(status: status, body: []), after: after)
+        case .fault(_, let after): return .fail(.broken("reset"), after: after)
+        }
+    }
+
+    private func answer(
+        _ request: HTTPRequest,
+        as vendor: String,
+        _ account: Account
+    ) throws -> World.Step {
+        let host = request.server.host
+        let names = try account.names(in: request)
+        let what = "\(vendor)/\(host) \(try account.summary(of: request))"
+        journal.append(Sent(what: what, at: world.now))
+        let entries = entries { peer in
+            guard case .vendor(vendor, let server) = peer else { return false }
+            return server == nil || server == host
+        }
+        guard let entries else {
+            regret("nobody plays \(vendor)/\(host), which was asked in this step")
+            return .silence()
+        }
+        var zone: [String: Known] = [:]
+        var decisive: Entry?
+        for name in names {
+            let entry = entries.first { entry in
+                entry.question.map { "\($0.name)" == "\(name)." || "\($0.name)" == name } ?? true
+            }
+            guard let entry else { continue }
+            decisive = decisive ?? entry
+            if entry.rcode != .nxDomain { zone[name] = Known(entry) }
+        }
+        return try account.step(
+            to: request,
+            zone,
+            decisive?.worldFault,
+            wallSeconds: world.wallSeconds
+        )
+    }
+}
+
+extension Known {
+    /// What an entry says of a name.
+    fileprivate init(_ entry: Entry) {
+        let v4 = entry.answers.filter { $0.type == .a }
+        let v6 = entry.answers.filter { $0.type == .aaaa }
+        self.init(v4: v4.map { "\($0.data)" }, v6: v6.map { "\($0.data)" })
+        if let ttl = v4.first?.ttl { ttl4 = ttl }
+        if let ttl = v6.first?.ttl { ttl6 = ttl }
+    }
+}
+
+extension Entry {
+    /// What is wrong with the server that this entry is of.
+    fileprivate var worldFault: Fault? {
+        let after = delay ?? .zero
+        return switch fault {
+        case nil: delay.map(Fault.slow)
+        case .silent: .silent()
+        case .silentOnOldConnection: .silent(onOldConnection: true)
+        case .unreachable: .broken(.connect("refused"), after: after)
+        case .badCertificate: .broken(.tls("expired"), after: after)
+        case .breaksOff: .broken(.broken("reset"), after: after)
+        case .status(let status, let pause): .status(status, retryAfter: pause.map(String.init))
+        case .says(let text): .says(text)
+        case .otherKey: .otherKey
+        case .otherName: .otherName
+        case .clockAhead(let seconds): .ahead(seconds: Int64(seconds))
+        }
+    }
+}
+
+// MARK: - The line
+
+/// The world's network, and an eye on who is waited for in vain.
+struct Line: HTTPTransport {
+    let network: Network
+
+    @ServiceLoop
+    func send(
+        _ request: HTTPRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(HTTPError) -> HTTPReply {
+        do throws(HTTPError) {
+            return try await network.world.send(request, deadline: deadline)
+        } catch {
+            if case .timedOut = error { network.timeouts += 1 }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+
+@testable import Server
+
+/// Plays a scenario, step by step, and stops at the first that goes otherwise than it says.
+@ServiceLoop
+final class Player {
+    /// A query that a client sent.
+    private struct Asked {
+        let step: Scenario.Step
+        let entry: Entry
+        let octets: [UInt8]
+        let errand: Errand<[UInt8]?>
+        var isChecked = false
+    }
+
+    private let scenario: Scenario
+    private let stage: Stage
+    private var asked: [Asked] = []
+
+    /// How much of the journal was looked at, as a whole and message by message.
+    private var journalSeen = 0
+    private var messagesSeen = 0
+
+    private var world: World { stage.world }
+    private var network: Network { stage.network }
+
+    private init(_ scenario: Scenario) throws {
+        self.scenario = scenario
+        stage = try Stage(scenario)
+    }
+
+    /// Plays all of it.
+    ///
+    /// - Throws: `ScenarioError` with place, step, virtual time, what was expected and what came.
+    static func play(_ scenario: Scenario) async throws {
+        let player = try Player(scenario)
+        for step in scenario.steps {
+            player.network.step = step
+            try await player.play(step)
+            if let mistake = player.network.mistakes.first { throw mistake }
+        }
+        if let asked = player.asked.first(where: { !$0.isChecked }) {
+            throw ScenarioError(
+                place: asked.step.place,
+                message: "STEP \(asked.step.number): nothing checks the answer to this query"
+            )
+        }
+    }
+
+    private func play(_ step: Scenario.Step) async throws {
+        switch step.action {
+        case .query(let entry): ask(entry, step)
+        case .checkAnswer(let entry, let number): try await checkAnswer(entry, of: number)
+        case .checkNoAnswer(let number):
+            await world.advance(by: .zero)
+            guard try query(of: number).errand.value == nil else {
+                throw failure(["an answer came, but none is expected yet"])
+            }
+        case .checkOutQuery(let entry): try await checkOutQuery(entry)
+        case .checkAsked(let lines): try await checkAsked(lines)
+        case .checkCached(let name, let lines): try check("cached", lines, cached(name))
+        case .checkBilled(let vendor, let count): try checkBilled(vendor, count)
+        case .timePasses(let duration): await world.advance(by: duration)
+        case .timeout: try await awaitTimeout()
+        case .nothing: await world.advance(by: .zero)
+        case .networkChange: stage.networkChanged()
+        case .flush(let flushing): stage.flush(flushing)
+        case .pause(let name): try vendor(name).pause()
+        case .resume(let name): try vendor(name).resume()
+        }
+    }
+
+    // MARK: - Failing
+
+    /// What went otherwise than the present step says.
+    private func failure(_ differences: [String]) -> ScenarioError {
+        let time = Double(world.elapsed.wholeMilliseconds) / 1_000
+        let lines = ["STEP \(network.step.number) at \(time) s:"] + differences
+        return ScenarioError(
+            place: network.step.place,
+            message: lines.joined(separator: "\n  ")
+        )
+    }
+
+    /// Compares lines.
+    private func check(_ what: String, _ expected: [String], _ found: [String]) throws {
+        guard expected != found else { return }
+        throw failure([
+            "\(what) expected: \(expected.isEmpty ? "nothing" : expected.joined(separator: "; "))",
+            "\(what) found:    \(found.isEmpty ? "nothing" : found.joined(separator: "; "))",
+        ])
+    }
+}
+
+// MARK: - Clients
+
+extension Player {
+    private func ask(_ entry: Entry, _ step: Scenario.Step) {
+        let octets = entry.query(id: UInt16(truncatingIfNeeded: 0x4000 + step.number))
+        let errand = world.begin { [stage] in
+            await stage.answer(octets, over: entry.isTCP ? .tcp : .udp)
+        }
+        asked.append(Asked(step: step, entry: entry, octets: octets, errand: errand))
+    }
+
+    /// The query of a step.
+    private func query(of number: Int) throws -> Asked {
+        guard let query = asked.first(where: { $0.step.number == number }) else {
+            throw failure(["no query was sent in step \(number)"])
+        }
+        return query
+    }
+
+    private func checkAnswer(_ entry: Entry, of number: Int?) async throws {
+        let index = asked.firstIndex { query in
+            if let number { return query.step.number == number && !query.isChecked }
+            return !query.isChecked
+                && (entry.question == nil || entry.question == query.entry.question)
+        }
+        guard let index else { throw failure(["there is no such query without an answer"]) }
+        asked[index].isChecked = true
+        let query = asked[index]
+        guard let octets = try? await world.value(of: query.errand) else {
+            throw failure(["no answer came"])
+        }
+        if let mistake = network.mistakes.first { throw mistake }
+        var differences = AnswerCheck(octets, to: query.octets, query.entry).differences(entry)
+        if let after = entry.after, let end = query.errand.end, end - query.errand.start != after {
+            differences += [
+                "time expected: \(after.wholeMilliseconds) ms after the query",
+                "time found:    \((end - query.errand.start).wholeMilliseconds) ms",
+            ]
+        }
+        guard differences.isEmpty else { throw failure(differences) }
+    }
+}
+
+// MARK: - Those who are asked
+
+extension Player {
+    private func checkOutQuery(_ entry: Entry) async throws {
+        await world.advance(by: .zero)
+        let queries = network.journal[messagesSeen...]
+        guard let index = queries.firstIndex(where: { $0.query != nil }),
+            let sent = queries[index].query
+        else { throw failure(["no upstream was asked"]) }
+        messagesSeen = index + 1
+        let differences = AnswerCheck.differences(entry, sent.message, isTCP: sent.isTCP)
+        guard differences.isEmpty else { throw failure(differences) }
+    }
+
+    private func checkAsked(_ lines: [String]) async throws {
+        await world.advance(by: .zero)
+        let found = network.journal[journalSeen...].enumerated().map { offset, sent in
+            // Times are looked at only where they are expected.
+            guard offset < lines.count, lines[offset].contains(" at ") else { return sent.what }
+            let start = asked.last { $0.errand.start <= sent.at }?.errand.start ?? world.start
+            return "\(sent.what) at \((sent.at - start).wholeMilliseconds)ms"
+        }
+        journalSeen = network.journal.count
+        messagesSeen = journalSeen
+        try check("asked", lines, found)
+    }
+
+    private func checkBilled(_ name: String?, _ count: Int) throws {
+        let vendors = try name.map { [try vendor($0)] } ?? stage.vendors
+        let billed = vendors.map { Int($0.statistics.billable) }.reduce(0, +)
+        try check("billed", ["\(count)"], ["\(billed)"])
+    }
+
+    private func vendor(_ name: String) throws -> VendorClient {
+        guard let vendor = stage.vendors.first(where: { $0.name == name }) else {
+            throw failure(["the settings have no vendor `\(name)`"])
+        }
+        return vendor
+    }
+
+    private func awaitTimeout() async throws {
+        let before = network.timeouts
+        await world.drive(until: world.now + .seconds(60)) { [network] in
+            network.timeouts > before
+        }
+        guard network.timeouts > before else { throw failure(["nobody is waited for in vain"]) }
+    }
+
+    /// What the cache has of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
+    private func cached(_ name: Name) -> [String] {
+        stage.cache.entries(named: name, type: nil, now: world.now)
+            .filter { $0.remaining > 0 }
+            .map { entry in
+                let kind =
+                    entry.rcode != .noError
+                    ? " \(entry.rcode)" : entry.isNegative ? " NODATA" : ""
+                return "\(entry.type)\(kind) \(entry.remaining)"
+            }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds; rooms under test have properties of the shorter name.
+    fileprivate var wholeMilliseconds: Int {
+        let parts = components
+        return Int(parts.seconds) * 1_000 + Int(parts.attoseconds / 1_000_000_000_000_000)
+    }
+}

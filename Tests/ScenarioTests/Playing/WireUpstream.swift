@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Server
+import TestWorld
+
+@testable import Upstream
+
+/// An upstream of the settings in a scenario's network: the real messages and their judgement, over
+/// datagrams and streams that take no time but the world's.
+///
+/// What `PlainUpstream` and `StreamUpstream` do with sockets, in their order; upstreams over HTTPS
+/// need no stand-in, as their transport is the world's.
+final class WireUpstream: Forwarding {
+    let name: String
+    let url: String
+    let isProtected: Bool
+    let timeout: Duration
+    let latency = LatencyHistogram()
+    let repeatsAfter: Duration?
+    private(set) var numbers = UpstreamNumbers()
+
+    private let server: SocketAddress
+    private let transport: UpstreamExchange.Transport
+    private let network: Network
+    private var random: Seeded
+
+    init(_ settings: UpstreamSettings, server: SocketAddress, _ network: Network) {
+        name = settings.name
+        url = "\(settings.url)"
+        isProtected = settings.url.scheme.isProtected
+        timeout = settings.timeout
+        repeatsAfter = settings.url.scheme == .udp ? .zero : .seconds(1)
+        transport =
+            switch settings.url.scheme {
+            case .udp: .datagram
+            case .tcp: .stream
+            case .tls, .https: .encrypted
+            }
+        self.server = server
+        self.network = network
+        random = Seeded(state: UInt64(server.octets.last ?? 0))
+    }
+
+    func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        do throws(UpstreamError) {
+            let message = try await ask(query, deadline: deadline).answer
+            numbers.note(nil, at: network.world.now)
+            return message
+        } catch {
+            if error == .timedOut { network.timeouts += 1 }
+            numbers.note(error, at: network.world.now)
+            throw error
+        }
+    }
+
+    /// One exchange over datagrams, then over a stream if need be.
+    private func ask(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        if transport == .datagram {
+            let exchange = UpstreamExchange(query, random: &random)
+            let replies = try await replies(to: exchange, isTCP: false, deadline)
+            let start = network.world.now
+            waiting: for reply in replies {
+                try await wait(until: start + reply.after, deadline)
+                switch exchange.judge(reply.octets) {
+                case .reply(let message): return message
+                case .foreign: numbers.foreignReplies += 1
+                case .truncated, .caseLost:
+                    numbers.tcpRetries += 1
+                    return try await askStream(query, .stream, deadline)
+                }
+            }
+            try await wait(until: nil, deadline)
+        }
+        return try await askStream(query, transport, deadline)
+    }
+
+    /// One exchange over a stream.
+    private func askStream(
+        _ query: ForwardedQuery,
+        _ transport: UpstreamExchange.Transport,
+        _ deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        let exchange = UpstreamExchange(query, over: transport, random: &random)
+        let replies = try await replies(to: exchange, isTCP: true, deadline)
+        let start = network.world.now
+        for reply in replies {
+            try await wait(until: start + reply.after, deadline)
+            if let message = exchange.judgeStream(reply.octets) { return message }
+            numbers.foreignReplies += 1
+        }
+        try await wait(until: nil, deadline)
+        throw .timedOut
+    }
+
+    /// Sends a query and tells what will come back, the earliest first.
+    private func replies(
+        to exchange: UpstreamExchange,
+        isTCP: Bool,
+        _ deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> [(octets: [UInt8], after: Duration)] {
+        let reply = network.reply(
+            of: name,
+            at: server.host,
+            to: exchange.message,
+            isTCP: isTCP
+        )
+        switch reply {
+        case .datagrams(let datagrams):
+            return datagrams.sorted { $0.after < $1.after }
+        case .fault(let fault, let after):
+            if fault == .silent { try await wait(until: nil, deadline) }
+            try await wait(until: network.world.now + after, deadline)
+            switch fault {
+            case .unreachable: throw .unreachable("no route")
+            case .badCertificate: throw .untrusted("expired")
+            default: throw .broken("closed the connection before the reply")
+            }
+        }
+    }
+
+    /// Waits for something that comes then, or never.
+    private func wait(
+        until end: ContinuousClock.Instant?,
+        _ deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) {
+        let end = end.flatMap { $0 <= deadline ? $0 : nil }
+        do throws(CancellationError) {
+            try await network.world.clocks.sleep(end ?? deadline)
+        } catch {
+            throw .timedOut
+        }
+        guard end != nil else { throw .timedOut }
+    }
+}
+
+/// Numbers that look random and are the same in every run (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+
+extension ScenarioReader {
+    /// Reads an entry that must come now.
+    mutating func wantedEntry() throws -> Entry {
+        guard let words = try words(), words == ["ENTRY_BEGIN"] else {
+            throw error("ENTRY_BEGIN is expected")
+        }
+        return try entry()
+    }
+
+    /// Reads the rest of an entry, whose `ENTRY_BEGIN` was read.
+    mutating func entry() throws -> Entry {
+        var entry = Entry(place: place)
+        while let words = try words() {
+            switch words[0] {
+            case "ENTRY_END": return entry
+            case "SECTION": try section(words, &entry)
+            default: try property(words[0], Array(words.dropFirst()), &entry)
+            }
+        }
+        throw error("there is no ENTRY_END")
+    }
+
+    // MARK: - Properties
+
+    private func property(
+        _ key: String,
+        _ words: [String],
+        _ entry: inout Entry
+    ) throws {
+        switch (key, words.count) {
+        case ("MATCH", 1...):
+            for word in words { try match(word, &entry) }
+        case ("ADJUST", 1...):
+            for word in words {
+                guard let adjusting = Adjusting(rawValue: word) else {
+                    throw error("`\(word)` is nothing to adjust; copy_id and copy_query are")
+                }
+                entry.adjust.insert(adjusting)
+            }
+        case ("REPLY", 1...):
+            for word in words { try flag(word, &entry) }
+        case ("EDNS", 1):
+            entry.payloadSize = UInt16(clamping: try integer(words[0]))
+        case ("EDE", 1...):
+            entry.extendedErrors = try words.map { UInt16(clamping: try integer($0)) }
+        case ("TCP", 0):
+            entry.isTCP = true
+        case ("DELAY", 1):
+            entry.delay = try duration(words[0])
+        case ("AFTER", 1):
+            entry.after = try duration(words[0])
+        case ("FAULT", 1...):
+            entry.fault = try misdeed(words)
+        default:
+            throw error("`\(key)` is no line of an entry, or has too little or too much behind it")
+        }
+    }
+
+    private func match(_ word: String, _ entry: inout Entry) throws {
+        if word == "all" {
+            entry.match.formUnion(Matching.all)
+        } else if let matching = Matching(rawValue: word) {
+            entry.match.insert(matching)
+        } else {
+            let known = ["all"] + Matching.allCases.map(\.rawValue)
+            throw error("`\(word)` cannot be matched; \(known.joined(", ")) can")
+        }
+    }
+
+    private func flag(_ word: String, _ entry: inout Entry) throws {
+        let bits: [String: UInt16] = [
+            "QR": 0x8000, "AA": 0x0400, "TC": 0x0200, "RD": 0x0100, "RA": 0x0080, "AD": 0x0020,
+            "CD": 0x0010,
+        ]
+        if let bit = bits[word] {
+            entry.flags |= bit
+        } else if word == "DO" {
+            entry.dnssecOK = true
+        } else if let rcode = RCode(word) {
+            entry.rcode = rcode
+        } else {
+            throw error("`\(word)` is neither a flag nor an RCODE")
+        }
+    }
+
+    private func misdeed(_ words: [String]) throws -> Misdeed {
+        switch (words[0], words.count) {
+        case ("silent", 1): return .silent
+        case ("silent-on-old-connection", 1): return .silentOnOldConnection
+        case ("unreachable", 1): return .unreachable
+        case ("bad-certificate", 1): return .badCertificate
+        case ("breaks-off", 1): return .breaksOff
+        case ("status", 2): return .status(try integer(words[1]), retryAfter: nil)
+        case ("status", 4) where words[2] == "retry-after":
+            return .status(try integer(words[1]), retryAfter: try integer(words[3]))
+        case ("says", 2): return .says(words[1].filter { $0 != "\"" })
+        case ("other-key", 1): return .otherKey
+        case ("other-name", 1): return .otherName
+        case ("clock-ahead", 2): return .clockAhead(seconds: try integer(words[1]))
+        default: throw error("`\(words.joined(" "))` is no fault")
+        }
+    }
+
+    // MARK: - Sections
+
+    /// Reads the records of a section: all lines up to the next section or the entry's end.
+    private mutating func section(_ words: [String], _ entry: inout Entry) throws {
+        guard words.count == 2 else { throw error("SECTION has a name") }
+        let name = words[1]
+        while let words = try wordsOfSection() {
+            switch name {
+            case "QUESTION":
+                guard entry.question == nil else { throw error("one question is enough") }
+                entry.question = try question(words)
+            case "ANSWER": entry.answers.append(try record(words))
+            case "AUTHORITY": entry.authorities.append(try record(words))
+            case "ADDITIONAL": entry.additionals.append(try record(words))
+            default: throw error("there is no section `\(name)`")
+            }
+        }
+    }
+
+    private func question(_ words: [String]) throws -> Question {
+        guard words.count == 3, let recordClass = RecordClass(words[1]) else {
+            throw error("a question has a name, a class and a type")
+        }
+        return Question(
+            name: try name(words[0]),
+            type: try type(words[2]),
+            recordClass: recordClass
+        )
+    }
+
+    private func record(_ words: [String]) throws -> Record {
+        do {
+            return try RecordText.record(words)
+        } catch let fault as RecordText.Fault {
+            throw error(fault.message)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+
+extension ScenarioReader {
+    /// Reads the rest of a step, whose first line is `words`.
+    mutating func step(_ words: [String]) throws -> Scenario.Step {
+        let place = place
+        guard words.count > 2, let number = Int(words[1]) else {
+            throw error("STEP has a number and says what happens")
+        }
+        let action = try action(words[2], Array(words.dropFirst(3)))
+        return Scenario.Step(place: place, number: number, action: action)
+    }
+
+    private mutating func action(_ verb: String, _ arguments: [String]) throws -> Scenario.Action {
+        switch (verb, arguments.count) {
+        case ("QUERY", 0):
+            let entry = try wantedEntry()
+            guard entry.question != nil else { throw error("a query has a question") }
+            return .query(entry)
+        case ("CHECK_ANSWER", 0):
+            return .checkAnswer(try wantedEntry(), of: nil)
+        case ("CHECK_ANSWER", 2) where arguments[0] == "OF":
+            return .checkAnswer(try wantedEntry(), of: try integer(arguments[1]))
+        case ("CHECK_NO_ANSWER", 2) where arguments[0] == "OF":
+            return .checkNoAnswer(of: try integer(arguments[1]))
+        case ("CHECK_OUT_QUERY", 0):
+            return .checkOutQuery(try wantedEntry())
+        case ("CHECK_ASKED", 0):
+            return .checkAsked(try lines())
+        case ("CHECK_CACHED", 1):
+            return .checkCached(try name(arguments[0]), try lines())
+        case ("CHECK_BILLED", 1):
+            return .checkBilled(vendor: nil, try integer(arguments[0]))
+        case ("CHECK_BILLED", 2):
+            return .checkBilled(vendor: arguments[0], try integer(arguments[1]))
+        case ("TIME_PASSES", 2) where arguments[0] == "ELAPSE":
+            return .timePasses(try duration(arguments[1]))
+        case ("TIMEOUT", 0): return .timeout
+        case ("NOTHING", 0): return .nothing
+        case ("NETWORK_CHANGE", 0): return .networkChange
+        case ("FLUSH", _): return .flush(try flushing(arguments))
+        case ("PAUSE", 1): return .pause(vendor: arguments[0])
+        case ("RESUME", 1): return .resume(vendor: arguments[0])
+        default: throw error("nothing can be done with `\(([verb] + arguments).joined(" "))`")
+        }
+    }
+
+    private func flushing(_ arguments: [String]) throws -> Scenario.Flushing {
+        switch (arguments.first, arguments.count) {
+        case (nil, 0): return .all
+        case ("NEGATIVE", 1): return .negative
+        case ("TREE", 2): return .tree(try name(arguments[1]))
+        case (let text?, 1): return .name(try name(text), nil)
+        case (let text?, 2): return .name(try name(text), try type(arguments[1]))
+        default: throw error("FLUSH takes nothing, NEGATIVE, TREE and a name, or a name and a type")
+        }
+    }
+
+    /// The lines of a step, each as its words with one space between them.
+    private mutating func lines() throws -> [String] {
+        var lines: [String] = []
+        while let words = try wordsOfStep() { lines.append(words.joined(" ")) }
+        return lines
+    }
+
+    // MARK: - Words
+
+    func integer(_ text: String) throws -> Int {
+        guard let number = Int(text), number >= 0 else { throw error("`\(text)` is no number") }
+        return number
+    }
+
+    func duration(_ text: String) throws -> Duration {
+        guard let duration = Words.duration(text) else {
+            throw error("`\(text)` is no time, such as 300ms, 1.5s, 5m or 2h")
+        }
+        return duration
+    }
+
+    func name(_ text: String) throws -> Name {
+        do {
+            return try Name(text)
+        } catch {
+            throw self.error("`\(text)` is no name: \(error)")
+        }
+    }
+
+    func type(_ text: String) throws -> RecordType {
+        guard let type = RecordType(text) else { throw error("`\(text)` is no type") }
+        return type
+    }
+}
+
+extension [String] {
+    /// The strings with `separator` between them.
+    func joined(_ separator: String) -> String { joined(separator: separator) }
+}

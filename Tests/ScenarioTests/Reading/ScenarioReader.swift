@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+
+/// Reads a scenario, line by line; every error names its line.
+struct ScenarioReader {
+    private let file: String
+    private let lines: [Substring]
+
+    /// The line that is read next, from 0.
+    private var next = 0
+
+    /// Lines that an overview has.
+    static let overview = 2...5
+
+    private init(_ text: String, file: String) {
+        self.file = file
+        lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// - Throws: `ScenarioError` for the first thing that is wrong.
+    static func read(_ text: String, file: String) throws -> Scenario {
+        var reader = ScenarioReader(text, file: file)
+        return try reader.scenario()
+    }
+
+    // MARK: - Lines
+
+    /// Where the line is that was read last.
+    var place: Place { Place(file: file, line: next) }
+
+    func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
+
+    /// The words of the next line that has any, without its comment; nil at the end.
+    mutating func words() throws -> [String]? {
+        while next < lines.count {
+            let line = lines[next]
+            next += 1
+            let words = try Words.split(line, at: place)
+            if !words.isEmpty { return words }
+        }
+        return nil
+    }
+
+    /// The words of the next line, which is put back if it begins a new step or ends the scenario.
+    mutating func wordsOfStep() throws -> [String]? {
+        guard let words = try words() else { return nil }
+        guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
+        next -= 1
+        return nil
+    }
+
+    /// The words of the next line, which is put back if it ends a section.
+    mutating func wordsOfSection() throws -> [String]? {
+        guard let words = try words() else { return nil }
+        guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
+        next -= 1
+        return nil
+    }
+
+    // MARK: - Scenario
+
+    private mutating func scenario() throws -> Scenario {
+        var scenario = Scenario(file: file)
+        while next < lines.count, lines[next].hasPrefix(";") {
+            let text = lines[next].drop { $0 == ";" || $0 == " " }
+            next += 1
+            if !text.isEmpty { scenario.overview.append(String(text)) }
+        }
+        guard Self.overview.contains(scenario.overview.count) else {
+            throw error("a scenario begins with 2 to 5 lines that say what users are promised")
+        }
+        var settings = Array(repeating: Substring(), count: next)
+        while next < lines.count, lines[next] != "CONFIG_END" {
+            settings.append(lines[next])
+            next += 1
+        }
+        guard next < lines.count else { throw error("there is no CONFIG_END") }
+        next += 1
+        scenario.settings = settings.joined(separator: "\n") + "\n"
+
+        guard let begin = try words(), begin[0] == "SCENARIO_BEGIN", begin.count > 1 else {
+            throw error("SCENARIO_BEGIN and a title are expected")
+        }
+        scenario.title = begin.dropFirst().joined(separator: " ")
+        while let words = try words() {
+            switch words[0] {
+            case "RANGE_BEGIN":
+                guard scenario.steps.isEmpty else { throw error("ranges stand before steps") }
+                scenario.ranges.append(try range(words))
+            case "STEP":
+                let step = try step(words)
+                if let last = scenario.steps.last, last.number >= step.number {
+                    throw ScenarioError(place: step.place, message: "steps have rising numbers")
+                }
+                scenario.steps.append(step)
+            case "SCENARIO_END":
+                guard try self.words() == nil else { throw error("nothing follows SCENARIO_END") }
+                guard !scenario.steps.isEmpty else { throw error("nothing happens") }
+                return scenario
+            default:
+                throw error("`\(words[0])`: RANGE_BEGIN, STEP or SCENARIO_END are expected")
+            }
+        }
+        throw error("there is no SCENARIO_END")
+    }
+
+    // MARK: - Ranges
+
+    private mutating func range(_ words: [String]) throws -> Scenario.Range {
+        let place = place
+        guard words.count == 3, let first = Int(words[1]), let last = Int(words[2]), first <= last
+        else { throw error("RANGE_BEGIN has the numbers of its first and last step") }
+        guard let who = try self.words() else { throw error("there is no RANGE_END") }
+        var range = Scenario.Range(
+            place: place,
+            steps: first...last,
+            peer: try peer(who),
+            entries: []
+        )
+        while let words = try self.words() {
+            switch words[0] {
+            case "ENTRY_BEGIN": range.entries.append(try entry())
+            case "RANGE_END": return range
+            default: throw error("`\(words[0])`: ENTRY_BEGIN or RANGE_END are expected")
+            }
+        }
+        throw error("there is no RANGE_END")
+    }
+
+    private func peer(_ words: [String]) throws -> Scenario.Peer {
+        switch (words[0], words.count) {
+        case ("ADDRESS", 2): return .upstream(words[1])
+        case ("VENDOR", 2): return .vendor(words[1], server: nil)
+        case ("VENDOR", 4) where words[2] == "SERVER": return .vendor(words[1], server: words[3])
+        default: throw error("ADDRESS …, VENDOR … or VENDOR … SERVER … are expected")
+        }
+    }
+}
+
+/// The words of a line.
+enum Words {
+    /// Splits a line at spaces; `;` begins a comment, and what is between quotes stays together,
+    /// with its quotes.
+    static func split(_ line: Substring, at place: Place) throws -> [String] {
+        var words: [String] = []
+        var word = ""
+        var isQuoted = false
+        for character in line {
+            if character == "\"" { isQuoted.toggle() }
+            if !isQuoted, character == ";" { break }
+            if !isQuoted, character == " " || character == "\t" {
+                if !word.isEmpty { words.append(word) }
+                word = ""
+            } else {
+                word.append(character)
+            }
+        }
+        guard !isQuoted else { throw ScenarioError(place: place, message: "a quote has no end") }
+        return word.isEmpty ? words : words + [word]
+    }
+
+    /// A time such as `300ms`, `1.5s`, `5m` or `2h`; seconds if it has no unit.
+    static func duration(_ text: String) -> Duration? {
+        let units: [(suffix: String, milliseconds: Double)] = [
+            ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
+        ]
+        let unit = units.first { text.hasSuffix($0.suffix) } ?? ("", 1_000)
+        guard let number = Double(text.dropLast(unit.suffix.count)), number >= 0, number < 1e9
+        else { return nil }
+        return .milliseconds(Int64((number * unit.milliseconds).rounded()))
+    }
+}

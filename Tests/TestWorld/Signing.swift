@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import COpenSSL
+
+/// The scene itself is wrong: what it was told to do cannot be done.
+package struct BadScene: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Octets as pairs of digits: the vendors' end, which shares no code with ours.
+enum Hexadecimals {
+    /// Writes octets in lower case.
+    static func text(of octets: [UInt8]) -> String {
+        octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// Reads pairs of digits.
+    static func read(_ text: String) throws -> [UInt8] {
+        let digits = Array(text)
+        return try stride(from: 0, to: digits.count, by: 2).map { index in
+            guard index + 1 < digits.count,
+                let octet = UInt8(String(digits[index...index + 1]), radix: 16)
+            else { throw BadScene("`\(text)` is not hexadecimal") }
+            return octet
+        }
+    }
+}
+
+/// The code that signs requests (RFC 2104).
+enum HMAC {
+    /// HMAC-SHA256 of a text.
+    static func sha256(key: [UInt8], _ text: String) throws -> [UInt8] {
+        var code = [UInt8](repeating: 0, count: 32)
+        var count = 0
+        let octets = [UInt8](text.utf8)
+        guard
+            EVP_Q_mac(
+                nil,
+                "HMAC",
+                nil,
+                "SHA256",
+                nil,
+                key,
+                key.count,
+                octets,
+                octets.count,
+                &code,
+                code.count,
+                &count
+            ) != nil, count == code.count
+        else { throw BadScene("OpenSSL has no HMAC-SHA256") }
+        return code
+    }
+}
