@@ -87,7 +87,7 @@ struct DifferentialTests {
         let count = Self.number("DIFFERENTIAL_QUERIES", else: 1_500)
         var zone = GeneratedZone(seed: UInt64(seed))
         let upstream = try TestUpstream(zones: [GeneratedZone.name: zone.text])
-        let peer = try TestUnbound(before: upstream)
+        let peer = try ForwardingUnbound(before: upstream)
         let daemon = try TestDaemon(upstream.text)
         let (ours, theirs) = (try Forwarder(daemon.port), try Forwarder(peer.port))
         var random = Seeded(UInt64(seed) + 1)

@@ -142,7 +142,7 @@ extension Stage {
     /// The reply to a client's message; nil if there is none.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         if let reply = cachedReply(octets, over: transport) { return reply }
-        let look = desk.look(at: octets, over: transport, isAllowed: true, arrival: world.now)
+        let look = desk.look(at: octets, from: Self.client(over: transport), arrival: world.now)
         switch look {
         case .reply(let reply): return reply
         case .nothing: return nil
@@ -150,13 +150,19 @@ extension Stage {
         }
     }
 
+    /// A client on this machine.
+    private static func client(over transport: QueryTransport) -> Asker {
+        Asker(transport: transport, address: .v4(IPv4Address(value: 0x7F00_0001)), isAllowed: true)
+    }
+
     /// What a worker replies without asking anybody.
     private func cachedReply(_ octets: [UInt8], over transport: QueryTransport) -> [UInt8]? {
         var buffer = octets + [UInt8](repeating: 0, count: 65_535 - octets.count)
         let length = cache.withTable(now: world.now) { table, now in
             buffer.withMutableRawSpan { bytes -> Int? in
-                let look = FirstLook(at: &bytes, count: octets.count, isAllowed: true)
-                guard case .query(let facts) = look else { return nil }
+                let client = Self.client(over: transport)
+                let look = FirstLook(at: &bytes, count: octets.count, from: client)
+                guard case .query(let facts, _) = look else { return nil }
                 let limit = transport == .udp ? facts.replyLimit : 65_535
                 return table.answer(facts, in: &bytes, limit: limit, now: now)?.length
             }

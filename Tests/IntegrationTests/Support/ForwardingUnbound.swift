@@ -2,7 +2,7 @@
 import Testing
 
 /// Unbound as a forwarder that does what the daemon does: no validation, nothing of its own.
-final class TestUnbound: Sendable {
+final class ForwardingUnbound: Sendable {
     let port: UInt16
     private let program: Child
     private let scratch: Scratch
