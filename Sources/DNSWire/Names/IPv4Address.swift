@@ -25,10 +25,17 @@ extension IPv4Address {
     /// Leading zeros are refused because `010` is eight to some readers and ten to others, and an
     /// address list must not mean two things.
     package init?(_ text: some StringProtocol) {
+        // No longer text is one; a copy of it spares generic code for each character.
+        guard text.utf8.count <= 15 else { return nil }
+        self.init(text: Array(text.utf8)[...])
+    }
+
+    /// Reads the octets of a text.
+    init?(text: ArraySlice<UInt8>) {
         var value: UInt32 = 0
         var number: UInt32?
         var dots = 0
-        for character in text.utf8 {
+        for character in text {
             switch character {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 guard number != 0 else { return nil }

@@ -9,46 +9,57 @@ extension IPv6Address {
     package init?(_ text: some StringProtocol) {
         // 45 characters is the longest form, six groups and a quad.
         guard 2...45 ~= text.utf8.count else { return nil }
-        let pieces = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard pieces.count >= 3 else { return nil }
+        self.init(text: Array(text.utf8))
+    }
 
-        var groups: [UInt16] = []
+    /// Reads the octets of a text: generic code is slow where other modules call it.
+    private init?(text: [UInt8]) {
+        let colon = UInt8(ascii: ":")
+        // The groups so far, how many, and how many of them are before the double colon.
+        var value: UInt128 = 0
+        var count = 0
         var gap: Int?
-        for (index, piece) in pieces.enumerated() {
-            if piece.isEmpty {
-                // A colon at either end is allowed only as half of a double one there.
-                let isEdge = index == 0 || index == pieces.count - 1
-                if isEdge {
-                    guard pieces[index == 0 ? 1 : index - 1].isEmpty else { return nil }
-                    continue
-                }
-                guard gap == nil else { return nil }
-                gap = groups.count
-            } else if index == pieces.count - 1, piece.utf8.contains(UInt8(ascii: ".")) {
-                guard let quad = IPv4Address(piece) else { return nil }
-                groups.append(UInt16(truncatingIfNeeded: quad.value >> 16))
-                groups.append(UInt16(truncatingIfNeeded: quad.value))
+        var rest = text[...]
+        if rest.starts(with: [colon, colon]) {
+            gap = 0
+            rest = rest.dropFirst(2)
+        }
+        while !rest.isEmpty {
+            let piece = rest.prefix { $0 != colon }
+            rest = rest[piece.endIndex...]
+            if rest.isEmpty, let quad = IPv4Address(text: piece) {
+                value = value << 32 | UInt128(quad.value)
+                count += 2
             } else {
-                guard let group = Self.group(piece.utf8) else { return nil }
-                groups.append(group)
+                guard let group = Self.group(piece) else { return nil }
+                value = value << 16 | UInt128(group)
+                count += 1
             }
-            guard groups.count <= 8 else { return nil }
+            guard count <= 8 else { return nil }
+            guard rest.popFirst() != nil else { break }
+            if rest.first == colon {
+                guard gap == nil else { return nil }
+                gap = count
+                rest = rest.dropFirst()
+            } else if rest.isEmpty {
+                // A colon at the end is allowed only as half of a double one.
+                return nil
+            }
         }
         if let gap {
             // The double colon stands for at least one group.
-            guard groups.count < 8 else { return nil }
-            let zeros = [UInt16](repeating: 0, count: 8 - groups.count)
-            groups.insert(contentsOf: zeros, at: gap)
+            guard count < 8 else { return nil }
+            let after = UInt128(16 * (count - gap))
+            let low = value & ((1 << after) - 1)
+            value = (value >> after) << UInt128(16 * (8 - gap)) | low
+        } else if count != 8 {
+            return nil
         }
-        guard groups.count == 8 else { return nil }
-        self.init(
-            high: groups[..<4].reduce(0) { $0 << 16 | UInt64($1) },
-            low: groups[4...].reduce(0) { $0 << 16 | UInt64($1) }
-        )
+        self.init(high: UInt64(value >> 64), low: UInt64(truncatingIfNeeded: value))
     }
 
     /// Reads one to four hexadecimal digits.
-    private static func group(_ digits: some Collection<UInt8>) -> UInt16? {
+    private static func group(_ digits: ArraySlice<UInt8>) -> UInt16? {
         guard 1...4 ~= digits.count else { return nil }
         var value: UInt16 = 0
         for digit in digits {

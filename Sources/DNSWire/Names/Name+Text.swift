@@ -31,7 +31,12 @@ extension Name {
     /// The final dot may be left out: names are always absolute here.  `\DDD` stands for the octet
     /// with that decimal number and `\X` for the character X itself, so `\.` is a dot in a label.
     package init(_ text: some StringProtocol) throws(NameTextError) {
-        let count = text.utf8.count
+        try self.init(text: Array(text.utf8))
+    }
+
+    /// Reads the octets of a text: generic code is slow where other modules call it.
+    private init(text: [UInt8]) throws(NameTextError) {
+        let count = text.count
         guard count > 0 else { throw .empty }
         var octets: [UInt8] = []
         octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
@@ -40,7 +45,7 @@ extension Name {
         // Where the current label's length is in `octets`, and where its text started.
         var lengthAt = 0
         var labelAt = 0
-        var characters = text.utf8.makeIterator()
+        var characters = text.makeIterator()
         var position = 0
         while let character = characters.next() {
             var octet = character
