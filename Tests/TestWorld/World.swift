@@ -27,10 +27,28 @@ package final class World: HTTPTransport {
         package let wait: Duration
     }
 
-    /// Somebody who waits for an instant.
+    /// Something that waits for an instant.
     private struct Sleeper {
         let end: ContinuousClock.Instant
-        let continuation: CheckedContinuation<Bool, Never>
+
+        /// Whether it is a timer, rather than something that happens.
+        var isTimer = false
+
+        /// Told whether the instant came; else it was woken before.
+        let wake: @ServiceLoop (Bool) -> Void
+    }
+
+    /// A timer of this world's clock.
+    private final class Timer: Cancellable {
+        private let world: World
+        private let number: Int
+
+        init(_ world: World, _ number: Int) {
+            self.world = world
+            self.number = number
+        }
+
+        func cancel() { world.wake(number, false) }
     }
 
     /// Where the test begins: a day ahead of the system's clock, so that instants of both compare
@@ -83,7 +101,7 @@ package final class World: HTTPTransport {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
             wallSeconds: { ServiceLoop.assumeIsolated { self.wallSeconds } },
-            sleep: { (end) async throws(CancellationError) in try await self.pause(until: end) }
+            timer: { self.timer(at: $0, $1) }
         )
     }
 
@@ -125,7 +143,7 @@ package final class World: HTTPTransport {
 
 extension World {
     /// Waits until `end`.
-    private func pause(
+    package func pause(
         until end: ContinuousClock.Instant,
         forReply: Bool = false
     ) async throws(CancellationError) {
@@ -139,7 +157,7 @@ extension World {
         guard !Task.isCancelled else { throw CancellationError() }
         let isDone = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                sleepers[number] = Sleeper(end: end, continuation: continuation)
+                sleepers[number] = Sleeper(end: end) { continuation.resume(returning: $0) }
             }
         } onCancel: {
             ServiceLoop.post { self.wake(number, false) }
@@ -147,10 +165,20 @@ extension World {
         guard isDone else { throw CancellationError() }
     }
 
+    /// Calls `action` at `end`.
+    private func timer(
+        at end: ContinuousClock.Instant,
+        _ action: @escaping @ServiceLoop () -> Void
+    ) -> Timer {
+        activity += 1
+        sleepers[activity] = Sleeper(end: end, isTimer: true) { if $0 { action() } }
+        return Timer(self, activity)
+    }
+
     /// Ends a sleep.
     private func wake(_ number: Int, _ isDone: Bool) {
         activity += 1
-        sleepers.removeValue(forKey: number)?.continuation.resume(returning: isDone)
+        sleepers.removeValue(forKey: number)?.wake(isDone)
     }
 
     /// Lets everything run that can without time passing.
@@ -171,7 +199,11 @@ extension World {
         await ServiceLoop.task { [self] in
             await settle()
             while !isDone() {
-                let next = sleepers.min { ($0.value.end, $0.key) < ($1.value.end, $1.key) }
+                // Replies and their absence come before timers of the same instant.
+                let next = sleepers.min { first, second in
+                    (first.value.end, first.value.isTimer ? 1 : 0, first.key)
+                        < (second.value.end, second.value.isTimer ? 1 : 0, second.key)
+                }
                 guard let next, next.value.end <= end else {
                     now = max(now, end)
                     return

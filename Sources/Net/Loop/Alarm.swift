@@ -2,8 +2,8 @@
 
 /// Calls something at an instant that can be moved.
 ///
-/// Moving it later, which is what happens most, costs nothing: the sleep that is under way ends
-/// too early and begins again.
+/// Moving it later, which is what happens most, costs nothing: the timer that runs ends too early
+/// and is set again.
 @ServiceLoop
 package final class Alarm {
     private let clocks: Clocks
@@ -12,9 +12,8 @@ package final class Alarm {
     /// When the action is wanted.
     private var wanted: ContinuousClock.Instant?
 
-    /// The sleep under way, and when it ends; its number tells it from those that were cancelled.
-    private var sleep: (task: Task<Void, Never>, end: ContinuousClock.Instant)?
-    private var number: UInt64 = 0
+    /// The timer that runs, and when it ends.
+    private var timer: (timer: any Cancellable, end: ContinuousClock.Instant)?
 
     /// Makes an alarm that is not set.
     package init(_ clocks: Clocks, _ action: @escaping @ServiceLoop () -> Void) {
@@ -25,23 +24,11 @@ package final class Alarm {
     /// Wants the action at `instant`, once; nil for never.
     package func set(_ instant: ContinuousClock.Instant?) {
         wanted = instant
-        guard let instant else {
-            stop()
-            return
-        }
-        if let sleep, sleep.end <= instant { return }
-        stop()
-        let number = number
-        let end = instant
-        let task = ServiceLoop.task { [clocks, weak self] in
-            do {
-                try await clocks.sleep(end)
-            } catch {
-                return
-            }
-            self?.slept(number)
-        }
-        sleep = (task, end)
+        if let timer, let instant, timer.end <= instant { return }
+        timer?.timer.cancel()
+        timer = nil
+        guard let instant else { return }
+        timer = (clocks.timer(instant) { [weak self] in self?.rings() }, instant)
     }
 
     /// Wants the action at `instant` unless it is wanted sooner.
@@ -50,22 +37,11 @@ package final class Alarm {
         set(instant)
     }
 
-    /// Ends the sleep under way.
-    private func stop() {
-        sleep?.task.cancel()
-        sleep = nil
-        number += 1
-    }
-
-    /// A sleep has ended.
-    private func slept(_ number: UInt64) {
-        guard number == self.number else { return }
-        sleep = nil
+    /// The timer has ended.
+    private func rings() {
+        timer = nil
         guard let wanted else { return }
-        guard wanted <= clocks.now() else {
-            set(wanted)
-            return
-        }
+        guard wanted <= clocks.now() else { return set(wanted) }
         self.wanted = nil
         action()
     }

@@ -3,9 +3,10 @@
 /// Where time comes from, for those whose rules about time are tested with a clock that only moves
 /// when the test says so.
 package struct Clocks: Sendable {
-    /// Waits until an instant of the monotonic clock.
-    package typealias Sleeping =
-        @Sendable @ServiceLoop (ContinuousClock.Instant) async throws(CancellationError) -> Void
+    /// Has something called in the loop at an instant, unless the timer is cancelled before.
+    package typealias Timing =
+        @Sendable @ServiceLoop (ContinuousClock.Instant, @escaping @ServiceLoop () -> Void) ->
+        any Cancellable
 
     /// The clock of deadlines, lifetimes and durations.
     package var now: @Sendable () -> ContinuousClock.Instant
@@ -13,22 +14,31 @@ package struct Clocks: Sendable {
     /// Seconds since 1970, which may jump: for signatures.
     package var wallSeconds: @Sendable () -> Int64
 
-    /// Waits by the clock of `now`.
-    package var sleep: Sleeping
+    /// Sets timers by the clock of `now`.
+    package var timer: Timing
 
-    /// Puts clocks together; `now` and `sleep` must be of one kind.
+    /// Puts clocks together; `now` and `timer` must be of one kind.
     package init(
         now: @escaping @Sendable () -> ContinuousClock.Instant,
         wallSeconds: @escaping @Sendable () -> Int64,
-        sleep: @escaping Sleeping = { (end) async throws(CancellationError) in
-            try await ServiceLoop.sleep(until: end)
-        }
+        timer: @escaping Timing
     ) {
         self.now = now
         self.wallSeconds = wallSeconds
-        self.sleep = sleep
+        self.timer = timer
     }
 
     /// The system's.
-    package static let system = Clocks(now: { Clock.now }, wallSeconds: { Clock.wallSeconds })
+    package static let system = Clocks(
+        now: { Clock.now },
+        wallSeconds: { Clock.wallSeconds },
+        timer: { LoopTimer(at: $0, $1) }
+    )
+}
+
+/// Something to come that can be called off.
+@ServiceLoop
+package protocol Cancellable: AnyObject {
+    /// Calls it off; does nothing if it has come already.
+    func cancel()
 }

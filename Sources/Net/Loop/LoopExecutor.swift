@@ -7,7 +7,8 @@ private import Synchronization
 
 /// One thread that runs an sd-event loop and, between two polls of it, Swift's jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop``.  Jobs run in the order in which they came, whatever their priority.
+/// It is the executor of the global actor ``ServiceLoop``.  A turn runs the jobs that the thread itself
+/// queued, then those of others, each in the order in which they came, whatever their priority.
 ///
 /// **Fairness.**  A turn runs at most the jobs that were queued when it began, then polls: jobs
 /// that queue further jobs never keep a socket waiting, and sd-event dispatches one source a poll,
@@ -18,8 +19,8 @@ private import Synchronization
 /// two things is true: the job came before the look, and then the thread has seen it and polls
 /// without waiting; or it came after, and then its owner sees `polling` and writes to the eventfd,
 /// which stays readable until an epoll has reported it, even one that has not begun yet.  Nothing
-/// is lost, and nobody writes while the thread is awake: so jobs queued by the thread itself, and
-/// all but the first of a burst, cost no system call.
+/// is lost, and nobody writes while the thread is awake: so all jobs but the first of a burst cost no
+/// system call.  Jobs that the thread queues for itself need neither the eventfd nor the lock.
 // SAFETY: the one unsafe thing stored is the loop, see there.
 @safe
 package final class LoopExecutor: SerialExecutor {
@@ -38,7 +39,7 @@ package final class LoopExecutor: SerialExecutor {
 
     /// What the lock guards.
     private struct State {
-        /// Jobs that wait for the next turn.
+        /// Jobs of other threads that wait for the next turn.
         var jobs: [Job] = []
         /// Whether the thread waits, or is about to wait, for a descriptor.
         var polling = false
@@ -49,6 +50,10 @@ package final class LoopExecutor: SerialExecutor {
     }
 
     private let state = Lock(State())
+
+    /// Jobs of the loop's own thread that wait for the next turn.
+    // SAFETY: used on the loop's thread only.
+    private nonisolated(unsafe) var own: [Job] = []
 
     /// Written to wake the thread.
     private let alarm: Int32
@@ -93,6 +98,8 @@ extension LoopExecutor {
 
     /// Queues a job, and wakes the thread if it waits.
     fileprivate func enqueue(_ job: Job) {
+        // SAFETY: this is the loop's thread, or it would not be current.
+        guard !isCurrent else { return unsafe own.append(job) }
         let wake = state.withLock { state in
             state.jobs.append(job)
             // The first of a burst wakes; the others find it done.
@@ -174,10 +181,12 @@ extension LoopExecutor {
         let task = unsafe LoopTaskExecutor.shared.asUnownedTaskExecutor()
         var batch: [Job] = []
         while true {
+            // SAFETY: this is the loop's thread.
+            unsafe swap(&own, &batch)
             let goesOn = state.withLock { state in
-                guard !state.stopping else { return false }
-                swap(&state.jobs, &batch)
-                return true
+                batch += state.jobs
+                state.jobs.removeAll(keepingCapacity: true)
+                return !state.stopping
             }
             guard goesOn else { break }
             for job in batch {
@@ -197,13 +206,15 @@ extension LoopExecutor {
 
     /// Dispatches one ready source, waiting for one unless there are jobs.
     private func poll() {
-        // SAFETY: `event` lives as long as the loop, and this is its thread.
+        // SAFETY: `event` lives as long as the loop, and this is its thread, as `own` wants it.
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
-            let idle = state.withLock { state in
-                state.polling = state.jobs.isEmpty && !state.stopping
-                return state.polling
-            }
+            let idle =
+                unsafe own.isEmpty
+                && state.withLock { state in
+                    state.polling = state.jobs.isEmpty && !state.stopping
+                    return state.polling
+                }
             status = unsafe sd_event_wait(event, idle ? .max : 0)
             if idle { state.withLock { $0.polling = false } }
         }

@@ -4,7 +4,7 @@ private import Glibc
 
 /// Something to be done on the loop at an instant, unless cancelled before.
 @ServiceLoop
-final class LoopTimer {
+final class LoopTimer: Cancellable {
     /// When it is due.
     let deadline: ContinuousClock.Instant
 

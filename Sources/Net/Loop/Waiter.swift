@@ -4,6 +4,8 @@
 ///
 /// Everything in this room that suspends does so here, so there is one place where continuations
 /// are kept and resumed exactly once; rooms above may do the same.
+// SAFETY: the one unsafe thing stored is the continuation, see there.
+@safe
 @ServiceLoop
 package final class Waiter {
     /// What came first.
@@ -19,7 +21,8 @@ package final class Waiter {
     package private(set) var outcome: Outcome?
 
     /// The task, while it is suspended.
-    private var continuation: CheckedContinuation<Void, Never>?
+    // SAFETY: set once, by the one call of `wait`, and resumed once, as it is forgotten then.
+    private var continuation: UnsafeContinuation<Void, Never>?
 
     package init() {}
 
@@ -27,16 +30,18 @@ package final class Waiter {
     package func resume(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        continuation?.resume()
-        continuation = nil
+        // SAFETY: see there.
+        unsafe continuation?.resume()
+        unsafe continuation = nil
     }
 
-    /// Suspends until the first outcome, at most until `deadline`.
+    /// Suspends until the first outcome, at most until `deadline`; to be called once.
     package func wait(until deadline: ContinuousClock.Instant?) async -> Outcome {
-        let timer = deadline.map { LoopTimer(at: $0) { [weak self] in self?.resume(.timedOut) } }
+        let timer = deadline.map { LoopTimer(at: $0) { self.resume(.timedOut) } }
         await withTaskCancellationHandler {
             guard outcome == nil else { return }
-            await withCheckedContinuation { continuation = $0 }
+            // SAFETY: see there.
+            await unsafe withUnsafeContinuation { unsafe continuation = $0 }
         } onCancel: {
             ServiceLoop.post { self.resume(.cancelled) }
         }

@@ -47,7 +47,7 @@ final class ScriptedUpstream: Forwarding {
             let end = min(deadline, world.now + timeout)
             let arrival = delay.map { world.now + $0 } ?? .distant
             do {
-                try await world.clocks.sleep(min(end, arrival))
+                try await world.pause(until: min(end, arrival))
             } catch {
                 throw .timedOut
             }
