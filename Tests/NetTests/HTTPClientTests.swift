@@ -54,17 +54,43 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `fifty requests at once over HTTP 2 are streams of one connection`() async throws {
+    func `an idle connection that the server closed is not used again, nor looked at`()
+        async throws
+    {
+        let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(listener.localAddress)
+        )
+        for number in 1...3 {
+            let task = ServiceLoop.throwingTask { [client] in
+                try await client.send(request, deadline: patience)
+            }
+            let connection = try await listener.accept()
+            _ = try await connection.read(upTo: 1000, deadline: patience)
+            let reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)"
+            try await connection.write(Array(reply.utf8), deadline: patience)
+            #expect(try await task.value.text == "\(number)")
+            // The loop is told of the end of this one before it can serve the next.
+            connection.close()
+        }
+        #expect(client.statistics.connectionsOpened == 3)
+        #expect(client.statistics.connectionsReused == 0)
+    }
+
+    @ServiceLoop
+    @Test
+    func `two hundred requests at once over HTTP 2 are streams of one connection`() async throws {
         let request = secure("/hello")
         let replies = try await withThrowingTaskGroup { group in
-            for _ in 0..<50 {
+            for _ in 0..<200 {
                 group.addTask { [client] in try await client.send(request, deadline: patience) }
             }
             var replies: [HTTPReply] = []
             for try await reply in group { replies.append(reply) }
             return replies
         }
-        #expect(replies.count == 50)
+        #expect(replies.count == 200)
         #expect(replies.allSatisfy { $0.version == "2" && $0.status == 200 })
         #expect(client.statistics.connectionsOpened == 1)
         #expect(client.statistics.connectionsReused == 49)

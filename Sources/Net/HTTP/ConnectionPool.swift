@@ -11,9 +11,17 @@ import Glibc
 @ServiceLoop
 final class ConnectionPool {
     /// A descriptor of libcurl's that the loop watches.
+    ///
+    /// Over HTTP/1.1 libcurl waits for a descriptor anew with each request.  The watch stays all the
+    /// same while nothing happens to the idle connection: that spares two calls of the kernel and a
+    /// turn of the loop.
     @ServiceLoop
     private final class Socket {
         var watch: DescriptorWatch?
+        /// What it is watched for.
+        var events: DescriptorWatch.Events = []
+        /// Whether libcurl waits for it.
+        var isWanted = true
         /// When something last came, nil if nothing did since it is watched.
         var lastHeard: ContinuousClock.Instant?
     }
@@ -26,9 +34,8 @@ final class ConnectionPool {
 
         /// Ends the watch of a descriptor, then closes it.
         ///
-        /// libcurl does not always say that it no longer waits for a descriptor before it closes
-        /// it.  The number may be another socket's by the time that it does, and taking away the
-        /// old watch would then leave that one deaf.
+        /// All descriptors are closed here, and their watches end here at the latest: else one would
+        /// stand for the next socket that is given the number, and leave that deaf.
         func close(_ descriptor: Int32) -> Int32 {
             all.removeValue(forKey: descriptor)?.watch?.cancel()
             return Glibc.close(descriptor)
@@ -42,7 +49,11 @@ final class ConnectionPool {
 
     private let sockets = Sockets()
 
-    private var timer: LoopTimer?
+    /// Calls libcurl when it wants to be.
+    private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
+
+    /// Whether libcurl is called in the next turn of the loop.
+    private var isDue = false
 
     /// Makes an empty pool.
     init(limits: HTTPClient.Limits) {
@@ -57,7 +68,6 @@ final class ConnectionPool {
     isolated deinit {
         // Watches first: libcurl closes the descriptors.  Without callbacks, as there is no pool
         // any more that they could speak to.
-        timer?.cancel()
         for socket in sockets.all.values { socket.watch?.cancel() }
         sockets.all = [:]
         // SAFETY: no transfer is left, as each holds the pool while it waits.
@@ -78,6 +88,11 @@ final class ConnectionPool {
         // `deinit` takes them away before it enters libcurl.
         let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        unsafe curl_multi_set_long(
+            multi,
+            CURLMOPT_MAX_CONCURRENT_STREAMS,
+            limits.requestsPerConnection
+        )
         unsafe curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, limits.idleConnections)
         unsafe curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.connections)
         unsafe curl_multi_set_long(
@@ -174,7 +189,7 @@ extension ConnectionPool {
     /// libcurl's wish to watch `descriptor`, or no longer to; -1 breaks all its transfers off.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
-            sockets.all.removeValue(forKey: descriptor)?.watch?.cancel()
+            sockets.all[descriptor]?.isWanted = false
             return 0
         }
         let events: DescriptorWatch.Events =
@@ -184,26 +199,50 @@ extension ConnectionPool {
             default: [.readable, .writable]
             }
         if let socket = sockets.all[descriptor] {
-            socket.watch?.change(to: events)
+            socket.isWanted = true
+            if socket.events != events { socket.watch?.change(to: events) }
+            socket.events = events
             return 0
         }
         let socket = Socket()
         // Level-triggered, as libcurl expects.
         socket.watch = try? DescriptorWatch(descriptor, events) { [weak self, weak socket] in
-            if $0.contains(.readable) { socket?.lastHeard = Clock.now }
-            self?.drive(descriptor, $0)
+            guard let self, let socket else { return }
+            happened(to: socket, descriptor, $0)
         }
         guard socket.watch != nil else { return -1 }
+        socket.events = events
         sockets.all[descriptor] = socket
         return 0
     }
 
+    /// Tells libcurl what was reported of a descriptor.
+    ///
+    /// If libcurl does not wait for it, the server has hung up, or says what nobody asked: libcurl
+    /// will find that when it wants to use the connection, and the watch would report it for ever.
+    private func happened(
+        to socket: Socket,
+        _ descriptor: Int32,
+        _ events: DescriptorWatch.Events
+    ) {
+        guard socket.isWanted else {
+            sockets.all.removeValue(forKey: descriptor)?.watch?.cancel()
+            return
+        }
+        if events.contains(.readable) { socket.lastHeard = Clock.now }
+        drive(descriptor, events)
+    }
+
     /// libcurl's wish to be called after so many milliseconds; -1 is never.
     private func wake(in milliseconds: Int) {
-        timer?.cancel()
-        timer = nil
-        guard milliseconds >= 0 else { return }
-        timer = LoopTimer(at: Clock.now + .milliseconds(milliseconds)) { [weak self] in
+        guard milliseconds == 0 else {
+            return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
+        }
+        // Each request begins so; those of one turn begin together.
+        guard !isDue else { return }
+        isDue = true
+        ServiceLoop.task { [weak self] in
+            self?.isDue = false
             self?.drive(CURL_SOCKET_BAD, [])
         }
     }

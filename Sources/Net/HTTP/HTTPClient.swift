@@ -23,6 +23,9 @@ package final class HTTPClient: HTTPTransport {
         package var connections = 128
         package var connectionsPerServer = 32
 
+        /// Requests that share a connection over HTTP/2, as far as the server lets them.
+        package var requestsPerConnection = 1024
+
         /// Connections without work that are kept, and for how long.
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
@@ -61,7 +64,17 @@ package final class HTTPClient: HTTPTransport {
         statistics.inFlight += 1
         defer { statistics.inFlight -= 1 }
         do throws(HTTPError) {
-            let reply = try await transfer(request, deadline: deadline)
+            let transfer = try begin(request, deadline: deadline)
+            defer { end(transfer) }
+            // Held until the end: a pool that was replaced lives as long as its last request.
+            let pool = pool
+            try pool.add(transfer)
+            switch await transfer.waiter.wait(until: deadline) {
+            case .ready: break
+            case .timedOut: pool.abandon(transfer, .timedOut(reused: transfer.isReusing))
+            case .cancelled, .closed: pool.abandon(transfer, .cancelled)
+            }
+            let reply = try transfer.result()
             statistics.replies += 1
             if reply.connectionReused { statistics.connectionsReused += 1 }
             return reply
@@ -80,34 +93,32 @@ package final class HTTPClient: HTTPTransport {
         old.abandonAll(.broken("the connections were dropped"))
     }
 
-    /// Does the work of ``send(_:deadline:)``.
-    private func transfer(
+    /// Makes a request into a transfer, which must be ended by ``end(_:)``.
+    private func begin(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant
-    ) async throws(HTTPError) -> HTTPReply {
+    ) throws(HTTPError) -> Transfer {
         let now = Clock.now
         guard !Task.isCancelled else { throw .cancelled }
         guard deadline > now else { throw .timedOut(reused: false) }
         guard statistics.inFlight <= limits.inFlight else {
             throw .connect("too many requests in flight")
         }
-        let handle = try handles.take()
-        let transfer = Transfer(on: handle, limits: limits, started: now)
-        defer {
-            statistics.connectionsOpened += transfer.connectionsOpened
-            transfer.release()
-            handles.giveBack(handle)
+        let transfer = Transfer(on: try handles.take(), limits: limits, started: now)
+        do throws(HTTPError) {
+            try transfer.prepare(request, until: deadline)
+        } catch {
+            end(transfer)
+            throw error
         }
-        try transfer.prepare(request, until: deadline)
-        // Held until the end: a pool that was replaced lives as long as its last request.
-        let pool = pool
-        try pool.add(transfer)
-        switch await transfer.waiter.wait(until: deadline) {
-        case .ready: break
-        case .timedOut: pool.abandon(transfer, .timedOut(reused: transfer.isReusing))
-        case .cancelled, .closed: pool.abandon(transfer, .cancelled)
-        }
-        return try transfer.result()
+        return transfer
+    }
+
+    /// Gives back what a transfer used, which is in no pool.
+    private func end(_ transfer: Transfer) {
+        statistics.connectionsOpened += transfer.connectionsOpened
+        transfer.release()
+        handles.giveBack(transfer.handle)
     }
 }
 
@@ -121,12 +132,20 @@ final class EasyHandles {
     final class Handle {
         let easy: UnsafeMutableRawPointer
 
+        /// Where libcurl writes what went wrong.
+        let words: UnsafeMutableBufferPointer<CChar>
+
         fileprivate init?() {
             guard let made = unsafe curl_easy_init() else { return nil }
             unsafe easy = made
+            unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+            unsafe words.initialize(repeating: 0)
         }
 
-        isolated deinit { unsafe curl_easy_cleanup(easy) }
+        isolated deinit {
+            unsafe curl_easy_cleanup(easy)
+            unsafe words.deallocate()
+        }
     }
 
     /// Handles kept for later; more are freed.

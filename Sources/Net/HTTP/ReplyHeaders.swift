@@ -21,31 +21,48 @@ struct ReplyHeaders {
     private(set) var isEncoded = false
 
     /// Reads one line as libcurl gives it: the line break included, HTTP/2's made to look alike.
-    mutating func take(_ line: [UInt8]) {
-        octets += line.count
-        if line.starts(with: "HTTP/".utf8) {
+    mutating func take(_ line: RawSpan) {
+        octets += line.byteCount
+        if Self.begins(line, with: "http/") {
             date = nil
             retryAfter = nil
             contentType = nil
             age = nil
             isEncoded = false
-            return
-        }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
-        let value = line[(colon + 1)...].drop { Self.isBlank($0) }
-        let end = value.lastIndex { !Self.isBlank($0) }.map { $0 + 1 } ?? value.startIndex
-        let text = String(decoding: value[..<end], as: UTF8.self)
-        switch name {
-        case "date": date = text
-        case "retry-after": retryAfter = text
-        case "content-type": contentType = text
-        case "age": age = text
-        case "content-encoding": isEncoded = !text.isEmpty && text.lowercased() != "identity"
-        default: break
+        } else if Self.begins(line, with: "date:") {
+            date = Self.text(line, from: 5)
+        } else if Self.begins(line, with: "retry-after:") {
+            retryAfter = Self.text(line, from: 12)
+        } else if Self.begins(line, with: "content-type:") {
+            contentType = Self.text(line, from: 13)
+        } else if Self.begins(line, with: "age:") {
+            age = Self.text(line, from: 4)
+        } else if Self.begins(line, with: "content-encoding:") {
+            let coding = Self.text(line, from: 17)
+            isEncoded = !coding.isEmpty && coding.lowercased() != "identity"
         }
     }
 
-    /// Whether `octet` is white space at either end of a value.
-    private static func isBlank(_ octet: UInt8) -> Bool { octet <= 0x20 }
+    /// Whether `line` begins with `start`, which has no capital letter, in any case.
+    private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
+        guard line.byteCount >= start.utf8CodeUnitCount else { return false }
+        return start.withUTF8Buffer { start in
+            // SAFETY: both have at least as many octets as `start`.
+            start.indices.allSatisfy { index in
+                let octet = unsafe line.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+                let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet)
+                return unsafe start[index] == (isCapital ? octet | 0x20 : octet)
+            }
+        }
+    }
+
+    /// The line from an octet on, without white space at either end.
+    private static func text(_ line: RawSpan, from start: Int) -> String {
+        // SAFETY: the buffer is read during the call only.
+        unsafe line.withUnsafeBytes { line in
+            let value = unsafe line[start...].drop { $0 <= 0x20 }
+            let end = unsafe value.lastIndex { $0 > 0x20 }.map { $0 + 1 } ?? value.startIndex
+            return unsafe String(decoding: value[..<end], as: UTF8.self)
+        }
+    }
 }

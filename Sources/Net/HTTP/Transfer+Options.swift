@@ -34,7 +34,7 @@ extension Transfer {
     /// Sets a text, which libcurl copies.
     private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
         // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
-        try check(unsafe curl_easy_set_text(easy, option, value))
+        try check(unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) })
     }
 
     /// What holds for every request: nothing is followed, asked or remembered on the side.

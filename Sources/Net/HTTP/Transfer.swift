@@ -24,23 +24,16 @@ final class Transfer {
     /// Connections that were begun for it; known at the end.
     private(set) var connectionsOpened = 0
 
-    /// Where libcurl writes what went wrong.
-    private let words: UnsafeMutableBufferPointer<CChar>
-
     /// Lists that libcurl points to.
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
-    // What has come.
-    private var body: [UInt8] = []
-    private var headers = ReplyHeaders()
-
-    /// Why a callback broke the transfer off.
-    private var fault: HTTPError?
+    /// What has come.
+    private let received: ReceivedReply
 
     private var outcome: Result<HTTPReply, HTTPError>?
 
     /// Keeps the handle.
-    private let handle: EasyHandles.Handle
+    let handle: EasyHandles.Handle
 
     /// Makes a transfer that is not prepared yet.
     init(
@@ -51,46 +44,29 @@ final class Transfer {
         self.handle = handle
         self.limits = limits
         self.started = started
+        received = ReceivedReply(limits)
         unsafe easy = handle.easy
         unsafe lists = []
-        unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
-        unsafe words.initialize(repeating: 0)
+        unsafe handle.words[0] = 0
     }
 
     /// Frees what libcurl pointed to; to be called once, when the handle is in no pool any more.
     func release() {
-        unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, nil)
-        unsafe words.deallocate()
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
     }
 
     /// Has libcurl call back and write here.
     func attach() {
-        let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
-        unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, words.baseAddress)
-        unsafe curl_easy_set_pointer(easy, CURLOPT_WRITEDATA, owner)
-        unsafe curl_easy_set_pointer(easy, CURLOPT_HEADERDATA, owner)
-        unsafe curl_easy_set_data_callback(easy, CURLOPT_WRITEFUNCTION) {
-            data,
-            size,
-            count,
-            owner in
-            unsafe Transfer.receive(data, size * count, owner) { $0.takeBody($1) }
-        }
-        unsafe curl_easy_set_data_callback(easy, CURLOPT_HEADERFUNCTION) {
-            data,
-            size,
-            count,
-            owner in
-            unsafe Transfer.receive(data, size * count, owner) { $0.takeHeader($1) }
-        }
+        unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, handle.words.baseAddress)
+        unsafe received.attach(to: easy)
     }
 
     /// Gives libcurl a list of texts, which lives until ``release()``.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
         var list: UnsafeMutablePointer<curl_slist>?
         for text in texts {
-            guard let longer = unsafe curl_slist_append(list, text) else {
+            let longer = unsafe text.withCString { unsafe curl_slist_append(list, $0) }
+            guard let longer = unsafe longer else {
                 unsafe curl_slist_free_all(list)
                 throw .invalidRequest("libcurl is out of memory")
             }
@@ -105,45 +81,6 @@ final class Transfer {
     func result() throws(HTTPError) -> HTTPReply {
         guard let outcome else { preconditionFailure("a transfer has no result before its end") }
         return try outcome.get()
-    }
-}
-
-// MARK: - Receiving
-
-extension Transfer {
-    /// Hands what libcurl received to the transfer that owns it.
-    private nonisolated static func receive(
-        _ data: UnsafeMutablePointer<CChar>?,
-        _ count: Int,
-        _ owner: UnsafeMutableRawPointer?,
-        _ take: @ServiceLoop (Transfer, [UInt8]) -> Bool
-    ) -> Int {
-        guard let owner = unsafe owner else { return 0 }
-        // SAFETY: the owner is the transfer, see the type; `data` has `count` octets.
-        let transfer = unsafe Unmanaged<Transfer>.fromOpaque(owner).takeUnretainedValue()
-        let octets = unsafe [UInt8](UnsafeRawBufferPointer(start: data, count: count))
-        return ServiceLoop.assumeIsolated { take(transfer, octets) } ? count : -1
-    }
-
-    /// Adds to the body; false breaks the transfer off.
-    private func takeBody(_ octets: [UInt8]) -> Bool {
-        guard body.count + octets.count <= limits.bodyOctets else {
-            fault = .bodyTooLarge(limit: limits.bodyOctets)
-            return false
-        }
-        body += octets
-        return true
-    }
-
-    /// Reads a header line; false breaks the transfer off.
-    private func takeHeader(_ line: [UInt8]) -> Bool {
-        headers.take(line)
-        if headers.octets > limits.headerOctets {
-            fault = .broken("more than \(limits.headerOctets) octets of headers")
-        } else if headers.isEncoded {
-            fault = .broken("the body has a content encoding that was not asked for")
-        }
-        return fault == nil
     }
 }
 
@@ -168,17 +105,17 @@ extension Transfer {
             switch result {
             case .failure(let error): .failure(error)
             case .success(CURLE_OK): .success(reply())
-            case .success(let code): .failure(fault ?? error(code))
+            case .success(let code): .failure(received.fault ?? error(code))
             }
     }
 
     /// The reply, once all of it has come.
     private func reply() -> HTTPReply {
-        var reply = HTTPReply(status: long(CURLINFO_RESPONSE_CODE), body: body)
-        reply.date = headers.date
-        reply.retryAfter = headers.retryAfter
-        reply.contentType = headers.contentType
-        reply.age = headers.age
+        var reply = HTTPReply(status: long(CURLINFO_RESPONSE_CODE), body: received.body)
+        reply.date = received.headers.date
+        reply.retryAfter = received.headers.retryAfter
+        reply.contentType = received.headers.contentType
+        reply.age = received.headers.age
         reply.connectionReused = long(CURLINFO_NUM_CONNECTS) == 0
         reply.version =
             switch long(CURLINFO_HTTP_VERSION) {
@@ -206,7 +143,7 @@ extension Transfer {
             let cause = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
             return .connect(cause == 0 ? text : errorText(cause))
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-            return headers.octets == 0 ? .connect(text) : .broken(text)
+            return received.headers.octets == 0 ? .connect(text) : .broken(text)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
@@ -227,8 +164,10 @@ extension Transfer {
     ///
     /// The peer's certificate can be quoted in them, so they are cut and stripped of controls.
     private var details: String? {
-        // SAFETY: the buffer is this transfer's own until it is released.
-        let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
+        // SAFETY: the buffer is this transfer's until it is released.
+        let octets = unsafe handle.words.prefix { $0 != 0 }.prefix(200).map {
+            UInt8(bitPattern: $0)
+        }
         guard !octets.isEmpty else { return nil }
         let text = String(
             decoding: octets.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 },

@@ -84,10 +84,12 @@ extension SocketAddress: CustomStringConvertible {
 
     /// The address alone, in the form of RFC 5952.
     package var host: String {
+        // What is asked for with every request needs no memory: the longest text is 15 octets.
+        guard isIPv6 else { return "\(octets[0]).\(octets[1]).\(octets[2]).\(octets[3])" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        // SAFETY: inet_ntop reads 4 or 16 octets, which the initialisers guarantee, and ends `text`.
+        // SAFETY: inet_ntop reads 16 octets, and ends `text`.
         unsafe inet_ntop(
-            isIPv6 ? AF_INET6 : AF_INET,
+            AF_INET6,
             octets,
             &text,
             socklen_t(INET6_ADDRSTRLEN)

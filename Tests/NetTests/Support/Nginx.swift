@@ -64,6 +64,7 @@ final class Nginx: Sendable {
             uwsgi_temp_path uwsgi;
             scgi_temp_path scgi;
             keepalive_requests 100000;
+            http2_max_concurrent_streams 256;
             server {
                 listen 127.0.0.1:\(clear);
                 listen 127.0.0.1:\(secure) ssl http2;
