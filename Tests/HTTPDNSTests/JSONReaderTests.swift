@@ -3,6 +3,13 @@ import Testing
 
 @testable import HTTPDNS
 
+extension JSONValue.Members: ExpressibleByDictionaryLiteral {
+    init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self.init()
+        for (key, value) in elements { #expect(add(key, value)) }
+    }
+}
+
 @Suite("JSON, RFC 8259")
 struct JSONReaderTests {
     /// Reads `text`.
@@ -65,6 +72,15 @@ struct JSONReaderTests {
         #expect(throws: UnreadableReply.notJSON(at: 7)) { try read(#"{"a":1,"a":2}"#) }
         #expect(throws: UnreadableReply.self) { try read(#"{"a":1,"\u0061":1}"#) }
         #expect(throws: UnreadableReply.self) { try read(#"[{"x":{"a":1,"b":2,"a":1}}]"#) }
+    }
+
+    @Test("256 members are read, another one is not")
+    func members() throws {
+        func object(_ count: Int) -> String {
+            "{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",") + "}"
+        }
+        #expect(throws: Never.self) { try read(object(VendorLimits.maximumJSONMembers)) }
+        #expect(throws: UnreadableReply.self) { try read(object(257)) }
     }
 
     @Test("text that is not UTF-8 is refused")

@@ -101,13 +101,17 @@ package struct Baidu: Vendor {
             throw .unreadable(.member("data"))
         }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
-        for (name, entry) in entries {
-            let index = try lookup.index(of: name)
+        for entry in entries {
+            let index = try lookup.index(of: entry.key)
             // Two spellings of one name are as hostile as a key that comes twice.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index])
-            if lookup.families.includesV4 { answer.v4 = try Self.family(.v4, in: entry["ipv4"]) }
-            if lookup.families.includesV6 { answer.v6 = try Self.family(.v6, in: entry["ipv6"]) }
+            if lookup.families.includesV4 {
+                answer.v4 = try Self.family(.v4, in: entry.value["ipv4"])
+            }
+            if lookup.families.includesV6 {
+                answer.v6 = try Self.family(.v6, in: entry.value["ipv6"])
+            }
             found[index] = answer
         }
         return try lookup.complete(found)

@@ -29,6 +29,9 @@ package struct DNSJSON: Vendor {
     /// The operator's URL.
     private let url: HTTPURL
 
+    /// The query of every request, with places for what is asked.
+    private let query: QueryTemplate
+
     /// The account that signs; none for the free resolvers.
     private let account: Account?
 
@@ -51,6 +54,7 @@ package struct DNSJSON: Vendor {
     ) throws(DNSJSONSetupError) {
         guard let parsed = HTTPURL(url), !parsed.path.contains("{") else { throw .url }
         self.url = parsed
+        query = QueryTemplate(parsed.query)
         if let account {
             for text in [account.id, account.keyID] {
                 guard (1...VendorLimits.maximumAccount).contains(text.utf8.count),
@@ -89,9 +93,7 @@ extension DNSJSON {
         precondition(lookup.names.count == 1, "a call carries one name")
         let name = try lookup.list()
         let type = lookup.recordType == .v6 ? "AAAA" : "A"
-        var query = QueryWriter()
-        if !url.query.contains("{name}") { query.append("name", name) }
-        if !url.query.contains("{type}") { query.append("type", type) }
+        var query = QueryWriter(self.query.filled(name: name, type: type))
         if let subnet = lookup.clientSubnet, let prefix = Self.prefix(of: subnet) {
             query.append("edns_client_subnet", String(describing: prefix))
         }
@@ -106,10 +108,8 @@ extension DNSJSON {
                 throw .cipher(error)
             }
         }
-        let own = Self.fill(url.query, name: name, type: type)
-        let parts = [own, query.text].filter { !$0.isEmpty }.joined(separator: "&")
         var request = HTTPRequest(
-            url: "\(url.origin.url(at: server))\(url.path)?\(parts)",
+            url: url.origin.url(at: server) + url.path + "?" + query.text,
             server: server
         )
         request.headers = ["Accept: application/dns-json"]
@@ -136,12 +136,6 @@ extension DNSJSON {
         case .v4: IPPrefix(containing: address.unmapped, length: 24)
         case .v6: IPPrefix(containing: address, length: 56)
         }
-    }
-
-    /// The operator's query with its places filled; neither value has a character to escape.
-    private static func fill(_ query: String, name: String, type: String) -> String {
-        query.split(separator: "{name}", omittingEmptySubsequences: false).joined(separator: name)
-            .split(separator: "{type}", omittingEmptySubsequences: false).joined(separator: type)
     }
 }
 

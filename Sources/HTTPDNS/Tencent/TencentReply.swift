@@ -18,13 +18,9 @@ struct TencentReply {
     /// What was asked.
     private let lookup: Lookup
 
-    /// The names that were asked, in lower case and without final dot.
-    private let asked: [[UInt8]]
-
     /// Prepares to read the reply to `lookup`.
     init(to lookup: Lookup) {
         self.lookup = lookup
-        asked = lookup.names.map { Self.normalized([UInt8]($0.text.utf8)[...]) }
     }
 
     /// Reads a whole body.
@@ -35,7 +31,7 @@ struct TencentReply {
     /// - Throws: `VendorError.wrongName`, or `.unreadable(.noRecord)` if there is text but nothing
     ///   in it that can be read.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
-        var found = [VendorAnswer?](repeating: nil, count: asked.count)
+        var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for line in body.split(separator: UInt8(ascii: "\n")) {
             let line = line.trimmingTrailingSpace()
             guard !line.isEmpty else { continue }
@@ -76,20 +72,25 @@ extension TencentReply {
 
         if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let prefix = text[..<colon]
-            if let index = asked.firstIndex(of: Self.normalized(prefix)) {
+            if let index = index(of: prefix) {
                 return (index, answer(in: text[(colon + 1)...], about: index))
             }
             guard beginsAddress(prefix) else {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
-        } else if let index = asked.firstIndex(of: Self.normalized(text)) {
+        } else if let index = index(of: text) {
             // The vendor's page shows a bare name where it has no record for it.
             return (index, none(for: lookup.names[index]))
         }
 
         // Without a name a record can only be about the one that was asked.
-        guard asked.count == 1 else { throw .unreadable(.noRecord) }
+        guard lookup.names.count == 1 else { throw .unreadable(.noRecord) }
         return (0, answer(in: text, about: 0))
+    }
+
+    /// Which of the names `text` is, in any case and with or without final dot.
+    private func index(of text: ArraySlice<UInt8>) -> Int? {
+        try? lookup.index(of: String(decoding: text, as: Unicode.UTF8.self))
     }
 
     /// Whether `prefix`, the text before the first colon, is the start of an address, not a name.
@@ -200,12 +201,6 @@ extension TencentReply {
 // MARK: - Octets
 
 extension TencentReply {
-    /// A name in lower case and without final dot.
-    private static func normalized(_ name: ArraySlice<UInt8>) -> [UInt8] {
-        let trimmed = name.last == UInt8(ascii: ".") ? name.dropLast() : name
-        return trimmed.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
-    }
-
     /// Whether `octet` may be part of a host name.
     private static func isInHostnames(_ octet: UInt8) -> Bool {
         switch octet {
@@ -234,8 +229,11 @@ extension ArraySlice<UInt8> {
     /// Without the spaces, tabs and line ends at its end.
     func trimmingTrailingSpace() -> ArraySlice<UInt8> {
         var end = endIndex
-        while end > startIndex, [0x20, 0x09, 0x0D, 0x0A].contains(self[index(before: end)]) {
-            end = index(before: end)
+        while end > startIndex {
+            switch self[index(before: end)] {
+            case 0x20, 0x09, 0x0D, 0x0A: end = index(before: end)
+            default: return self[startIndex..<end]
+            }
         }
         return self[startIndex..<end]
     }

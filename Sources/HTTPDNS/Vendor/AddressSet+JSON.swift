@@ -66,10 +66,13 @@ extension Lookup {
     ///
     /// - Throws: `VendorError.unusableName` if one is no host name.
     func list() throws(VendorError) -> String {
-        try names.map { (name) throws(VendorError) in
+        var text = ""
+        for name in names {
             guard name.isHostname else { throw .unusableName }
-            return name.lowercased.text
-        }.joined(separator: ",")
+            if !text.isEmpty { text += "," }
+            text += name.lowercased.text
+        }
+        return text
     }
 
     /// Gives each name its answer, and those that the reply does not mention an empty one.

@@ -60,7 +60,7 @@ extension JSONReader {
     private mutating func object(depth: Int) throws(UnreadableReply) -> JSONValue {
         guard depth <= VendorLimits.maximumJSONDepth else { throw fault }
         position += 1
-        var members: [String: JSONValue] = [:]
+        var members = JSONValue.Members()
         skipSpace()
         if take("}") { return .object(members) }
         repeat {
@@ -70,7 +70,7 @@ extension JSONReader {
             skipSpace()
             guard take(":") else { throw fault }
             let value = try value(depth: depth)
-            guard members.updateValue(value, forKey: key) == nil else { throw .notJSON(at: start) }
+            guard members.add(key, value) else { throw .notJSON(at: start) }
             skipSpace()
         } while take(",")
         guard take("}") else { throw fault }
@@ -94,10 +94,10 @@ extension JSONReader {
 
     /// Reads `word`, which stands for `value`.
     private mutating func literal(
-        _ word: StaticString,
+        _ word: String,
         _ value: JSONValue
     ) throws(UnreadableReply) -> JSONValue {
-        for octet in "\(word)".utf8 {
+        for octet in word.utf8 {
             guard next == octet else { throw fault }
             position += 1
         }
@@ -135,22 +135,28 @@ extension JSONReader {
     private mutating func string() throws(UnreadableReply) -> String {
         guard take("\"") else { throw fault }
         let start = position
+        // What came before the last escape, and where what came after it begins.
         var octets: [UInt8] = []
+        var plain = position
         while let octet = next {
             switch octet {
             case UInt8(ascii: "\""):
+                let rest = text[plain..<position]
                 position += 1
-                guard let string = String(validating: octets, as: Unicode.UTF8.self) else {
-                    throw .notJSON(at: start)
-                }
+                let string =
+                    octets.isEmpty
+                    ? String(validating: rest, as: Unicode.UTF8.self)
+                    : String(validating: octets + rest, as: Unicode.UTF8.self)
+                guard let string else { throw .notJSON(at: start) }
                 return string
             case UInt8(ascii: "\\"):
+                octets += text[plain..<position]
                 position += 1
                 try escape(into: &octets)
+                plain = position
             case 0x00...0x1F:
                 throw fault
             default:
-                octets.append(octet)
                 position += 1
             }
         }
@@ -202,7 +208,11 @@ extension JSONReader {
 extension JSONReader {
     /// Skips the four characters that are space to JSON.
     private mutating func skipSpace() {
-        while let octet = next, [0x20, 0x09, 0x0A, 0x0D].contains(octet) { position += 1 }
+        while let octet = next, octet <= 0x20,
+            octet == 0x20 || 0x09...0x0A ~= octet || octet == 0x0D
+        {
+            position += 1
+        }
     }
 
     /// Skips `character` if it is next, and tells whether it was.

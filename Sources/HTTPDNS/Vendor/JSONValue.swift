@@ -12,7 +12,37 @@ enum JSONValue: Sendable, Hashable {
     case otherNumber
     case string(String)
     case array([JSONValue])
-    case object([String: JSONValue])
+    case object(Members)
+
+    /// The members of an object, in the order of the text; no key comes twice.
+    ///
+    /// An array, as vendors' objects are small, and most members are never looked at.
+    struct Members: Sendable, Hashable {
+        fileprivate var all: [Member] = []
+    }
+
+    /// One member of an object.
+    struct Member: Sendable, Hashable {
+        let key: String
+        let value: JSONValue
+    }
+}
+
+extension JSONValue.Members: Sequence {
+    func makeIterator() -> some IteratorProtocol<JSONValue.Member> { all.makeIterator() }
+
+    /// The value of `key`.
+    subscript(key: String) -> JSONValue? { all.first { $0.key == key }?.value }
+
+    /// Adds a member.
+    ///
+    /// - Returns: false if there is one with that key, or there are too many.
+    mutating func add(_ key: String, _ value: JSONValue) -> Bool {
+        guard all.count < VendorLimits.maximumJSONMembers, self[key] == nil else { return false }
+        if all.isEmpty { all.reserveCapacity(8) }
+        all.append(JSONValue.Member(key: key, value: value))
+        return true
+    }
 }
 
 // MARK: - Reading

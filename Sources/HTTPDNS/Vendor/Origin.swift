@@ -22,21 +22,30 @@ enum Origin: Sendable, Hashable {
     ///
     /// The interface of a link-local server is left out: the URL only names the peer.
     func url(at server: SocketAddress) -> String {
-        let host = String(server.host.prefix { $0 != "%" })
-        let literal = server.isIPv6 ? "[\(host)]" : host
-        let authority =
-            switch self {
-            case .http(let name): "http://" + (name ?? literal)
-            case .https(let name): "https://" + (name ?? literal)
-            }
-        return server.port == defaultPort ? authority : "\(authority):\(server.port)"
+        var url: String
+        switch self {
+        case .http(let name): url = "http://" + (name ?? Self.literal(server))
+        case .https(let name): url = "https://" + (name ?? Self.literal(server))
+        }
+        if server.port != defaultPort { url += ":\(server.port)" }
+        return url
+    }
+
+    /// The server's address as a URL has it.
+    private static func literal(_ server: SocketAddress) -> String {
+        server.isIPv6 ? "[" + server.host.prefix { $0 != "%" } + "]" : server.host
     }
 }
 
 /// Writes the query part of a URL.
 struct QueryWriter {
     /// The parameters so far, without the question mark.
-    private(set) var text = ""
+    private(set) var text: String
+
+    /// Goes on after the parameters of `text`.
+    init(_ text: String = "") {
+        self.text = text
+    }
 
     /// Appends `name=value`, escaping in the value what has a meaning in a URL.
     ///

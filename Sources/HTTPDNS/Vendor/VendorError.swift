@@ -68,7 +68,7 @@ package enum UnreadableReply: Error, Hashable {
     /// No record has addresses, or says that there are none.
     case noRecord
 
-    /// The body is no JSON (RFC 8259), has a key twice, or is nested too deep.
+    /// The body is no JSON (RFC 8259), has a key twice, too many keys, or is nested too deep.
     case notJSON(at: Int)
 
     /// A member of the JSON is missing, or not of its type.

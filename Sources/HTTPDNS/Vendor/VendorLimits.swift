@@ -15,6 +15,9 @@ package enum VendorLimits {
     /// How deep arrays and objects of JSON may be nested; no vendor's reply needs more than 6.
     package static let maximumJSONDepth = 16
 
+    /// Members of an object of JSON; Baidu's largest has one for each of ten names.
+    package static let maximumJSONMembers = 256
+
     /// Aliases followed from the name that was asked to its addresses.
     package static let maximumAliases = 16
 
