@@ -21,6 +21,15 @@ package final class VendorStage {
     /// What happened besides answers.
     package private(set) var numbers = VendorStageNumbers()
 
+    /// The numbers of servers that answered, as `origins` has them by name.
+    private var numbersByServer: [Server: UInt16] = [:]
+
+    /// A server of one vendor.
+    private struct Server: Hashable {
+        let vendor: String
+        let address: SocketAddress
+    }
+
     /// How long vendors' answers took.
     package nonisolated let latency = LatencyHistogram()
 
@@ -103,10 +112,7 @@ package final class VendorStage {
         to question: Question,
         _ match: RouteTable.Match
     ) -> Result {
-        var provenance = Provenance(
-            source: .vendor,
-            origin: origins.number("\(vendor.name)/\(reply.server)", vendor: vendor.name)
-        )
+        var provenance = Provenance(source: .vendor, origin: origin(reply.server, of: vendor))
         provenance.wasMerged = reply.wasMerged
         var judgement = VendorJudgement(reply.answer, to: question, match, policy, provenance)
         // Who joined another's call need not count and hand on what that one does.
@@ -126,6 +132,15 @@ package final class VendorStage {
             return .empty(provenance, siblings: judgement.siblings)
         }
         return .answered(Finding(resolution, siblings: judgement.siblings))
+    }
+
+    /// The number of a server that answered.
+    private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {
+        let server = Server(vendor: vendor.name, address: address)
+        if let known = numbersByServer[server] { return known }
+        let number = origins.number("\(vendor.name)/\(address)", vendor: vendor.name)
+        numbersByServer[server] = number
+        return number
     }
 }
 
