@@ -182,6 +182,57 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
+    @Test("a server that three calls wait for in vain is asked last, until it answers or fails")
+    @ServiceLoop
+    func silentToSeveral() async throws {
+        world.servers([1: .silence()])
+        let client = try world.client()
+        let first = try (1...3).map { try world.begin(client, "n\($0).example.com") }
+        for one in first { _ = try await world.value(of: one).get() }
+        #expect(world.hosts == "111222")
+        // It has not failed yet, and is current still, but nobody is made to wait for it.
+        #expect(client.statistics.switches == 0)
+        #expect(try await world.lookUp(client, "n4.example.com").duration == .milliseconds(20))
+        #expect(world.hosts == "1112222")
+        await world.advance(by: .seconds(2))
+        #expect(client.statistics.servers[0].failures == 3)
+        #expect(client.statistics.switches == 1)
+    }
+
+    @Test("a server that was only slow is asked first again as soon as it answers")
+    @ServiceLoop
+    func slowToSeveral() async throws {
+        world.script = {
+            .reply(good($0), after: $0.server.octets.last == 1 ? .milliseconds(400) : .zero)
+        }
+        let client = try world.client()
+        let slow = try (1...3).map { try world.begin(client, "n\($0).example.com") }
+        for one in slow { _ = try await world.value(of: one).get() }
+        _ = try await world.lookUp(client, "n4.example.com")
+        #expect(world.hosts == "1112222")
+        await world.advance(by: .milliseconds(100))
+        _ = try await world.lookUp(client, "n5.example.com")
+        #expect(world.hosts == "1112222" + "12")
+        #expect(client.statistics.servers[0].failures == 0)
+    }
+
+    @Test("names that come fast wait for one silence only, though calls are few")
+    @ServiceLoop
+    func fewCalls() async throws {
+        world.servers([1: .silence(), 2: Self.refused])
+        let client = try world.client(servers: 3) { $0.batching = .together }
+        var begun: [Begun] = []
+        for number in 0..<1_000 {
+            begun.append(try world.begin(client, "n\(number).example.com"))
+            await world.advance(by: .milliseconds(1))
+        }
+        var waits: [Duration] = []
+        for one in begun {
+            waits.append(try await world.value(of: one).get().duration)
+        }
+        #expect(waits.max().map { $0 <= .milliseconds(400) } == true)
+    }
+
     @Test("only so many slow requests run on after their calls were answered")
     @ServiceLoop
     func lingering() async throws {

@@ -68,9 +68,13 @@ extension BatchQueue {
         }
         guard let families = oldest?.key, let first = pop(families) else { return nil }
         var names = [first.question.name]
-        while let candidate = lines[families]?.first, fit(names + [candidate.question.name]) {
-            _ = pop(families)
+        while let candidate = lines[families]?.first {
             names.append(candidate.question.name)
+            guard fit(names) else {
+                names.removeLast()
+                break
+            }
+            _ = pop(families)
         }
         return (names, families)
     }

@@ -45,6 +45,10 @@ package struct CostTable: Sendable {
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
 
+    /// The lowest count when it was looked for last, and the place that had it last.
+    private var lowest: UInt64 = 0
+    private var hand = -1
+
     /// Makes an empty table for at most `limit` names, at least one.
     package init(limit: Int = ClientLimits.countedNames) {
         precondition(limit > 0, "a table for no name counts nothing")
@@ -62,14 +66,28 @@ package struct CostTable: Sendable {
             counts.append(1)
             excesses.append(0)
         } else {
-            // A look at 1,024 numbers takes less than a microsecond, a vendor's call milliseconds.
-            let place = counts.indices.min { counts[$0] < counts[$1] } ?? 0
+            let place = cheapest()
             places[charges[place].name] = nil
             places[charge.name] = place
             charges[place] = charge
             excesses[place] = counts[place]
             counts[place] += 1
         }
+    }
+
+    /// The place of a name with the lowest count.
+    ///
+    /// Counts only grow, so those that equal the lowest one are taken in turn, and the whole table
+    /// is looked at again when there are none left.
+    private mutating func cheapest() -> Int {
+        for _ in 0...1 {
+            for _ in counts.indices {
+                hand = (hand + 1) % counts.count
+                if counts[hand] == lowest { return hand }
+            }
+            lowest = counts.min() ?? 0
+        }
+        return hand
     }
 
     /// Forgets everything.

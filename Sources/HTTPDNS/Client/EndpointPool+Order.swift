@@ -18,8 +18,17 @@ extension EndpointPool {
     /// The current one comes first, or the primary one if it is time to try it again; then those
     /// after the current one, round the end.  Families take turns (RFC 8305 §4): where one of them
     /// is broken, the second attempt is already one of the other.
+    ///
+    /// A server that leaves several requests without an answer comes last for as long as it does:
+    /// whether it has failed is not known before its time is over, but meanwhile every call that
+    /// began with it would wait to be hedged.
     package func order(now: ContinuousClock.Instant) -> Order {
+        // Nearly every call finds the servers so.
+        guard isReturnDue(now) || endpoints.contains(where: \.isSpecial) else {
+            return .servers(inTurn)
+        }
         var order = rotation
+        order = order.filter { !isSilent($0) } + order.filter(isSilent)
         if isReturnDue(now) {
             order.removeAll { $0 == 0 }
             order.insert(0, at: 0)
@@ -41,6 +50,11 @@ extension EndpointPool {
             if let index = other.popFirst() { rotation.append(index) }
         }
         return rotation
+    }
+
+    /// Whether so many requests to the server at `index` wait in silence that another should be first.
+    private func isSilent(_ index: Int) -> Bool {
+        endpoints[index].silent.count >= failuresBeforeSwitch
     }
 
     /// Whether the primary server shall be tried now although another is current.

@@ -21,6 +21,13 @@ package struct EndpointPool: Sendable, Hashable {
 
         /// Closed unless it said 429.
         var breaker = Breaker()
+
+        /// The numbers of attempts that another server was asked after, as nothing came; of those
+        /// that still run and began since the last answer.
+        var silent: Set<UInt64> = []
+
+        /// Whether calls may have to begin elsewhere although this server is their first.
+        var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
     }
 
     /// The servers in the order of preference, the primary one first; never empty.
@@ -30,13 +37,16 @@ package struct EndpointPool: Sendable, Hashable {
     private let configured: [SocketAddress]
 
     /// Failures in a row that make the next server current.
-    private let failuresBeforeSwitch: Int
+    let failuresBeforeSwitch: Int
 
     /// How long another server than the first stays current without the first being tried.
     private let returnAfter: Duration
 
     /// The index of the server that is asked first; always one of `endpoints`.
     private(set) var currentIndex = 0
+
+    /// The addresses of all servers in the order of ``rotation``, kept because every call wants them.
+    private(set) var inTurn: [SocketAddress] = []
 
     /// Counts the moves of the current server and the changes of the network.
     private(set) var era: UInt64 = 0
@@ -64,6 +74,7 @@ package struct EndpointPool: Sendable, Hashable {
         endpoints = configured.map { Endpoint(address: $0) }
         self.failuresBeforeSwitch = failuresBeforeSwitch
         self.returnAfter = returnAfter
+        inTurn = rotation.map { endpoints[$0].address }
     }
 
     /// The addresses of all servers, the primary one first.
@@ -108,6 +119,12 @@ extension EndpointPool {
         return Attempt(server: server, number: latest, era: era)
     }
 
+    /// Nothing has come of `attempt` for so long that another server is asked, too.
+    package mutating func fellSilent(_ attempt: Attempt) {
+        guard attempt.era == era, let index = index(of: attempt.server) else { return }
+        endpoints[index].silent.insert(attempt.number)
+    }
+
     /// Notes how `attempt` ended; to be called once for each.
     package mutating func end(
         _ attempt: Attempt,
@@ -117,10 +134,12 @@ extension EndpointPool {
         let wasProbe = probe == attempt.number
         if wasProbe { probe = nil }
         guard let index = index(of: attempt.server) else { return nil }
+        endpoints[index].silent.remove(attempt.number)
         switch outcome {
         case .answered, .answeredLate:
             endpoints[index].breaker.answered(attempt.number)
             endpoints[index].failuresInRow = 0
+            endpoints[index].silent = []
         case .limited(let retryAfter):
             endpoints[index].breaker.limited(
                 attempt.number,
@@ -174,6 +193,7 @@ extension EndpointPool {
     /// Makes the server at `index` current and begins an era.
     private mutating func move(to index: Int, _ now: ContinuousClock.Instant) {
         currentIndex = index
+        inTurn = rotation.map { endpoints[$0].address }
         beginEra()
         if index == 0 {
             returnAt = nil
@@ -186,7 +206,10 @@ extension EndpointPool {
     /// Forgets the failures so far, and what attempts under way will report.
     private mutating func beginEra() {
         era += 1
-        for index in endpoints.indices { endpoints[index].failuresInRow = 0 }
+        for index in endpoints.indices {
+            endpoints[index].failuresInRow = 0
+            endpoints[index].silent = []
+        }
     }
 
     /// The place of `server`.

@@ -3,8 +3,13 @@ internal import DNSWire
 internal import Net
 
 /// One caller of `lookUp`, until there is a result.
+// SAFETY: the one unsafe thing stored is the continuation, see there.
+@safe
 @ServiceLoop
 final class LookUp {
+    /// What is asked.
+    let question: BatchQueue.Question
+
     /// When the caller asked, and until when it waits.
     let start: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
@@ -16,9 +21,15 @@ final class LookUp {
     private(set) var result: Result<VendorReply, VendorFailure>?
 
     /// The caller, while it is suspended.
-    private var continuation: CheckedContinuation<Void, Never>?
+    // SAFETY: set once, by the one call of `wait`, and resumed once, as it is forgotten then.
+    private var continuation: UnsafeContinuation<Void, Never>?
 
-    init(start: ContinuousClock.Instant, deadline: ContinuousClock.Instant) {
+    init(
+        _ question: BatchQueue.Question,
+        start: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant
+    ) {
+        self.question = question
         self.start = start
         self.deadline = deadline
     }
@@ -29,16 +40,16 @@ final class LookUp {
     func finish(_ result: Result<VendorReply, VendorFailure>) -> Bool {
         guard self.result == nil else { return false }
         self.result = result
-        continuation?.resume()
-        continuation = nil
+        // SAFETY: see there.
+        unsafe continuation?.resume()
+        unsafe continuation = nil
         return true
     }
 
     /// Suspends until there is a result; to be called once.
-    func wait() async -> Result<VendorReply, VendorFailure> {
-        if result == nil { await withCheckedContinuation { continuation = $0 } }
-        guard let result else { preconditionFailure("a look-up went on without a result") }
-        return result
+    func wait() async {
+        // SAFETY: see there.
+        if result == nil { await unsafe withUnsafeContinuation { unsafe continuation = $0 } }
     }
 }
 
@@ -66,10 +77,10 @@ final class PendingName {
     }
 
     /// The earliest end of a wait.
-    var firstDeadline: ContinuousClock.Instant? { lookUps.map(\.deadline).min() }
+    var firstDeadline: ContinuousClock.Instant? { lookUps.lazy.map(\.deadline).min() }
 
     /// The latest end of a wait.
-    var lastDeadline: ContinuousClock.Instant? { lookUps.map(\.deadline).max() }
+    var lastDeadline: ContinuousClock.Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
 /// One question to the vendor, from its first try until its last one has ended.
@@ -126,10 +137,15 @@ extension VendorCall: Hashable {
 }
 
 /// What is known of one server.
-struct ServerRecord {
+@ServiceLoop
+final class ServerRecord {
     /// The counters.
     var statistics: ServerStatistics
 
     /// How long its replies took.
     let latency = LatencyHistogram()
+
+    init(_ server: SocketAddress) {
+        statistics = ServerStatistics(address: server)
+    }
 }

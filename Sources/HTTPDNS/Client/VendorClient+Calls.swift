@@ -21,7 +21,7 @@ extension VendorClient {
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("a vendor that can be asked has a server for it")
         }
-        let deadline = names.compactMap(\.lastDeadline).max() ?? now
+        let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
         let call = VendorCall(
             lookup,
             names: names,
@@ -64,15 +64,18 @@ extension VendorClient {
     /// Sets the alarm of `call` for its next hedge, or the next end of a wait.
     func arm(_ call: VendorCall) {
         guard calls.contains(call) else { return }
-        let wakes = [call.course.wake] + call.names.map(\.firstDeadline)
-        call.alarm?.set(wakes.compactMap(\.self).min())
+        let end = call.names.lazy.compactMap(\.firstDeadline).min()
+        call.alarm?.set([call.course.wake, end].lazy.compactMap(\.self).min())
     }
 
     /// Time has passed for `call`.
     private func tick(_ call: VendorCall) {
         let now = clocks.now()
         let moves = call.course.tick(now: now)
-        counters.hedges += UInt64(moves.count)
+        if !moves.isEmpty {
+            counters.hedges += 1
+            for running in call.running.values { pool.fellSilent(running.attempt) }
+        }
         perform(moves, of: call)
         let waits = call.running.sorted { $0.key < $1.key }.map { _, running in
             FailedTry(

@@ -2,125 +2,168 @@
 internal import DNSWire
 internal import Net
 
-// MARK: - One try
+// MARK: - What is asked
 
-extension VendorClient {
-    /// Asks one server, and counts what that costs.
-    func ask(
-        _ call: VendorCall,
-        at server: SocketAddress,
-        fresh: Bool,
-        until deadline: ContinuousClock.Instant
-    ) async -> Result<([VendorAnswer], HTTPReply), VendorError> {
-        let lookup = call.lookup
-        return await repaired(fresh: fresh, until: deadline) { [entropy] vendor in
-            Exchange(
-                server: server,
-                charges: call.charges,
-                write: { (wallSeconds) throws(VendorError) in
-                    try vendor.request(for: lookup, at: server, now: wallSeconds, entropy: entropy)
-                },
-                read: { (reply) throws(VendorError) in try vendor.answers(to: lookup, in: reply) }
-            )
-        }
-    }
+/// A request to a vendor, and how its reply is read.
+protocol Inquiry: Sendable {
+    associatedtype Value: Sendable
 
-    /// Makes an exchange with the vendor, and once more in its other way if that may help.
-    ///
-    /// What is wrong on our side is so repaired: the name that certificates are for, the form of
-    /// the request, and, in either, the time that it is signed with.
-    func repaired<Value: Sendable>(
-        fresh: Bool,
-        until deadline: ContinuousClock.Instant,
-        _ exchange: (any Vendor) -> Exchange<Value>
-    ) async -> Result<(Value, HTTPReply), VendorError> {
-        let used = vendor
-        let first = await signed(exchange(used), fresh: fresh, until: deadline)
-        guard case .failure(let error) = first, let other = used.alternative(after: error),
-            clocks.now() < deadline
-        else { return first }
-        let second = await signed(exchange(other), fresh: fresh, until: deadline)
-        guard case .success = second else { return first }
-        vendor = other
-        return second
-    }
-}
-
-// MARK: - Signing
-
-/// A request that is signed with the time, and how its reply is read.
-struct Exchange<Value: Sendable>: Sendable {
-    let server: SocketAddress
+    var server: SocketAddress { get }
 
     /// Whom it is charged to, by name; nobody for a request that costs nothing.
+    var charges: [CostTable.Charge] { get }
+
+    /// Writes the request, signed with the time.
+    func request(
+        to vendor: any Vendor,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest
+
+    /// Reads the reply.
+    func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
+}
+
+/// A look-up at one server.
+struct AddressInquiry: Inquiry {
+    let lookup: Lookup
+    let server: SocketAddress
     let charges: [CostTable.Charge]
 
-    let write: @Sendable (_ wallSeconds: Int64) throws(VendorError) -> HTTPRequest
-    let read: @Sendable (HTTPReply) throws(VendorError) -> Value
+    func request(
+        to vendor: any Vendor,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        try vendor.request(for: lookup, at: server, now: wallSeconds, entropy: entropy)
+    }
+
+    func value(
+        in reply: HTTPReply,
+        of vendor: any Vendor
+    ) throws(VendorError) -> [VendorAnswer] {
+        try vendor.answers(to: lookup, in: reply)
+    }
 }
+
+// MARK: - Asking
+
+/// What became of an inquiry.
+typealias InquiryResult<Value> = Result<(Value, HTTPReply), VendorError>
 
 extension VendorClient {
     /// The vendor's time, as far as we know it.
     var vendorSeconds: Int64 { skew.vendorSeconds(at: clocks.wallSeconds()) }
 
-    /// Sends a request, and once more with the vendor's time if it is refused for ours.
-    func signed<Value: Sendable>(
-        _ exchange: Exchange<Value>,
+    /// Asks the vendor, and once more in its other way if that may help.
+    ///
+    /// What is wrong on our side is so repaired: the name that certificates are for, the form of
+    /// the request, and, in either, the time that it is signed with.
+    func ask<Question: Inquiry>(
+        _ question: Question,
         fresh: Bool,
         until deadline: ContinuousClock.Instant
-    ) async -> Result<(Value, HTTPReply), VendorError> {
-        let used = skew.offset ?? 0
-        let (first, reply) = await send(exchange, offset: used, fresh: fresh, until: deadline)
-        guard case .failure(let error) = first, error.mayBeClockSkew, let reply,
-            let time = error.vendorSeconds ?? reply.date.flatMap(HTTPDate.init)?.seconds,
-            let offset = skew.repair(
-                used: used,
-                vendorSeconds: time,
-                wallSeconds: clocks.wallSeconds()
-            ),
+    ) async -> InquiryResult<Question.Value> {
+        let used = vendor
+        let first = await ask(question, of: used, fresh: fresh, until: deadline)
+        guard case .failure(let error) = first, let other = used.alternative(after: error),
             clocks.now() < deadline
         else { return first }
-        let (second, _) = await send(exchange, offset: offset, fresh: false, until: deadline)
-        if case .success = second { skew.repaired(with: offset) }
+        let second = await ask(question, of: other, fresh: fresh, until: deadline)
+        guard case .success = second else { return first }
+        vendor = other
         return second
     }
 
-    /// Sends a request that is signed with our time and `offset`.
-    ///
-    /// - Returns: what became of it, and the reply if there was one.
-    private func send<Value: Sendable>(
-        _ exchange: Exchange<Value>,
-        offset: Int64,
+    /// Asks the vendor in one way, and once more with the vendor's time if it refuses ours.
+    private func ask<Question: Inquiry>(
+        _ question: Question,
+        of vendor: any Vendor,
         fresh: Bool,
         until deadline: ContinuousClock.Instant
-    ) async -> (Result<(Value, HTTPReply), VendorError>, HTTPReply?) {
-        var request: HTTPRequest
-        do throws(VendorError) {
-            request = try exchange.write(clocks.wallSeconds() &+ offset)
-        } catch {
-            return (.failure(error), nil)
-        }
-        request.certificateFile = settings.certificateFile
-        request.version = settings.version
-        request.proxy = settings.proxy
-        request.wantsFreshConnection = fresh
-
-        guard pay(exchange) else { return (.failure(.budget), nil) }
-        do throws(HTTPError) {
-            let reply = try await transport.send(request, deadline: deadline)
-            noteReply(reply, exchange)
-            do throws(VendorError) {
-                let value = try exchange.read(reply)
-                settle(exchange, nil)
-                return (.success((value, reply)), reply)
-            } catch {
-                settle(exchange, error)
-                return (.failure(error), reply)
+    ) async -> InquiryResult<Question.Value> {
+        var offset = skew.offset ?? 0
+        var isRepaired = false
+        while true {
+            let sent: Result<HTTPReply, VendorError>
+            switch prepare(question, of: vendor, offset: offset, fresh: fresh && !isRepaired) {
+            case .failure(let error):
+                return .failure(error)
+            case .success(let request):
+                do throws(HTTPError) {
+                    sent = .success(try await transport.send(request, deadline: deadline))
+                } catch {
+                    sent = .failure(.transport(error))
+                }
             }
-        } catch {
-            settle(exchange, .transport(error))
-            return (.failure(.transport(error)), nil)
+            let result = read(sent, to: question, of: vendor)
+            guard !isRepaired, let better = betterOffset(than: offset, result, sent),
+                clocks.now() < deadline
+            else {
+                if isRepaired, case .success = result { skew.repaired(with: offset) }
+                return result
+            }
+            offset = better
+            isRepaired = true
         }
+    }
+
+    /// The offset of the vendor's clock, if a request that was signed with `used` was refused for it.
+    private func betterOffset<Value>(
+        than used: Int64,
+        _ result: InquiryResult<Value>,
+        _ sent: Result<HTTPReply, VendorError>
+    ) -> Int64? {
+        guard case .failure(let error) = result, error.mayBeClockSkew,
+            case .success(let reply) = sent,
+            let time = error.vendorSeconds ?? reply.date.flatMap(HTTPDate.init)?.seconds
+        else { return nil }
+        return skew.repair(
+            used: used,
+            vendorSeconds: time,
+            wallSeconds: clocks.wallSeconds()
+        )
+    }
+
+    /// The request for `question`, signed with our time and `offset`, and paid for.
+    private func prepare<Question: Inquiry>(
+        _ question: Question,
+        of vendor: any Vendor,
+        offset: Int64,
+        fresh: Bool
+    ) -> Result<HTTPRequest, VendorError> {
+        Result { () throws(VendorError) in
+            var request = try question.request(
+                to: vendor,
+                now: clocks.wallSeconds() &+ offset,
+                entropy: entropy
+            )
+            request.certificateFile = settings.certificateFile
+            request.version = settings.version
+            request.proxy = settings.proxy
+            request.wantsFreshConnection = fresh
+            guard pay(question) else { throw .budget }
+            return request
+        }
+    }
+
+    /// Reads what was sent back, and counts what it cost.
+    private func read<Question: Inquiry>(
+        _ sent: Result<HTTPReply, VendorError>,
+        to question: Question,
+        of vendor: any Vendor
+    ) -> InquiryResult<Question.Value> {
+        let result = InquiryResult<Question.Value> { () throws(VendorError) in
+            let reply = try sent.get()
+            noteReply(reply, question)
+            return (try question.value(in: reply, of: vendor), reply)
+        }
+        if case .failure(let error) = result {
+            settle(question, error)
+        } else {
+            settle(question, nil)
+        }
+        return result
     }
 }
 
@@ -130,14 +173,14 @@ extension VendorClient {
     /// Counts a request that is about to be sent.
     ///
     /// - Returns: false if the budget forbids it.
-    private func pay<Value>(_ exchange: Exchange<Value>) -> Bool {
-        guard !exchange.charges.isEmpty else { return true }
+    private func pay(_ question: some Inquiry) -> Bool {
+        guard !question.charges.isEmpty else { return true }
         let now = clocks.wallSeconds()
         let isPaid = budget.spend(wallSeconds: now)
         tellOfBudget(now)
         guard isPaid else { return false }
         counters.tries += 1
-        update(exchange.server) { $0.tries += 1 }
+        update(question.server) { $0.tries += 1 }
         return true
     }
 
@@ -148,9 +191,9 @@ extension VendorClient {
     }
 
     /// Counts a reply, whatever it says.
-    private func noteReply<Value>(_ reply: HTTPReply, _ exchange: Exchange<Value>) {
-        guard !exchange.charges.isEmpty else { return }
-        records[exchange.server]?.latency.note(reply.duration)
+    private func noteReply(_ reply: HTTPReply, _ question: some Inquiry) {
+        guard !question.charges.isEmpty else { return }
+        records[question.server]?.latency.note(reply.duration)
         if reply.connectionReused {
             counters.connectionsReused += 1
         } else {
@@ -159,16 +202,16 @@ extension VendorClient {
     }
 
     /// Counts what a request cost after all.
-    private func settle<Value>(_ exchange: Exchange<Value>, _ error: VendorError?) {
-        guard !exchange.charges.isEmpty else { return }
+    private func settle(_ question: some Inquiry, _ error: VendorError?) {
+        guard !question.charges.isEmpty else { return }
         guard error?.mayBeBilled ?? true else {
             budget.refund()
             return
         }
         guard facts.isBillable else { return }
         counters.billable += 1
-        counters.billableNames += UInt64(exchange.charges.count)
-        for charge in exchange.charges {
+        counters.billableNames += UInt64(question.charges.count)
+        for charge in question.charges {
             costs.note(charge)
             counters.billableByRoute[charge.route, default: 0] += 1
         }
@@ -199,12 +242,9 @@ extension VendorClient {
 
     /// Changes the counters of `server`, which has some from its first try on.
     private func update(_ server: SocketAddress, _ change: (inout ServerStatistics) -> Void) {
-        change(
-            &records[
-                server,
-                default: ServerRecord(statistics: ServerStatistics(address: server))
-            ].statistics
-        )
+        let record = records[server] ?? ServerRecord(server)
+        change(&record.statistics)
+        records[server] = record
     }
 }
 

@@ -19,11 +19,13 @@ extension VendorClient {
         deadline: ContinuousClock.Instant
     ) async throws(VendorFailure) -> VendorReply {
         guard families == .both, !facts.pairsFamilies else {
-            return try await wait(for: name, families, route, deadline).get()
+            return try await result(of: ask(name, families, route, deadline)).get()
         }
-        let v6 = ServiceLoop.task { [self] in await wait(for: name, .v6, route, deadline) }
+        let v6 = ServiceLoop.task { [self] in
+            await result(of: ask(name, .v6, route, deadline))
+        }
         let v4 = await withTaskCancellationHandler {
-            await wait(for: name, .v4, route, deadline)
+            await result(of: ask(name, .v4, route, deadline))
         } onCancel: {
             v6.cancel()
         }
@@ -57,27 +59,36 @@ extension VendorClient {
         }
     }
 
-    /// Waits for the answer to one question.
-    private func wait(
-        for name: Name,
+    /// Begins to ask one question.
+    private func ask(
+        _ name: Name,
         _ families: Families,
         _ route: String,
         _ deadline: ContinuousClock.Instant
-    ) async -> Result<VendorReply, VendorFailure> {
-        let lookUp = LookUp(start: clocks.now(), deadline: deadline)
+    ) -> LookUp {
         let question = BatchQueue.Question(
             name: name,
             families: facts.pairsFamilies ? .both : families
         )
+        let lookUp = LookUp(question, start: clocks.now(), deadline: deadline)
         counters.calls += 1
-        if let reason = enqueue(lookUp, question, wanted: families, route) {
+        if let reason = enqueue(lookUp, wanted: families, route) {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
         }
-        return await withTaskCancellationHandler {
+        return lookUp
+    }
+
+    /// Waits for the answer to one question.
+    private func result(of lookUp: LookUp) async -> Result<VendorReply, VendorFailure> {
+        await withTaskCancellationHandler {
             await lookUp.wait()
         } onCancel: {
-            ServiceLoop.post { self.cancel(lookUp, question) }
+            ServiceLoop.post { self.cancel(lookUp) }
         }
+        guard let result = lookUp.result else {
+            preconditionFailure("a look-up went on without a result")
+        }
+        return result
     }
 
     /// Joins `lookUp` to those who wait for the same, or makes the name wait.
@@ -85,10 +96,10 @@ extension VendorClient {
     /// - Returns: why not.
     private func enqueue(
         _ lookUp: LookUp,
-        _ question: BatchQueue.Question,
         wanted: Families,
         _ route: String
     ) -> VendorError? {
+        let question = lookUp.question
         guard lookUp.start < lookUp.deadline else { return .outOfTime }
         if let name = pending[question] {
             if name.wanted == wanted { counters.merged += 1 } else { counters.paired += 1 }
@@ -212,9 +223,10 @@ extension VendorClient {
     }
 
     /// The caller of `lookUp` does not wait any more.
-    private func cancel(_ lookUp: LookUp, _ question: BatchQueue.Question) {
+    private func cancel(_ lookUp: LookUp) {
         finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
-        guard let name = pending[question], name.lookUps.contains(where: { $0 === lookUp }) else {
+        guard let name = pending[lookUp.question], name.lookUps.contains(where: { $0 === lookUp })
+        else {
             return
         }
         name.lookUps.removeAll { $0 === lookUp }

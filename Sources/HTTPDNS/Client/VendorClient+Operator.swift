@@ -90,7 +90,8 @@ extension VendorClient {
         refresh = ServiceLoop.task { [self] in
             var error = VendorError.outOfTime
             for server in source.servers {
-                switch await addresses(at: server) {
+                let end = clocks.now() + settings.timeout
+                switch await ask(ScheduleInquiry(server: server), fresh: false, until: end) {
                 case .success((let addresses, _)):
                     refreshed(number, addresses)
                     return
@@ -102,28 +103,6 @@ extension VendorClient {
                 }
             }
             refreshFailed(number, error)
-        }
-    }
-
-    /// Asks one start-up server for addresses.
-    private func addresses(
-        at server: SocketAddress
-    ) async -> Result<(ServiceAddresses, HTTPReply), VendorError> {
-        let end = clocks.now() + settings.timeout
-        return await repaired(fresh: false, until: end) { [entropy] vendor in
-            guard let scheduling = vendor.scheduling else {
-                preconditionFailure("a vendor without a scheduling service was made a source")
-            }
-            return Exchange(
-                server: server,
-                charges: [],
-                write: { (wallSeconds) throws(VendorError) in
-                    try scheduling.scheduleRequest(at: server, now: wallSeconds, entropy: entropy)
-                },
-                read: { (reply) throws(VendorError) in
-                    try scheduling.servers(in: reply, from: server)
-                }
-            )
         }
     }
 
@@ -148,6 +127,31 @@ extension VendorClient {
         schedule.failed(number, now: clocks.now())
         armRefresh()
         observer?(.noServers(error))
+    }
+}
+
+/// The question for servers' addresses at one start-up server.
+private struct ScheduleInquiry: Inquiry {
+    let server: SocketAddress
+    let charges: [CostTable.Charge] = []
+
+    func request(
+        to vendor: any Vendor,
+        now wallSeconds: Int64,
+        entropy: Entropy
+    ) throws(VendorError) -> HTTPRequest {
+        try service(of: vendor).scheduleRequest(at: server, now: wallSeconds, entropy: entropy)
+    }
+
+    func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> ServiceAddresses {
+        try service(of: vendor).servers(in: reply, from: server)
+    }
+
+    private func service(of vendor: any Vendor) -> any AddressScheduling {
+        guard let scheduling = vendor.scheduling else {
+            preconditionFailure("a vendor without a scheduling service was made a source")
+        }
+        return scheduling
     }
 }
 

@@ -23,7 +23,12 @@ extension VendorClient {
         }
         let round = call.round
         let task = ServiceLoop.task { [self] in
-            let result = await ask(call, at: server, fresh: fresh, until: until)
+            let question = AddressInquiry(
+                lookup: call.lookup,
+                server: server,
+                charges: call.charges
+            )
+            let result = await ask(question, fresh: fresh, until: until)
             guard call.round == round else { return }
             ended(number, of: call, result)
         }
