@@ -15,7 +15,7 @@ final class Network {
         var at: ContinuousClock.Instant
 
         /// What an upstream was sent, and where.
-        var query: (message: Message, address: String, isTCP: Bool)?
+        var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
     /// What comes back from an upstream, and when; nothing, if it is silent.
@@ -94,10 +94,10 @@ extension Network {
             return .fault(.silent, after: .zero)
         }
         guard !Self.isProbe(question) else { return .fault(.silent, after: .zero) }
-        let name = "\(question.name)".lowercased()
+        let name = question.name.words
         let what = "\(upstream) \(name) \(question.type)\(isTCP ? " TCP" : "")"
         journal.append(
-            Sent(what: what, at: world.now, query: (query, address, isTCP))
+            Sent(what: what, at: world.now, query: (query, octets.count, isTCP))
         )
         var datagrams: [(octets: [UInt8], after: Duration)] = []
         let entries = entries { $0 == .upstream(address) } ?? []
@@ -110,6 +110,14 @@ extension Network {
         }
         if datagrams.isEmpty { regret("nobody answers `\(what)`, which was asked in this step") }
         return .datagrams(datagrams)
+    }
+}
+
+extension Name {
+    /// The name in lower case and without its final dot.
+    fileprivate var words: String {
+        let text = "\(self)".lowercased()
+        return text.count > 1 && text.hasSuffix(".") ? String(text.dropLast()) : text
     }
 }
 
@@ -221,7 +229,7 @@ extension Network {
         var decisive: Entry?
         for name in names {
             let entry = entries.first { entry in
-                entry.question.map { "\($0.name)" == "\(name)." || "\($0.name)" == name } ?? true
+                entry.question.map { $0.name.words == name } ?? true
             }
             guard let entry else { continue }
             decisive = decisive ?? entry
@@ -230,7 +238,7 @@ extension Network {
         return try account.step(
             to: request,
             zone,
-            decisive?.worldFault,
+            decisive?.worldFault(request),
             wallSeconds: world.wallSeconds
         )
     }
@@ -249,9 +257,10 @@ extension Known {
 
 extension Entry {
     /// What is wrong with the server that this entry is of.
-    fileprivate var worldFault: Fault? {
+    fileprivate func worldFault(_ request: HTTPRequest) -> Fault? {
         let after = delay ?? .zero
         return switch fault {
+        case .silentOnOldConnection where request.wantsFreshConnection: nil
         case nil: delay.map(Fault.slow)
         case .silent: .silent()
         case .silentOnOldConnection: .silent(onOldConnection: true)

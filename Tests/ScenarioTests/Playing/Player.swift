@@ -131,11 +131,15 @@ extension Player {
         }
         if let mistake = network.mistakes.first { throw mistake }
         var differences = AnswerCheck(octets, to: query.octets, query.entry).differences(entry)
-        if let after = entry.after, let end = query.errand.end, end - query.errand.start != after {
-            differences += [
-                "time expected: \(after.wholeMilliseconds) ms after the query",
-                "time found:    \((end - query.errand.start).wholeMilliseconds) ms",
-            ]
+        let took = (query.errand.end ?? world.now) - query.errand.start
+        let isLate = entry.within.map { took > $0 } ?? false
+        if let expected = entry.after, expected != took {
+            differences.append("time expected: \(expected.wholeMilliseconds) ms after the query")
+        } else if let expected = entry.within, isLate {
+            differences.append("time expected: \(expected.wholeMilliseconds) ms at most")
+        }
+        if isLate || entry.after.map({ $0 != took }) ?? false {
+            differences.append("time found:    \(took.wholeMilliseconds) ms")
         }
         guard differences.isEmpty else { throw failure(differences) }
     }
@@ -151,7 +155,10 @@ extension Player {
             let sent = queries[index].query
         else { throw failure(["no upstream was asked"]) }
         messagesSeen = index + 1
-        let differences = AnswerCheck.differences(entry, sent.message, isTCP: sent.isTCP)
+        var differences = AnswerCheck.differences(entry, sent.message, isTCP: sent.isTCP)
+        if let octets = entry.octets, octets != sent.octets {
+            differences += ["octets expected: \(octets)", "octets found:    \(sent.octets)"]
+        }
         guard differences.isEmpty else { throw failure(differences) }
     }
 

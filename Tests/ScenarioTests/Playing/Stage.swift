@@ -23,8 +23,10 @@ final class Stage {
     let vendors: [VendorClient]
     let upstreams: [any Forwarding]
 
-    /// The service loop's desk.  Its cache stays empty: a desk looks into its cache at an instant of
-    /// the system's clock, so that here the worker's look has to do for both.
+    /// The service loop's desk.
+    ///
+    /// Its cache stays empty: a desk looks into its cache at an instant of the system's clock, so
+    /// that here the worker's look has to do for both.
     private let desk: QueryDesk
 
     /// Octets that a scenario's cache has at most.

@@ -138,9 +138,15 @@ struct Entry: Sendable {
     /// Whether a client or an upstream uses TCP.
     var isTCP = false
 
-    /// How long an answer takes; and expected: how long after the query it comes.
+    /// How long a message to an upstream is expected to be.
+    var octets: Int?
+
+    /// How long an answer takes.
     var delay: Duration?
+
+    /// How long after the query an answer is expected, exactly or at most.
     var after: Duration?
+    var within: Duration?
 
     /// What is done instead of answering.
     var fault: Misdeed?

@@ -48,10 +48,14 @@ extension ScenarioReader {
             entry.extendedErrors = try words.map { UInt16(clamping: try integer($0)) }
         case ("TCP", 0):
             entry.isTCP = true
+        case ("OCTETS", 1):
+            entry.octets = try integer(words[0])
         case ("DELAY", 1):
             entry.delay = try duration(words[0])
         case ("AFTER", 1):
             entry.after = try duration(words[0])
+        case ("WITHIN", 1):
+            entry.within = try duration(words[0])
         case ("FAULT", 1...):
             entry.fault = try misdeed(words)
         default:

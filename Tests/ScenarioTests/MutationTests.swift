@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Foundation
+import Net
+import Testing
+
+/// A scenario that no longer says what happens, and the step that is wrong.
+private struct Mutant {
+    var scenario: Scenario
+    var step: Scenario.Step
+    var change: String
+}
+
+@Suite("A scenario with a wrong expectation fails, and says where")
+struct MutationTests {
+    init() { ServiceLoop.start() }
+
+    /// What playing a scenario says against it.
+    private static func fault(_ scenario: Scenario) async -> ScenarioError? {
+        let task = ServiceLoop.throwingTask { try await Player.play(scenario) }
+        do {
+            try await task.value
+            return nil
+        } catch {
+            return error as? ScenarioError
+        }
+    }
+
+    private static let sample = "one-vendor-call-answers-both-families.rpl"
+
+    @Test("a failure names the line, the step, the virtual time, what was expected and what came")
+    func report() async throws {
+        var scenario = try Files.scenario(Self.sample)
+        let index = try #require(
+            scenario.steps.lastIndex { if case .checkAnswer = $0.action { true } else { false } }
+        )
+        guard case .checkAnswer(var entry, let of) = scenario.steps[index].action else { return }
+        entry.answers[0].ttl += 1
+        scenario.steps[index].action = .checkAnswer(entry, of: of)
+        let fault = try #require(await Self.fault(scenario))
+        let step = scenario.steps[index]
+        #expect(
+            fault.description == """
+                \(Self.sample):\(step.place.line): STEP \(step.number) at 0.02 s:
+                  answer expected: www.example.com. 121 AAAA 2001:db8::101
+                  answer found:    www.example.com. 120 AAAA 2001:db8::101
+                """
+        )
+    }
+
+    @Test("a query whose answer nothing checks is an error")
+    func unchecked() async throws {
+        var scenario = try Files.scenario(Self.sample)
+        scenario.steps.removeAll { if case .query = $0.action { false } else { true } }
+        let fault = try #require(await Self.fault(scenario))
+        #expect(fault.description.contains("nothing checks the answer to this query"))
+    }
+
+    @Test("a question that nobody plays is an error, not a silence")
+    func unplayed() async throws {
+        var scenario = try Files.scenario(Self.sample)
+        scenario.ranges = []
+        let fault = try #require(await Self.fault(scenario))
+        #expect(fault.description.contains("nobody plays tencent/192.0.2.11"))
+    }
+
+    @Test("settings that are wrong are told with their line in the scenario")
+    func settings() async throws {
+        var scenario = try Files.scenario(Self.sample)
+        scenario.settings = scenario.settings.replacingOccurrences(of: "kind:", with: "knid:")
+        let scene = scenario
+        let task = ServiceLoop.throwingTask { try await Player.play(scene) }
+        let error = await #expect(throws: (any Error).self) { try await task.value }
+        #expect("\(try #require(error))".contains("\(Self.sample):"))
+    }
+
+    // MARK: - All scenarios
+
+    @Test("every check of every scenario fails when it is changed", arguments: Files.scenarios)
+    func mutants(_ name: String) async throws {
+        let scenario = try Files.scenario(name)
+        for mutant in Self.mutants(of: scenario) {
+            let fault = await Self.fault(mutant.scenario)
+            #expect(
+                fault?.place == mutant.step.place,
+                "\(mutant.step.place) passes with \(mutant.change): \(fault?.description ?? "")"
+            )
+        }
+    }
+
+    /// A mutant for each thing that each check of a scenario looks at.
+    private static func mutants(of scenario: Scenario) -> [Mutant] {
+        scenario.steps.indices.flatMap { index in
+            changes(scenario.steps[index].action).map { change, action in
+                var mutant = scenario
+                mutant.steps[index].action = action
+                return Mutant(scenario: mutant, step: scenario.steps[index], change: change)
+            }
+        }
+    }
+
+    private static func changes(_ action: Scenario.Action) -> [(String, Scenario.Action)] {
+        switch action {
+        case .checkAnswer(let entry, let of):
+            return changes(entry).map { ($0, .checkAnswer($1, of: of)) }
+        case .checkOutQuery(let entry):
+            return changes(entry).map { ($0, .checkOutQuery($1)) }
+        case .checkAsked(let lines):
+            return [
+                ("one more asked", .checkAsked(lines + ["nobody www.example.com A"])),
+                ("one less asked", .checkAsked(Array(lines.dropLast()))),
+            ].filter { $0.0 != "one less asked" || !lines.isEmpty }
+        case .checkCached(let name, let lines):
+            return [("one more cached", .checkCached(name, lines + ["TXT 1"]))]
+        case .checkBilled(let vendor, let count):
+            return [("one more billed", .checkBilled(vendor: vendor, count + 1))]
+        default:
+            return []
+        }
+    }
+
+    private static func changes(_ entry: Entry) -> [(String, Entry)] {
+        var changes: [(String, Entry)] = []
+        func change(_ what: String, if applies: Bool, _ body: (inout Entry) -> Void) {
+            guard applies else { return }
+            var copy = entry
+            body(&copy)
+            changes.append((what, copy))
+        }
+        let match = entry.match
+        change("another RCODE", if: match.contains(.rcode)) {
+            $0.rcode = RCode(rawValue: entry.rcode.rawValue ^ 1)
+        }
+        change("another flag", if: match.contains(.flags)) { $0.flags ^= 0x0400 }
+        change("another EDE", if: match.contains(.ede)) { $0.extendedErrors.append(99) }
+        change("a later answer", if: entry.after != nil) { entry in
+            entry.after = entry.after.map { $0 + .milliseconds(1) }
+        }
+        change("an answer at once", if: entry.within != nil) { $0.within = .zero }
+        change("another DO", if: match.contains(.do)) { $0.dnssecOK.toggle() }
+        change("another length", if: entry.octets != nil) { $0.octets = 1 }
+        let sections: [(Matching, WritableKeyPath<Entry, [Record]>)] = [
+            (.answer, \.answers), (.authority, \.authorities), (.additional, \.additionals),
+        ]
+        for (matching, path) in sections where match.contains(matching) {
+            change("a record more in \(matching)", if: true) { entry in
+                entry[keyPath: path].append(
+                    Record(name: .root, ttl: 1, data: .a(IPv4Address(value: 1)))
+                )
+            }
+            let hasRecords = !entry[keyPath: path].isEmpty
+            change("a record less in \(matching)", if: hasRecords) { entry in
+                entry[keyPath: path].removeLast()
+            }
+            change("another TTL in \(matching)", if: hasRecords && match.contains(.ttl)) {
+                $0[keyPath: path][0].ttl += 1
+            }
+        }
+        return changes
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Foundation
+import Testing
+
+@Suite("A scenario is read, or its fault is named with its line")
+struct ReaderTests {
+    /// A small scenario with one line of its own, its 12th; what stands before it is right.
+    private static func text(_ line: String) -> String {
+        """
+        ; Somebody is promised something,
+        ; in two lines.
+        upstreams:
+          - {name: isp, url: "udp://192.0.2.53"}
+        CONFIG_END
+        SCENARIO_BEGIN a title
+        RANGE_BEGIN 0 10 ; a comment
+          ADDRESS 192.0.2.53
+        RANGE_END
+        STEP 1 QUERY
+        ENTRY_BEGIN
+        \(line)
+        SECTION QUESTION
+        www.example.com. IN A
+        ENTRY_END
+        STEP 2 CHECK_ASKED
+          isp www.example.com A
+        SCENARIO_END
+        """
+    }
+
+    private static func fault(_ text: String) -> String? {
+        do {
+            _ = try ScenarioReader.read(text, file: "f.rpl")
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("overview, settings, title, ranges and steps are where they stand")
+    func whole() throws {
+        let scenario = try ScenarioReader.read(Self.text("REPLY RD"), file: "f.rpl")
+        #expect(scenario.overview == ["Somebody is promised something,", "in two lines."])
+        #expect(scenario.title == "a title")
+        #expect(scenario.ranges.map(\.steps) == [0...10])
+        #expect(scenario.ranges.map(\.peer) == [.upstream("192.0.2.53")])
+        #expect(scenario.steps.map(\.number) == [1, 2])
+        #expect(scenario.steps.map(\.place.line) == [10, 16])
+        // The settings' own lines keep their numbers, for the places of their errors.
+        #expect(scenario.settings.split(separator: "\n").count == 2)
+        #expect(scenario.settings.hasPrefix("\n\nupstreams:"))
+    }
+
+    @Test(
+        "a line that means nothing is named",
+        arguments: [
+            ("MATCH allthing", "`allthing` cannot be matched"),
+            ("ADJUST copy", "`copy` is nothing to adjust"),
+            ("REPLY RD XY", "`XY` is neither a flag nor an RCODE"),
+            ("REPLY", "`REPLY` is no line of an entry"),
+            ("SPEED 3", "`SPEED` is no line of an entry"),
+            ("DELAY soon", "`soon` is no time"),
+            ("FAULT lazy", "`lazy` is no fault"),
+            ("EDE many", "`many` is no number"),
+            ("REPLY \"RD", "a quote has no end"),
+        ]
+    )
+    func lines(_ line: String, _ message: String) throws {
+        let fault = try #require(Self.fault(Self.text(line)))
+        #expect(fault.hasPrefix("f.rpl:12: \(message)"), "\(fault)")
+    }
+
+    @Test(
+        "a record that is none is named",
+        arguments: [
+            ("www.example.com.", "a record has a name"),
+            ("www.example.com. 60 IN A 192.0.2", "`192.0.2` is no data of A"),
+            ("www.example.com. 60 IN MX ten mail.example.com.", "`ten` is no number"),
+            ("www..example.com. 60 IN A 192.0.2.1", "`www..example.com.` is no name"),
+            ("www.example.com. 60 IN TYPE65280 \\# 3 0102", "behind \\# stand"),
+            ("www.example.com. 60 IN HTTPS 1 . color=red", "`color=red` is no service parameter"),
+        ]
+    )
+    func records(_ record: String, _ message: String) throws {
+        let text = Self.text("SECTION ANSWER\n\(record)")
+        let fault = try #require(Self.fault(text))
+        #expect(fault.hasPrefix("f.rpl:13: \(message)"), "\(fault)")
+    }
+
+    @Test(
+        "a scenario that is not whole is told where it ends",
+        arguments: [
+            ("STEP 2 CHECK_ASKED", "STEP 1 CHECK_ASKED", 16, "steps have rising numbers"),
+            ("STEP 2 CHECK_ASKED", "STEP 2 DANCE", 16, "nothing can be done with `DANCE`"),
+            ("ENTRY_BEGIN", "ENTRY", 11, "ENTRY_BEGIN is expected"),
+            ("RANGE_BEGIN 0 10", "RANGE_BEGIN 10 0", 7, "RANGE_BEGIN has the numbers"),
+            ("  ADDRESS 192.0.2.53", "  SERVER 192.0.2.53", 8, "ADDRESS …, VENDOR …"),
+            ("SCENARIO_END", "", 18, "there is no SCENARIO_END"),
+            ("CONFIG_END\n", "", 17, "there is no CONFIG_END"),
+            ("; in two lines.\n", "", 1, "a scenario begins with 2 to 5 lines"),
+        ]
+    )
+    func structure(_ old: String, _ new: String, _ line: Int, _ message: String) throws {
+        let text = Self.text("REPLY RD").replacingOccurrences(of: old, with: new)
+        let fault = try #require(Self.fault(text))
+        #expect(fault.hasPrefix("f.rpl:\(line): \(message)"), "\(fault)")
+    }
+
+    @Test(
+        "records of all kinds say what they would in a zone file",
+        arguments: [
+            "example.com. 60 IN AAAA 2001:db8::1",
+            "example.com. 60 IN MX 10 mail.example.com.",
+            "example.com. 60 IN SRV 1 2 443 www.example.com.",
+            "example.com. 60 IN SOA ns.example.com. admin.example.com. 1 2 3 4 5",
+            "example.com. 60 IN HTTPS 1 . alpn=h2,h3 port=8443 ipv4hint=192.0.2.1,192.0.2.2",
+            "example.com. 60 IN TYPE65280 \\# 3 010203",
+        ]
+    )
+    func presentation(_ text: String) throws {
+        let words = text.split(separator: " ").map(String.init)
+        let record = try RecordText.record(words)
+        let data = words.dropFirst(4).joined(separator: " ")
+        #expect("\(record.data)".filter { $0 != "\"" } == data)
+        #expect(record.ttl == 60)
+    }
+
+    @Test("times have units")
+    func times() {
+        #expect(Words.duration("300ms") == .milliseconds(300))
+        #expect(Words.duration("1.5") == .milliseconds(1_500))
+        #expect(Words.duration("10m") == .seconds(600))
+        #expect(Words.duration("1d") == .seconds(86_400))
+        #expect(Words.duration("-1s") == nil)
+    }
+}
