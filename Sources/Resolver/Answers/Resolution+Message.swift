@@ -23,9 +23,10 @@ extension Resolution {
             message.answers.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
+                // Before the type that was asked for, which may be this one.
+                case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 case question.type, .cname: return chain.contains(record.name)
                 case .rrsig where query.dnssecOK: return chain.contains(record.name)
-                case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 default: return false
                 }
             }

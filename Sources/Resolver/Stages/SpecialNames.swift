@@ -40,7 +40,11 @@ package final class SpecialNames: Resolving {
             )
             return local(question, answers: [hinfo])
         case .axfr, .ixfr:
-            return Resolution(rcode: .refused, provenance: .local)
+            return Resolution(
+                rcode: .refused,
+                explanation: Explanation(code: .notSupported, text: "no zone is transferred here"),
+                provenance: .local
+            )
         case RecordType(rawValue: 0), .opt:
             return Resolution(rcode: .formErr, provenance: .local)
         case RecordType(rawValue: 249), .tsig, RecordType(rawValue: 253), RecordType(rawValue: 254):
@@ -160,8 +164,9 @@ package final class SpecialNames: Resolving {
 
     // MARK: - Lists
 
-    /// Names that do not exist in the global DNS, by RFC: 6761 (invalid, test), 7686 (onion),
-    /// 6762 §22.1 (local), 9476 (alt).
+    /// Names that do not exist in the global DNS: RFC 6761 (invalid, test), RFC 7686 (onion),
+    /// RFC 6762 §22.1 (local), RFC 9476 (alt).  `ipv4only.arpa` is none of them: who asks for it
+    /// wants to hear of the network's own translator (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),

@@ -55,7 +55,7 @@ struct GeneratedZone {
         case 13...15: return "\(label()).\(parents[pick(parents.count)])"
         case 16: return "below.nothing\(pick(6)).\(Self.name)."
         case 17: return "a.b.\(parents[pick(parents.count)])"
-        default: return "\(label())x.\(Self.name)."
+        default: return "missing\(pick(99)).\(Self.name)."
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 ///
 /// `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` in the environment make it longer, and different.
 @Suite("As Unbound does", .needs(.nsd, .unbound), .timeLimit(.minutes(10)))
-struct DifferentialTests {
+struct PeerTests {
     /// A number of the environment, or what there is without.
     private static func number(_ name: String, else standard: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
@@ -90,6 +90,7 @@ struct DifferentialTests {
         let peer = try ForwardingUnbound(before: upstream)
         let daemon = try TestDaemon(upstream.text)
         let (ours, theirs) = (try Forwarder(daemon.port), try Forwarder(peer.port))
+        let source = try Forwarder(upstream.port)
         var random = Seeded(UInt64(seed) + 1)
         var explained: [Difference: Int] = [:]
         var unexplained = 0
@@ -100,7 +101,9 @@ struct DifferentialTests {
             let (our, their) = (try Message(parsing: first), try Message(parsing: second))
             check(our, first, inquiry)
             guard Told(our) != Told(their) else { continue }
-            if let difference = Difference(inquiry.message.questions[0], our, their) {
+            let original = try Message(parsing: source.reply(to: inquiry))
+            let question = inquiry.message.questions[0]
+            if let difference = Difference(question, our, their, original) {
                 explained[difference, default: 0] += 1
             } else {
                 unexplained += 1
@@ -174,9 +177,6 @@ private struct Told: Equatable, CustomStringConvertible {
 
 /// Differences that are meant, each with the rule that lets us differ.
 private enum Difference: String {
-    /// Both replies are cut, and what is in a cut one must not be used (RFC 2181 §9).
-    case cut
-
     /// Types that ask for no record of a name (RFC 6895 §3.1): ANY is answered with HINFO
     /// (RFC 8482 §4.2), the others are refused before anybody is asked.
     case metaType
@@ -184,10 +184,22 @@ private enum Difference: String {
     /// An alias that leads to itself: we tell what there is, as the upstream did; they fail.
     case aliasLoop
 
-    init?(_ question: Question, _ our: Message, _ their: Message) {
-        if our.header.isTruncated, their.header.isTruncated {
-            self = .cut
-        } else if question.type.rawValue == 0 || question.type.rawValue == 41
+    /// A DNAME of a name that is below one: the alias leads to a name without, so ours has the SOA of
+    /// a denial (RFC 2308 §2.2); theirs has the DNAME, which is of another name, and no more.
+    case renamed
+
+    /// They composed the answer of what they had learnt from others; ours is what the upstream says
+    /// to this question (RFC 5625 §4: a proxy is transparent).
+    case composed
+
+    /// They passed on what is beside the answer; we do not, as nothing vouches for it
+    /// (RFC 2181 §5.4.1) and no client may need it.
+    case additional
+
+    /// - Parameter original: what the upstream itself says.
+    init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {
+        let (we, they, source) = (Told(our), Told(their), Told(original))
+        if question.type.rawValue == 0 || question.type.rawValue == 41
             || 128...255 ~= question.type.rawValue
         {
             self = .metaType
@@ -195,9 +207,28 @@ private enum Difference: String {
             our.answers.contains(where: { $0.data == .cname($0.name) })
         {
             self = .aliasLoop
+        } else if question.type == .dname, we.answers == they.answers,
+            our.authorities.map(\.type) == [.soa], their.authorities.isEmpty
+        {
+            self = .renamed
+        } else if we.rcode == they.rcode, we.answers == source.answers,
+            they.answers.isStrictSuperset(of: we.answers)
+        {
+            self = .composed
+        } else if we.additionals.isEmpty, we == Told(their.withoutAdditionals) {
+            self = .additional
         } else {
             return nil
         }
+    }
+}
+
+extension Message {
+    /// The same message without its additional section.
+    fileprivate var withoutAdditionals: Message {
+        var message = self
+        message.additionals = []
+        return message
     }
 }
 

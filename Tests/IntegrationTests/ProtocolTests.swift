@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite(
+    "What a server owes to whatever it is sent (RFC 1035, RFC 8906, RFC 9619)",
+    .needs(.dig),
+    .timeLimit(.minutes(1))
+)
+struct ProtocolTests {
+    /// An upstream that nobody is behind.
+    private static let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+
+    /// The two ways to ask.
+    private static let transports = [Socket.Kind.datagram, .stream]
+
+    /// Sends a message and receives the reply.
+    private static func reply(
+        to message: [UInt8],
+        _ kind: Socket.Kind,
+        at daemon: TestDaemon
+    ) throws -> [UInt8] {
+        let socket = try Socket(kind, to: daemon.port)
+        guard kind == .stream else {
+            try socket.send(message)
+            return try socket.receive()
+        }
+        try socket.sendFramed([message])
+        return try socket.receiveFramed()
+    }
+
+    /// A bare header with this second word.
+    private static func header(_ flags: UInt16) -> [UInt8] {
+        [0x12, 0x34, UInt8(flags >> 8), UInt8(flags & 0xFF)] + [UInt8](repeating: 0, count: 8)
+    }
+
+    @Test("what cannot be read is FORMERR, with the ID and nothing else", arguments: transports)
+    func malformed(kind: Socket.Kind) throws {
+        let daemon = try TestDaemon(Self.nobody)
+        let good = RawMessage.query("localhost", edns: 0)
+        func changed(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
+            var message = good
+            change(&message)
+            return message
+        }
+        let messages: [(String, [UInt8])] = [
+            ("no question", Self.header(0x0100)),
+            ("no question, but EDNS", changed { $0[5] = 0 }),
+            ("two questions", changed { $0[5] = 2 }),
+            ("a question that is cut", Array(good.prefix(20))),
+            ("an OPT that is cut", Array(good.dropLast(3))),
+            ("octets after the end", good + [0]),
+            (
+                "two OPTs",
+                changed {
+                    $0[11] = 2; $0 += good.suffix(11)
+                }
+            ),
+            (
+                "options that overrun",
+                changed {
+                    $0[$0.count - 1] = 4; $0 += [0, 3, 0, 1]
+                }
+            ),
+            ("a pointer for a name", changed { $0.replaceSubrange(12..<23, with: [0xC0, 0x0C]) }),
+            ("a label type of long ago", changed { $0[12] = 0x41 }),
+            ("more records than are there", changed { $0[7] = 1 }),
+        ]
+        for (label, message) in messages {
+            let reply = try Self.reply(to: message, kind, at: daemon)
+            #expect(reply == Self.header(0x8181), "\(label): \(reply)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("an unknown opcode is NOTIMP, the opcode copied", arguments: transports)
+    func opcodes(kind: Socket.Kind) throws {
+        let daemon = try TestDaemon(Self.nobody)
+        // Inverse queries and status requests, NOTIFY (RFC 1996), UPDATE (RFC 2136), and the rest.
+        for opcode in UInt16(1)...15 {
+            let message = RawMessage.query("localhost", flags: opcode << 11 | 0x0100)
+            let reply = try Self.reply(to: message, kind, at: daemon)
+            #expect(reply == Self.header(0x8184 | opcode << 11), "\(opcode): \(reply)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("a reply is not answered (RFC 1035 §7.3)", arguments: transports)
+    func replies(kind: Socket.Kind) throws {
+        let daemon = try TestDaemon(Self.nobody)
+        let socket = try Socket(kind, to: daemon.port)
+        for flags in [UInt16(0x8000), 0x8180, 0xF800, 0x8183] {
+            let reply = RawMessage.query("localhost", id: 1, flags: flags)
+            try kind == .stream ? socket.sendFramed([reply]) : socket.send(reply)
+        }
+        let query = RawMessage.query("localhost", id: 2)
+        try kind == .stream ? socket.sendFramed([query]) : socket.send(query)
+        let first = try kind == .stream ? socket.receiveFramed() : socket.receive()
+        #expect(RawMessage.id(first) == 2)
+        try daemon.stop()
+    }
+
+    @Test(
+        "other classes are refused, our name and version with them",
+        arguments: ["+tcp", "+notcp"]
+    )
+    func classes(transport: String) throws {
+        let daemon = try TestDaemon(Self.nobody)
+        for (name, type) in [
+            ("version.bind", "CH"), ("version.server", "CH"), ("hostname.bind", "CH"),
+            ("id.server", "CH"), ("localhost", "HS"), ("localhost", "ANY"), ("localhost", "CLASS7"),
+        ] {
+            let reply = try daemon.dig(name, "TXT", "-c", type, transport)
+            #expect(reply.status == "REFUSED" && reply.answers.isEmpty, "\(reply.text)")
+            #expect(reply.text.contains("EDE: 21 (Not Supported)"), "\(reply.text)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("transfers are refused (RFC 5936 §2.2, RFC 1995)", arguments: transports)
+    func transfers(kind: Socket.Kind) throws {
+        let daemon = try TestDaemon(Self.nobody)
+        for type in [UInt16(251), 252] {
+            let message = RawMessage.query("www.example.org", type: type, edns: 0)
+            let reply = try Self.reply(to: message, kind, at: daemon)
+            #expect(RawMessage.rcode(reply) == 5 && RawMessage.answers(reply) == 0)
+            // Extended error 21, Not Supported, and why.
+            let reason = [0, 21] + Array("no zone is transferred here".utf8)
+            #expect(reply.suffix(reason.count) == reason[...])
+        }
+        try daemon.stop()
+    }
+
+    @Test("ANY is one HINFO (RFC 8482 §4.2)", arguments: ["+tcp", "+notcp"])
+    func any(transport: String) throws {
+        let daemon = try TestDaemon(Self.nobody)
+        let reply = try daemon.dig("www.example.org", "ANY", transport)
+        #expect(reply.answers.map(\.type) == ["HINFO"], "\(reply.text)")
+        #expect(reply.answers.map(\.data) == ["\"RFC8482\" \"\""], "\(reply.text)")
+        try daemon.stop()
+    }
+
+    @Test("a version of EDNS that is not there yet is BADVERS, with ours", arguments: transports)
+    func version(kind: Socket.Kind) throws {
+        let daemon = try TestDaemon(Self.nobody)
+        let query = RawMessage.query("localhost", edns: 1)
+        let reply = try Self.reply(to: query, kind, at: daemon)
+        #expect(RawMessage.rcode(reply) == 0 && RawMessage.answers(reply) == 0)
+        // Extended RCODE 1, version 0, no flags, no options.
+        #expect(reply.suffix(6) == [1, 0, 0, 0, 0, 0])
+        try daemon.stop()
+    }
+
+    @Test("reserved bits are cleared, RD and CD copied, and there is no AD (RFC 6840 §5.7)")
+    func flags() throws {
+        let daemon = try TestDaemon(Self.nobody)
+        for (flags, expected) in [
+            (UInt16(0), UInt16(0x8080)), (0x0100, 0x8180), (0x0010, 0x8090), (0x0020, 0x8080),
+            (0x0040, 0x8080), (0x0600, 0x8080), (0x07FF, 0x8190),
+        ] {
+            let message = RawMessage.query("localhost", flags: flags)
+            let reply = try Self.reply(to: message, .datagram, at: daemon)
+            #expect(reply.prefix(4).suffix(2) == [UInt8(expected >> 8), UInt8(expected & 0xFF)])
+        }
+        try daemon.stop()
+    }
+}
+
+@Suite(
+    "EDNS is between us and the client (RFC 6891 §6.1.1)",
+    .needs(.dig),
+    .timeLimit(.minutes(1))
+)
+struct HopByHopTests {
+    /// Settings with an upstream that does what the test says.
+    private static func settings(_ upstream: Socket) -> String {
+        "upstreams: [{name: recorder, url: \"udp://127.0.0.1:\(upstream.port)\"}]"
+    }
+
+    /// Every option that dig can send, and some that nobody knows.
+    private static let options = [
+        "+nsid", "+subnet=192.0.2.0/24", "+expire", "+padding=128", "+keepalive",
+        "+cookie=0102030405060708", "+ednsopt=65001:deadbeef", "+ednsopt=20000",
+    ]
+
+    @Test("no option of a client is sent on, and none comes back")
+    func options() throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let daemon = try TestDaemon(Self.settings(upstream))
+        let dig = try Child(
+            "dig",
+            [
+                "-r", "@127.0.0.1", "-p", "\(daemon.port)", "+tries=1", "+time=6", "+qr",
+                "www.example.org", "A",
+            ] + Self.options
+        )
+        let query = try upstream.serveOne { RawMessage.denial(of: $0) }
+        // An OPT of 1232 octets, with neither DO nor options.
+        #expect(query.suffix(11) == [0, 0, 41, 4, 0xD0, 0, 0, 0, 0, 0, 0])
+        let whole = try dig.end().output
+        let reply = try #require(whole.components(separatedBy: "Got answer:").last)
+        #expect(reply.contains("status: NXDOMAIN"), "\(reply)")
+        #expect(reply.contains("; EDNS: version: 0, flags:; udp: 1232\n"), "\(reply)")
+        for word in ["NSID", "CLIENT-SUBNET", "EXPIRE", "PAD", "KEEPALIVE", "COOKIE", "OPT="] {
+            #expect(!reply.contains("; \(word)"), "\(reply)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("a broken client subnet is dropped like any other, as it is not looked at (RFC 7871)")
+    func brokenSubnet() throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let daemon = try TestDaemon(Self.settings(upstream))
+        // Family 9, a prefix longer than any address, too few octets.
+        let reply = try daemon.dig("localhost", "A", "+ednsopt=8:0009ff00aa")
+        #expect(reply.status == "NOERROR", "\(reply.text)")
+        #expect(!reply.text.contains("CLIENT-SUBNET"))
+        try daemon.stop()
+    }
+
+    @Test("DO and CD are passed on and copied; what the upstream says of AD is not believed")
+    func bits() throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let daemon = try TestDaemon(Self.settings(upstream))
+        let dig = try Child(
+            "dig",
+            [
+                "-r", "@127.0.0.1", "-p", "\(daemon.port)", "+tries=1", "+time=6", "+dnssec",
+                "+cdflag", "+adflag", "www.example.org", "A",
+            ]
+        )
+        let query = try upstream.serveOne { query in
+            var reply = RawMessage.denial(of: query)
+            reply[3] |= 0x20
+            return reply
+        }
+        #expect(query[3] == 0x10)
+        #expect(query.suffix(6) == [0, 0, 0x80, 0, 0, 0])
+        let reply = try dig.end().output
+        #expect(reply.contains("status: NXDOMAIN"), "\(reply)")
+        #expect(reply.contains(";; flags: qr rd ra cd; QUERY"), "\(reply)")
+        #expect(reply.contains("; EDNS: version: 0, flags: do; udp: 1232"), "\(reply)")
+        try daemon.stop()
+    }
+
+    @Test("over TCP the idle time is told to those who ask (RFC 7828 §3.3.2)")
+    func keepalive() throws {
+        let upstream = try Socket(.datagram, bound: true)
+        let daemon = try TestDaemon(Self.settings(upstream))
+        for (arguments, isTold) in [
+            (["+tcp", "+keepalive"], true), (["+tcp", "+nokeepalive"], false),
+            (["+notcp", "+keepalive"], false),
+        ] {
+            let reply = try Dig(port: daemon.port, ["localhost", "A"] + arguments)
+            #expect(reply.text.contains("TCP KEEPALIVE: 20.0 secs") == isTold, "\(reply.text)")
+        }
+        try daemon.stop()
+    }
+
+    @Test(
+        "a failure has its reason, over UDP and TCP, in a miss and in none",
+        arguments: ["+notcp", "+tcp"]
+    )
+    func reasons(transport: String) throws {
+        let daemon = try TestDaemon(
+            "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]\nallow: [127.0.0.1/32]"
+        )
+        let failed = try daemon.dig("www.example.org", "A", transport)
+        #expect(failed.status == "SERVFAIL", "\(failed.text)")
+        #expect(failed.text.contains("EDE: 23 (Network Error): (no upstream could be reached)"))
+        let refused = try daemon.dig("www.example.org", "A", transport, "-b", "127.0.0.2")
+        #expect(refused.status == "REFUSED", "\(refused.text)")
+        #expect(refused.text.contains("EDE: 18 (Prohibited)"), "\(refused.text)")
+        let silent = try daemon.dig("other.example.org", "A", transport, "+noedns")
+        #expect(silent.status == "SERVFAIL" && !silent.text.contains("OPT PSEUDOSECTION"))
+        try daemon.stop()
+    }
+}
+
+@Suite(
+    "Cookies beyond loopback (RFC 7873 §5.2, RFC 9018)",
+    .needs(.dig),
+    .timeLimit(.minutes(1))
+)
+struct CookieTests {
+    private static let settings = """
+        upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+        allow: [127.0.0.0/8]
+        """
+
+    /// The cookies in dig's words, in hexadecimal.
+    private static func cookies(_ reply: Dig) -> String? {
+        let line = reply.text.split(separator: "\n").first { $0.hasPrefix("; COOKIE: ") }
+        return line.map { String($0.dropFirst("; COOKIE: ".count).prefix { $0 != " " }) }
+    }
+
+    @Test(
+        "dig finds its cookie good, and the answer with it, miss or hit",
+        arguments: ["+notcp", "+tcp"]
+    )
+    func good(transport: String) throws {
+        let daemon = try TestDaemon(Self.settings, listen: "0.0.0.0:0")
+        for attempt in ["miss", "hit"] {
+            let first = try daemon.dig(
+                "name.invalid",
+                "A",
+                transport,
+                "+cookie=0102030405060708"
+            )
+            #expect(first.status == "NXDOMAIN", "\(attempt): \(first.text)")
+            #expect(first.text.contains(" (good)"), "\(attempt): \(first.text)")
+            let cookies = try #require(Self.cookies(first))
+            #expect(cookies.hasPrefix("010203040506070801000000"), "\(attempt): \(cookies)")
+            #expect(cookies.count == 48)
+            // The pair is good for its time, and for this address only.
+            let again = try daemon.dig("name.invalid", "A", transport, "+cookie=\(cookies)")
+            #expect(Self.cookies(again) == cookies, "\(again.text)")
+            let other = try daemon.dig(
+                "name.invalid",
+                "A",
+                transport,
+                "+cookie=\(cookies)",
+                "-b",
+                "127.0.0.2"
+            )
+            #expect(other.status == "NXDOMAIN", "\(other.text)")
+            #expect(Self.cookies(other) != cookies && other.text.contains(" (good)"))
+        }
+        try daemon.stop()
+    }
+
+    @Test("a cookie of a wrong length is FORMERR, with EDNS")
+    func malformed() throws {
+        let daemon = try TestDaemon(Self.settings, listen: "0.0.0.0:0")
+        for option in ["+ednsopt=10:01", "+ednsopt=10:010203040506070809"] {
+            let reply = try daemon.dig("localhost", "A", option)
+            #expect(reply.status == "FORMERR", "\(reply.text)")
+            #expect(reply.text.contains("; EDNS: version: 0"), "\(reply.text)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("a message without a question gets its cookie (RFC 7873 §5.4)")
+    func onlyCookie() throws {
+        let daemon = try TestDaemon(Self.settings, listen: "0.0.0.0:0")
+        let reply = try daemon.dig("+header-only", "+cookie=0102030405060708")
+        #expect(reply.status == "NOERROR", "\(reply.text)")
+        #expect(Self.cookies(reply)?.count == 48, "\(reply.text)")
+        try daemon.stop()
+    }
+
+    @Test("on loopback, where nobody can lie about his address, there are none")
+    func loopback() throws {
+        let daemon = try TestDaemon(Self.settings)
+        for option in ["+cookie=0102030405060708", "+ednsopt=10:01"] {
+            let reply = try daemon.dig("localhost", "A", option)
+            #expect(reply.status == "NOERROR", "\(reply.text)")
+            #expect(Self.cookies(reply) == nil, "\(reply.text)")
+        }
+        try daemon.stop()
+    }
+}
