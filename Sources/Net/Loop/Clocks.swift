@@ -36,6 +36,19 @@ package struct Clocks: Sendable {
     )
 }
 
+extension Clocks {
+    /// Waits until `end`.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    @ServiceLoop
+    package func sleep(_ end: ContinuousClock.Instant) async throws(CancellationError) {
+        let waiter = Waiter()
+        let timer = timer(end) { waiter.resume(.timedOut) }
+        defer { timer.cancel() }
+        guard await waiter.wait(until: nil) == .timedOut else { throw CancellationError() }
+    }
+}
+
 /// Something to come that can be called off.
 @ServiceLoop
 package protocol Cancellable: AnyObject {

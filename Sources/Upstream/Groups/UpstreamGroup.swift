@@ -101,7 +101,10 @@ private final class Run {
     private var continuation: CheckedContinuation<Void, Never>?
 
     /// Ends the patience with the latest server.
-    private var timer: Task<Void, Never>?
+    private lazy var alarm = Alarm(health.clocks) { [weak self] in
+        guard let self else { return }
+        perform(course.tick(now: health.clocks.now()), after: .timedOut)
+    }
 
     /// Servers that said no, and when they were asked.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Began)] = []
@@ -139,22 +142,7 @@ private final class Run {
                 end(.failure(declined.first?.error ?? error))
             }
         }
-        setTimer()
-    }
-
-    /// Sets the timer for the next look at the time.
-    private func setTimer() {
-        timer?.cancel()
-        timer = nil
-        guard let wake = course.wake else { return }
-        timer = ServiceLoop.task { [self] in
-            do throws(CancellationError) {
-                try await health.clocks.sleep(wake)
-            } catch {
-                return
-            }
-            perform(course.tick(now: health.clocks.now()), after: .timedOut)
-        }
+        alarm.set(outcome == nil ? course.wake : nil)
     }
 
     /// Sends a try.
@@ -207,8 +195,7 @@ private final class Run {
     private func end(_ outcome: Result<UpstreamGroup.Reply, UpstreamError>) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        timer?.cancel()
-        timer = nil
+        alarm.set(nil)
         continuation?.resume()
         continuation = nil
     }
