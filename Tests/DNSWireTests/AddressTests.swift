@@ -64,6 +64,7 @@ struct AddressTests {
         #expect(IPAddress(octets: [UInt8](repeating: 1, count: count)) == nil)
     }
 
+    // RFC 1122 §3.2.1.3 (0/8, 127/8), RFC 1918, RFC 3927, RFC 4193, RFC 5771 and RFC 6890.
     @Test(arguments: [
         ("0.0.0.0", "unspecified"), ("0.1.2.3", "unspecified"), ("::", "unspecified"),
         ("::ffff:0.0.0.0", "unspecified"), ("127.0.0.1", "loopback"),

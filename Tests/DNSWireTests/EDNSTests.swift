@@ -140,7 +140,7 @@ struct EDNSTests {
     }
 
     @Test
-    func `DO is set and cleared alone`() {
+    func `DO is set and cleared alone (RFC 3225 §3)`() {
         var edns = EDNS(dnssecOK: true)
         #expect(edns.flags == 0x8000)
         edns.flags = 0xFFFF

@@ -2,7 +2,7 @@
 import DNSWire
 import Testing
 
-@Suite("SVCB and HTTPS (RFC 9460)")
+@Suite("SVCB and HTTPS (RFC 9460, RFC 9461, RFC 9848)")
 struct ServiceBindingTests {
     /// The data of a reply with one HTTPS record.
     private func read(_ data: String) throws -> ServiceBinding {

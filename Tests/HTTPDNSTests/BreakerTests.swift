@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("After 429")
+@Suite("After 429 (RFC 6585 §4)")
 struct BreakerTests {
     private let epoch = ContinuousClock().systemEpoch
 

@@ -190,7 +190,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("what would end the value of a parameter is escaped")
+    @Test("what would end the value of a parameter is escaped (RFC 3986 §2.1)")
     func escapes() {
         var query = QueryWriter()
         query.append("token", "a&b=c d%+#/?é")

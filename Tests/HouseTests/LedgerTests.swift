@@ -25,6 +25,27 @@ struct LedgerTests {
         }
     }
 
+    /// The RFCs that the files below a folder cite.
+    private static func cited(below folder: String) throws -> Set<Int> {
+        var numbers: Set<Int> = []
+        for file in Repository.files where file.path.hasPrefix(folder) && file.suffix != "md" {
+            for citation in try file.text.matches(of: #"\bRFC (\d+)"#) {
+                numbers.insert(try #require(Int(citation[1])))
+            }
+        }
+        return numbers
+    }
+
+    @Test("what is done is cited where it is done, and where it is tested")
+    func done() throws {
+        let sources = try Self.cited(below: "Sources/")
+        let suites = try Self.cited(below: "Tests/")
+        for line in try Self.ledger() where line.state == "Y" {
+            #expect(sources.contains(line.number), "no source cites RFC \(line.number)")
+            #expect(suites.contains(line.number), "no suite cites RFC \(line.number)")
+        }
+    }
+
     @Test("the ledger is in order, each RFC once")
     func order() throws {
         let numbers = try Self.ledger().map(\.number)

@@ -11,7 +11,7 @@ struct ProtocolTests {
     /// An upstream that nobody is behind.
     private static let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
 
-    /// The two ways to ask.
+    /// The two ways to ask, both served (RFC 1123 §6.1.3.2).
     private static let transports = [Socket.Kind.datagram, .stream]
 
     /// Sends a message and receives the reply.

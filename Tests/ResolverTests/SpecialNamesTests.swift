@@ -14,6 +14,8 @@ struct SpecialNamesTests {
 
     private static let reverse6 = String(repeating: "0.", count: 31) + "ip6.arpa"
 
+    /// Besides those of the suite's name: RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793 and
+    /// RFC 9462 §6.4.
     private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
         ("localhost", .a, .noError, "A 127.0.0.1", nil),
         ("LocalHost", .aaaa, .noError, "AAAA ::1", nil),
@@ -67,6 +69,7 @@ struct SpecialNamesTests {
         #expect(house.cache.numbers.entries == 0)
     }
 
+    // `ipv4only.arpa` must get through (RFC 8880 §7.1).
     @Test(arguments: [
         ("localhost.example.com", RecordType.a), ("mylocal.example.com", .a),
         ("notlocalhost.", .mx), ("com", .ns), ("com", .ds), (".", .ns), (".", .a),

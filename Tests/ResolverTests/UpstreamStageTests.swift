@@ -19,7 +19,7 @@ struct UpstreamStageTests {
         (.unreachable("no route"), .networkError, "no upstream could be reached"),
     ])
     @ServiceLoop
-    func `a failure says why, is kept for a second, and only for clients that ask alike`(
+    func `a failure says why, is kept for a second (RFC 9520), and for clients that ask alike`(
         _ error: UpstreamError,
         _ code: ExtendedError,
         _ text: String

@@ -116,7 +116,7 @@ final class StandingClock {
             now: { ServiceLoop.assumeIsolated { self.now } },
             wallSeconds: { 0 },
             sleep: { (end) async throws(CancellationError) in
-                await self.sleep(until: end)
+                await self.pause(until: end)
                 if Task.isCancelled { throw CancellationError() }
             }
         )
@@ -132,7 +132,7 @@ final class StandingClock {
     /// Ends all sleeps.
     func finish() { advance(by: .seconds(1_000_000)) }
 
-    private func sleep(until end: ContinuousClock.Instant) async {
+    private func pause(until end: ContinuousClock.Instant) async {
         guard end > now else { return }
         await withCheckedContinuation { sleepers.append((end, $0)) }
     }

@@ -11,7 +11,8 @@ package struct ServerCookie: Hashable, Sendable {
     /// Octets of such a cookie on the wire; others have 8 to 32 (RFC 7873 §4.2).
     package static let octetCount = 16
 
-    /// When it was made: seconds since 1970, modulo 2³² (RFC 9018 §4.3).
+    /// When it was made: seconds since 1970, modulo 2³², to be compared as RFC 1982 does
+    /// (RFC 9018 §4.3).
     var time: UInt32 { UInt32(truncatingIfNeeded: head) }
 
     /// Puts together what was read.

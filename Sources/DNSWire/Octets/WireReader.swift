@@ -122,7 +122,8 @@ extension WireReader {
     ///
     /// Every pointer must lead before the run of labels it ends, so no message can make this loop;
     /// honest compressors never do otherwise (RFC 1035 §4.1.4 says "a prior occurrence").  At most
-    /// 127 pointers are followed, so a long chain of them costs an attacker more than it costs us.
+    /// 127 pointers are followed, so a long chain of them costs an attacker more than it costs us
+    /// (RFC 9267 §2 tells of those who followed more).
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name {
         let start = offset

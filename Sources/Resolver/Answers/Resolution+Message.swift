@@ -8,7 +8,7 @@ extension Resolution {
     /// Only the chain of CNAMEs that begins at the question, and what it ends in, is taken; records
     /// of other names are somebody's mistake or somebody's attack (RFC 2181 §5.4.1).  Of the
     /// authority section a denial's proof is kept, of the additional section nothing.  The data
-    /// itself passes as it is (RFC 3597 §5), TTLs within the settings' bounds.
+    /// itself passes as it is (RFC 3597 §5, RFC 5625 §4), TTLs within the settings' bounds.
     ///
     /// - Throws: `BuildError` if it does not fit a message.
     package init(

@@ -164,9 +164,11 @@ package final class SpecialNames: Resolving {
 
     // MARK: - Lists
 
-    /// Names that do not exist in the global DNS: RFC 6761 (invalid, test), RFC 7686 (onion),
-    /// RFC 6762 §22.1 (local), RFC 9476 (alt).  `ipv4only.arpa` is none of them: who asks for it
-    /// wants to hear of the network's own translator (RFC 8880).
+    /// Names that do not exist in the global DNS.
+    ///
+    /// RFC 6761 (invalid, test), RFC 7686 (onion), RFC 6762 §22.1 (local), RFC 9476 (alt).
+    /// `ipv4only.arpa` is none of them: who asks for it wants to hear of the network's own translator
+    /// (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),

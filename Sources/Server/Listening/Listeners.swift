@@ -2,6 +2,8 @@
 internal import Net
 
 /// The sockets of one listen address: one TCP listener and a UDP socket a worker.
+///
+/// There is no address with one of them only (RFC 1123 §6.1.3.2, RFC 7766 §5).
 @ServiceLoop
 struct Listeners {
     let address: SocketAddress

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A zone of records of many types, drawn by lot, and names to ask for in it.
+///
+/// As everywhere in the tests, the addresses are those for documentation (RFC 5737).
 struct GeneratedZone {
     /// The zone's name.
     static let name = "generated.example"
@@ -101,7 +103,7 @@ struct GeneratedZone {
         add(name, Array(Set(records)).sorted())
     }
 
-    /// An alias of a name that is there, of one that is not, or of itself.
+    /// An alias of a name that is there, of one that is not (RFC 6604 §3), or of itself.
     private mutating func addAlias() {
         let name = newName()
         switch pick(10) {
