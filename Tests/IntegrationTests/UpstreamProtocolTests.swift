@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
+/// DoT (RFC 7858) with the strict profile only (RFC 8310 §5), DoH, UDP and TCP.
 @Suite("Upstreams over every protocol", .needs(.dig, .openssl, .unbound), .timeLimit(.minutes(2)))
 struct UpstreamProtocolTests {
     private typealias Channel = ResolverPorts.Channel

@@ -25,7 +25,7 @@ private final class ScriptedTransport: HTTPTransport {
     }
 }
 
-@Suite("An upstream over HTTPS")
+@Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")
 struct HTTPSUpstreamTests {
     init() { ServiceLoop.start() }
 

@@ -261,7 +261,7 @@ struct StreamUpstreamTests {
 
     @Test
     @ServiceLoop
-    func `queries over TCP are not padded, and those over TLS are`() throws {
+    func `queries over TCP are not padded, and those over TLS are (RFC 7830, RFC 8467)`() throws {
         var random = Seeded(seed: 1)
         let query = ForwardedQuery(
             question: Question(name: "www.example.com", type: .a),

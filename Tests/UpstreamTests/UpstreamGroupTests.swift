@@ -113,7 +113,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `patience follows the latency that was measured`() async throws {
+    func `patience follows the latency that was measured (RFC 6298 §2)`() async throws {
         let one = ScriptedUpstream("one", in: scene) { $0 < 30 ? .answer(40) : .answer(900) }
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(30) })
         for _ in 0..<30 { #expect(try await scene.ask(group) == .success("one")) }
