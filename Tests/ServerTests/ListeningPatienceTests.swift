@@ -60,7 +60,6 @@ struct ListeningPatienceTests {
         func finish() {
             client.close()
             server.stop()
-            clock.finish()
         }
     }
 

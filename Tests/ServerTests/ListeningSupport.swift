@@ -105,36 +105,41 @@ final class Office {
 /// A clock that stands still, and jumps when a test says so.
 @ServiceLoop
 final class StandingClock {
+    /// A timer that somebody set.
+    private final class Timer: Cancellable {
+        let end: ContinuousClock.Instant
+        var action: (@ServiceLoop () -> Void)?
+
+        init(_ end: ContinuousClock.Instant, _ action: @escaping @ServiceLoop () -> Void) {
+            self.end = end
+            self.action = action
+        }
+
+        func cancel() { action = nil }
+    }
+
     private(set) var now = Clock.now
-    private var sleepers:
-        [(end: ContinuousClock.Instant, waiter: CheckedContinuation<Void, Never>)] =
-            []
+    private var timers: [Timer] = []
 
     /// The clocks as those who are tested want them.
     var clocks: Clocks {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
             wallSeconds: { 0 },
-            sleep: { (end) async throws(CancellationError) in
-                await self.pause(until: end)
-                if Task.isCancelled { throw CancellationError() }
+            timer: { end, action in
+                let timer = Timer(end, action)
+                self.timers.append(timer)
+                return timer
             }
         )
     }
 
-    /// Lets time pass, and wakes those for whom enough has.
+    /// Lets time pass, and ends the timers for which enough has.
     func advance(by duration: Duration) {
         now += duration
-        for sleeper in sleepers where sleeper.end <= now { sleeper.waiter.resume() }
-        sleepers.removeAll { $0.end <= now }
-    }
-
-    /// Ends all sleeps.
-    func finish() { advance(by: .seconds(1_000_000)) }
-
-    private func pause(until end: ContinuousClock.Instant) async {
-        guard end > now else { return }
-        await withCheckedContinuation { sleepers.append((end, $0)) }
+        let due = timers.filter { $0.end <= now }
+        timers.removeAll { $0.end <= now }
+        for timer in due { timer.action?() }
     }
 }
 
