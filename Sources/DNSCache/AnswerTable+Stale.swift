@@ -90,7 +90,7 @@ extension AnswerTable {
     /// A copy of an entry's records.
     private func sections(_ reference: Int) -> AnswerSections {
         let entry = ring[reference]
-        return ring.withParts(reference) { _, ttlOffsets, sections in
+        return ring.withParts(reference) { _, ttlOffsets, sections, _ in
             AnswerSections(
                 copying: sections,
                 answerCount: entry.answerCount,

@@ -60,7 +60,8 @@ extension AnswerTable {
             header,
             name: answer.question.name.octets,
             ttlOffsets: answer.sections.ttlOffsets,
-            sections: answer.sections.octets
+            sections: answer.sections.octets,
+            options: answer.options.prefix(Int(header.optionCount))
         )
         while !index.insert(reference, hash: header.hash) {
             removeOne(of: index.references(header.hash), now: now)

@@ -63,7 +63,7 @@ extension AnswerTable {
 
     /// The name of an entry as it was first asked for.
     func name(_ reference: Int) -> Name? {
-        ring.withParts(reference) { name, _, _ in
+        ring.withParts(reference) { name, _, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.
             unsafe name.withUnsafeBytes { unsafe try? Name(wire: $0) }
         }

@@ -72,7 +72,7 @@ package struct AnswerTable: ~Copyable {
         limit: Int
     ) -> Int {
         let entry = ring[reference]
-        return ring.withParts(reference) { _, ttlOffsets, sections in
+        return ring.withParts(reference) { _, ttlOffsets, sections, options in
             let answer = ReadyAnswer(
                 rcode: UInt16(entry.rcode),
                 answerCount: entry.answerCount,
@@ -80,7 +80,7 @@ package struct AnswerTable: ~Copyable {
                 additionalCount: entry.additionalCount,
                 sections: sections,
                 ttlOffsets: ttlOffsets,
-                options: RawSpan(),
+                options: options,
                 age: UInt32(truncatingIfNeeded: age)
             )
             return facts.reply(with: answer, in: &buffer, limit: limit)
@@ -119,7 +119,7 @@ package struct AnswerTable: ~Copyable {
     /// Whether an entry is for this name and type.
     func isEntry(_ reference: Int, _ hash: UInt64, _ name: RawSpan, _ type: UInt16) -> Bool {
         guard ring[reference].hash == hash, ring[reference].type == type else { return false }
-        return ring.withParts(reference) { stored, _, _ in stored.isSameName(as: name) }
+        return ring.withParts(reference) { stored, _, _, _ in stored.isSameName(as: name) }
     }
 }
 

@@ -26,6 +26,10 @@ package struct CachedAnswer: Sendable {
     /// Seconds after which a hit asks for a refresh, if it is not the first; 0 for never.
     package var refreshAfter: UInt32
 
+    /// Encoded EDNS options for clients that speak EDNS, such as why there is no answer (RFC 8914);
+    /// more than 255 octets are not kept.
+    package var options: [UInt8]
+
     /// Puts the parts together.
     package init(
         question: Question,
@@ -36,7 +40,8 @@ package struct CachedAnswer: Sendable {
         source: AnswerSource,
         server: UInt16,
         staleWindow: UInt32 = 0,
-        refreshAfter: UInt32 = 0
+        refreshAfter: UInt32 = 0,
+        options: [UInt8] = []
     ) {
         self.question = question
         self.variant = variant
@@ -47,6 +52,7 @@ package struct CachedAnswer: Sendable {
         self.server = server
         self.staleWindow = staleWindow
         self.refreshAfter = refreshAfter
+        self.options = options
     }
 
     /// Whether it only says that no answer was to be had.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// What is known of an entry; name, TTL offsets and sections follow it in the ring.
+/// What is known of an entry; name, TTL offsets, sections and EDNS options follow it in the ring.
 ///
 ///     stored                age = lifetime           age = lifetime + staleWindow
 ///       |--------- fresh --------|-------- stale --------|---- gone, reclaimed when oldest
@@ -38,9 +38,10 @@ struct EntryHeader {
     var answerCount: UInt16
     var authorityCount: UInt16
     var additionalCount: UInt16
-    var nameCount: UInt16
     var ttlCount: UInt16
     var sectionCount: UInt16
+    var nameCount: UInt8
+    var optionCount: UInt8
 
     /// The header of an entry for `answer`, which was right at `storedAt`.
     init(_ answer: CachedAnswer, hash: UInt64, storedAt: Int64) {
@@ -61,9 +62,10 @@ struct EntryHeader {
         answerCount = sections.answerCount
         authorityCount = sections.authorityCount
         additionalCount = sections.additionalCount
-        nameCount = UInt16(answer.question.name.octets.count)
         ttlCount = UInt16(sections.ttlOffsets.count)
         sectionCount = UInt16(sections.octets.count)
+        nameCount = UInt8(answer.question.name.octets.count)
+        optionCount = UInt8(exactly: answer.options.count) ?? 0
         length = UInt32((neededOctets + 7) & ~7)
     }
 }
@@ -80,21 +82,27 @@ extension EntryHeader {
     /// Where the sections begin.
     var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
 
+    /// Where the EDNS options begin.
+    var optionOffset: Int { sectionOffset + Int(sectionCount) }
+
     /// Octets of header and parts.
-    var neededOctets: Int { sectionOffset + Int(sectionCount) }
+    var neededOctets: Int { optionOffset + Int(optionCount) }
 }
 
 // MARK: - Time
 
 extension EntryHeader {
     /// The seconds for which it has been stored at `now`.
-    func age(_ now: UInt64) -> UInt64 {
-        let passed = Int64(bitPattern: now) &- storedAt
-        return passed > 0 ? UInt64(passed) / 1000 : 0
+    func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
+
+    /// The milliseconds for which it has been stored at `now`.
+    private func passed(_ now: UInt64) -> UInt64 {
+        UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// Whether it may still be answered at `now`.
-    func isFresh(_ now: UInt64) -> Bool { age(now) < UInt64(lifetime) }
+    /// Whether it may still be answered at `now`: whether its age is less than its lifetime, without
+    /// the division that an age costs.
+    func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
     /// The age at which it is of no more use.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }

@@ -90,7 +90,12 @@ struct EntryRing: ~Copyable {
     /// Lets `body` read the parts that follow the header of the entry at `reference`.
     func withParts<Result>(
         _ reference: Int,
-        _ body: (_ name: RawSpan, _ ttlOffsets: RawSpan, _ sections: RawSpan) -> Result
+        _ body: (
+            _ name: RawSpan,
+            _ ttlOffsets: RawSpan,
+            _ sections: RawSpan,
+            _ options: RawSpan
+        ) -> Result
     ) -> Result {
         // SAFETY: an entry has as many octets of each part as its header says, and the ring, which
         // only `append` writes to, is borrowed while the spans are in use.
@@ -108,6 +113,10 @@ struct EntryRing: ~Copyable {
             unsafe RawSpan(
                 _unsafeStart: start + entry.sectionOffset,
                 byteCount: Int(entry.sectionCount)
+            ),
+            unsafe RawSpan(
+                _unsafeStart: start + entry.optionOffset,
+                byteCount: Int(entry.optionCount)
             )
         )
     }
@@ -132,7 +141,8 @@ struct EntryRing: ~Copyable {
         _ header: EntryHeader,
         name: [UInt8],
         ttlOffsets: [UInt16],
-        sections: [UInt8]
+        sections: [UInt8],
+        options: ArraySlice<UInt8>
     ) -> Int {
         let length = Int(header.length)
         precondition(hasRoom(for: length) && header.neededOctets <= length, "room was made")
@@ -151,6 +161,9 @@ struct EntryRing: ~Copyable {
         }
         unsafe sections.withUnsafeBytes { part in
             unsafe copy(part, to: start + header.sectionOffset)
+        }
+        unsafe options.withUnsafeBytes { part in
+            unsafe copy(part, to: start + header.optionOffset)
         }
         return reference
     }

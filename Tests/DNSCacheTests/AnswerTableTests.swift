@@ -210,6 +210,39 @@ struct AnswerTableTests {
     }
 
     @Test
+    func `what is told besides comes to clients that speak EDNS, and to no others`() throws {
+        var table = Self.table()
+        var answer = CachedAnswer.failure("www.example.com")
+        answer.options = [0, 15, 0, 3, 0, 22, 0x21]
+        _ = table.insert(answer, now: 0)
+        let told = try #require(
+            try table.ask(Asked(name: "www.example.com", dnssecOK: false), now: 0)
+        )
+        #expect(
+            told.message.edns?.options == [.extendedError(code: .noReachableAuthority, text: "!")]
+        )
+        let plain = try #require(try table.ask(Asked(name: "www.example.com"), now: 0))
+        #expect(plain.message.edns == nil)
+        #expect(plain.hit.length == 12 + 17 + 4)
+    }
+
+    @Test
+    func `more than 255 octets of options are left out, and nothing else is`() throws {
+        var table = Self.table()
+        for count in [255, 256, 70_000] {
+            var answer = try CachedAnswer.addresses("www.example.com", [1, 2])
+            answer.options = [0, 15, UInt8((count - 4) >> 8 & 0xFF), UInt8((count - 4) & 0xFF)]
+            answer.options += [UInt8](repeating: 0x20, count: count - 4)
+            _ = table.insert(answer, now: 0)
+            let asked = Asked(name: "www.example.com", dnssecOK: false)
+            let answered = try #require(try table.ask(asked, now: 0))
+            #expect(answered.message.edns?.options.count == (count == 255 ? 1 : 0))
+            #expect(answered.addresses == [1, 2])
+            #expect(table.faults() == [])
+        }
+    }
+
+    @Test
     func `an answer that does not fit the client's datagram is cut, and stays whole here`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", Array(0..<60)), now: 0)

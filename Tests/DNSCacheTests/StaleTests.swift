@@ -115,6 +115,23 @@ struct StaleTests {
         }
     }
 
+    @Test
+    func `a copy of a fresh answer says what is left of it, and is no demand`() throws {
+        table.insert(try .addresses(www, [7], ttl: 60, staleWindow: 100), at: 0)
+        table.insert(.failure(www, ttl: 100), at: 1)
+        let fresh = try #require(table.fresh(www, at: 20.9))
+        #expect(fresh.answer.addresses == [7])
+        #expect(fresh.answer.ttls == [40])
+        #expect(fresh.answer.lifetime == 40)
+        #expect(fresh.age == 20)
+        #expect(table.fresh(www, at: 60) == nil, "neither a stale answer nor a failure")
+        #expect(table.fresh(www, type: .aaaa, at: 20) == nil)
+        table.insert(try .addresses(www, [8], ttl: 60, variant: .signed), at: 61)
+        #expect(table.fresh(www, at: 62) == nil)
+        #expect(table.fresh(www, .signed, at: 62)?.answer.addresses == [8])
+        #expect(table.entry?.hits == 0)
+    }
+
     // MARK: - Failures
 
     @Test

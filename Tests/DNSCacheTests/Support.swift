@@ -322,6 +322,19 @@ final class TestTable {
         )
     }
 
+    func fresh(
+        _ name: Name,
+        _ variant: AnswerVariant = .plain,
+        type: RecordType = .a,
+        at seconds: Double
+    ) -> FreshAnswer? {
+        table.freshAnswer(
+            for: Question(name: name, type: type),
+            variant: variant,
+            now: milliseconds(seconds)
+        )
+    }
+
     /// Marks everything stale.
     func expire(at seconds: Double) {
         let now = milliseconds(seconds)

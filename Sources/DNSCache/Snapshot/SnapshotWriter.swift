@@ -146,7 +146,7 @@ extension AnswerTable {
         octets.append(bigEndian: entry.authorityCount)
         octets.append(bigEndian: entry.additionalCount)
         octets.append(bigEndian: entry.sectionCount)
-        ring.withParts(reference) { name, _, sections in
+        ring.withParts(reference) { name, _, sections, _ in
             // SAFETY: the octets are copied while the ring is borrowed.
             unsafe name.withUnsafeBytes { unsafe octets.append(contentsOf: $0) }
             unsafe sections.withUnsafeBytes { unsafe octets.append(contentsOf: $0) }

@@ -16,7 +16,8 @@ package struct ReadyAnswer: ~Escapable {
     /// Where TTLs lie, counted from the start of the message: UInt16 after UInt16, native order.
     package let ttlOffsets: RawSpan
 
-    /// For a client that speaks EDNS: one encoded extended error, or nothing (RFC 8914 §2).
+    /// For a client that speaks EDNS: encoded extended errors, or nothing (RFC 8914 §2); the first is
+    /// the one that counts where there is no room for all.
     package let options: RawSpan
 
     /// Seconds that have passed since the TTLs were right.
@@ -51,7 +52,7 @@ extension QueryFacts {
     /// The question stays where and as it is, so a client that varies the case of its names (0x20)
     /// sees its own spelling; ID, RD and CD are kept, QR and RA set, everything else clear.  An
     /// answer beyond `limit` octets becomes an empty one with TC set: whole RRsets or none
-    /// (RFC 2181 §9); before that, an extended error loses its text, and then goes (RFC 8914 §3).
+    /// (RFC 2181 §9); before that, of extended errors only the first one's code is left, and then none (RFC 8914 §3).
     /// `buffer` holds at least `limit` octets, and `limit` is at least 512.
     package func reply(
         with answer: borrowing ReadyAnswer,
@@ -95,7 +96,7 @@ extension QueryFacts {
     ///
     /// - Parameters:
     ///   - rcode: up to 12 bits; what exceeds 4 is lost without EDNS.
-    ///   - explanation: one encoded extended error, or nothing.
+    ///   - explanation: encoded extended errors, or nothing.
     ///   - limit: octets that the reply may have; at least 512, as then all but a text fits.
     package func reply(
         rcode: UInt16,
@@ -161,13 +162,15 @@ extension QueryFacts {
         buffer.store(UInt16(edns.dnssecOK ? 0x8000 : 0), at: end + 7)
         var option = end + 11
         if !replyOptions.isEmpty { replyOptions.write(in: &buffer, at: &option) }
-        if option + explanation.byteCount <= limit {
-            buffer.copy(explanation, to: option)
-            option += explanation.byteCount
-        } else if option + Self.bareErrorCount <= limit {
-            buffer.copy(explanation.extracting(0..<Self.bareErrorCount), to: option)
-            buffer.store(UInt16(2), at: option + 2)
-            option += Self.bareErrorCount
+        if !explanation.isEmpty {
+            if option + explanation.byteCount <= limit {
+                buffer.copy(explanation, to: option)
+                option += explanation.byteCount
+            } else if option + Self.bareErrorCount <= limit {
+                buffer.copy(explanation.extracting(0..<Self.bareErrorCount), to: option)
+                buffer.store(UInt16(2), at: option + 2)
+                option += Self.bareErrorCount
+            }
         }
         buffer.store(UInt16(truncatingIfNeeded: option - end - 11), at: end + 9)
         return option
