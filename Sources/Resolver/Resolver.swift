@@ -6,9 +6,10 @@ package import Upstream
 
 /// The whole way of a query that the cache has no answer for.
 ///
-///     special names -> merge in-flight -> keep in the cache -> route -> vendors -> upstreams
+///     special names -> patience ║ merge in-flight -> keep in the cache -> route -> vendors -> upstreams
 ///
-/// Each stage takes a query and returns a resolution; this is the one place that puts them together.
+/// What stands before the line is done for one client, what stands behind it once for all who ask.
+/// Each stage takes a query and returns a finding; this is the one place that puts them together.
 @ServiceLoop
 package final class Resolver {
     /// The names behind the numbers in cache entries.
@@ -23,8 +24,13 @@ package final class Resolver {
     /// The merging stage, for its numbers.
     package let merging: Merging
 
+    /// What asks for answers anew before their time is over.
+    package let refreshing: Refreshing
+
     private let cache: AnswerCache
     private let overrides: Overrides
+    private let storing: Storing
+    private let clocks: Clocks
     private let routes: RouteTable
     private let first: any Resolving
 
@@ -39,12 +45,14 @@ package final class Resolver {
         standard: UpstreamGroup?,
         policy: TTLPolicy,
         answers: AnswerPolicy = AnswerPolicy(),
+        freshness: Freshness = Freshness(),
         cache: AnswerCache,
         clocks: Clocks = .system
     ) {
         self.cache = cache
+        self.clocks = clocks
+        self.routes = routes
         overrides = Overrides(suppressesAAAA: answers.suppressesAAAA)
-        let store = AnswerStore(cache, clocks)
         vendors = VendorStage(policy: policy, origins: origins, clocks: clocks)
         upstreams = UpstreamStage(policy: policy, origins: origins, clocks: clocks)
         let router = Router(
@@ -61,18 +69,44 @@ package final class Resolver {
             ),
             standard: standard
         )
-        let kept = Storing(store: store, next: Overriding(overrides, next: router))
-        merging = Merging(next: kept)
+        storing = Storing(
+            freshness,
+            cache: cache,
+            clocks: clocks,
+            next: Overriding(overrides, next: router)
+        )
+        merging = Merging(clocks: clocks, next: storing)
+        let patience = Patience(freshness.stale, cache: cache, clocks: clocks, next: merging)
         let asking: any Resolving =
-            answers.suppressesAAAA ? Suppressing(policy: policy, next: merging) : merging
+            answers.suppressesAAAA ? Suppressing(policy: policy, next: patience) : patience
         first = StaticHosts(overrides, origins: origins, next: SpecialNames(next: asking))
-        self.routes = routes
+        refreshing = Refreshing(
+            freshness.prefetch,
+            routes: routes,
+            overrides: overrides,
+            merging: merging,
+            cache: cache,
+            clocks: clocks
+        )
     }
 
     /// Answers `query`, with SERVFAIL if need be, at `deadline` at the latest.
     package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
         await first.resolve(query, routes.route(for: query.question.name), deadline: deadline)
             .resolution
+    }
+
+    /// The network is another one: answers were chosen for the old one, so they are stale now, and
+    /// what could not be found out there may be known here.
+    ///
+    /// What is being asked goes on; vendors' clients send it again by themselves.
+    ///
+    /// - Returns: how many answers are stale now.
+    package func networkChanged() -> Int {
+        vendors.forget()
+        storing.networkChanged()
+        refreshing.networkChanged()
+        return cache.markStale(.all, now: clocks.now())
     }
 }
 

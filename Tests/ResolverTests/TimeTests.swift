@@ -117,24 +117,6 @@ struct TimeTests {
         )
     }
 
-    @Test("of less time vendors have five eighths")
-    @ServiceLoop
-    func lessTime() async throws {
-        let house = try House(.tencent)
-        silence(house)
-        let asked = house.begin("www.example.com", within: .milliseconds(800))
-        try await house.expect(
-            asked,
-            story: """
-                NOERROR from upstream/scripted after 510 ms
-                answer: A 192.0.2.99 300
-                asked: tencent 1 at 0, tencent 2 at 300, upstream A at 500
-                kept: A 300
-                billed: tencent 2
-                """
-        )
-    }
-
     // MARK: - Nothing at all
 
     // The TXT query looks for a loop, as such a silence may be one.

@@ -21,7 +21,7 @@ struct ListeningWorkerTests {
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        let misses = try MissDesk { miss in
+        let misses = try MissDesk(refresh: { _ in }) { miss in
             let look = office.desk.look(
                 at: miss.datagram.octets,
                 from: miss.asker,
@@ -97,7 +97,7 @@ struct ListeningWorkerTests {
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        let misses = try MissDesk { _ in Issue.record("handed over") }
+        let misses = try MissDesk(refresh: { _ in }) { _ in Issue.record("handed over") }
         let worker = UDPWorker(
             listener,
             cache: office.cache,

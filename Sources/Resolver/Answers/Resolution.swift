@@ -96,6 +96,9 @@ package struct Provenance: Sendable, Equatable {
     /// Whether another client's wait brought the answer.
     package var wasMerged = false
 
+    /// Whether it is an old answer, given because no better one was to be had (RFC 8767).
+    package var isStale = false
+
     /// This daemon itself.
     static let local = Provenance(source: .local, origin: Origins.itself)
 

@@ -20,19 +20,24 @@ package struct Route: Sendable {
     /// Whether a vendor may answer with private addresses (`private-answers: allow`).
     package var allowsPrivateAnswers: Bool
 
+    /// Whether stale answers may be given (`stale: on`), if they are at all.
+    package var servesStale: Bool
+
     /// Puts the parts together.
     package init(
         place: String,
         vendors: [VendorClient],
         upstreams: UpstreamGroup?,
         fallsBack: Bool,
-        allowsPrivateAnswers: Bool
+        allowsPrivateAnswers: Bool,
+        servesStale: Bool = true
     ) {
         self.place = place
         self.vendors = vendors
         self.upstreams = upstreams
         self.fallsBack = fallsBack
         self.allowsPrivateAnswers = allowsPrivateAnswers
+        self.servesStale = servesStale
     }
 }
 
@@ -65,6 +70,11 @@ package struct RouteTable: Sendable {
 
         /// The domain of the pattern that matched: the zone of synthetic denials.
         package let domain: Name
+
+        /// Whether vendors are asked: they know addresses of hostnames and nothing else.
+        func asksVendors(_ query: Query) -> Bool {
+            !route.vendors.isEmpty && query.asksForAddress && query.question.name.isHostname
+        }
     }
 
     /// The patterns of one domain.

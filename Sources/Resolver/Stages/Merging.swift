@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Net
+internal import DNSCache
+internal import DNSWire
+package import Net
 
 /// The stage that lets clients with equal questions wait for one answer.
+///
+/// Before it everything is done for one client, in the time that this one has; behind it everything
+/// is done once for all who ask, in a time of its own, and to its end: a client that stops waiting
+/// loses nothing for those after it.
 ///
 /// Besides saving work it takes away what a forger multiplies by asking for the same name many times
 /// over (RFC 5452 §5).
 package final class Merging: Resolving {
     private let next: any Resolving
-    private let inFlight = InFlight<Query, Finding>()
+    private let clocks: Clocks
+    private let inFlight: InFlight<Query, Finding>
 
     /// Queries answered by what another one's wait brought.
     package private(set) var merged: UInt64 = 0
@@ -16,19 +23,29 @@ package final class Merging: Resolving {
     package private(set) var mergedByOrigin: [UInt16: UInt64] = [:]
 
     /// Puts this stage before `next`.
-    package init(next: any Resolving) {
+    package init(clocks: Clocks, next: any Resolving) {
         self.next = next
+        self.clocks = clocks
+        inFlight = InFlight(clocks)
     }
+
+    /// Whether this is being asked.
+    func isAsking(_ query: Query) -> Bool { inFlight.contains(query) }
 
     package func resolve(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant
     ) async -> Finding {
-        let next = next
-        var (finding, wasMerged) = await inFlight.value(for: query) {
-            await next.resolve(query, match, deadline: deadline)
+        guard inFlight.count < ResolverLimits.inFlight || isAsking(query) else {
+            return Finding(.overloaded)
         }
+        let (next, end) = (next, clocks.now() + ResolverLimits.work)
+        let joined = await inFlight.join(query, until: deadline) {
+            await next.resolve(query, match, deadline: end)
+        }
+        guard let (found, wasMerged) = joined else { return Finding(.late) }
+        var finding = found
         if wasMerged {
             merged += 1
             mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
@@ -36,4 +53,13 @@ package final class Merging: Resolving {
         }
         return finding
     }
+}
+
+extension Resolution {
+    /// What is said when a client's time is over before its answer came; not remembered.
+    fileprivate static let late = Resolution(
+        rcode: .servFail,
+        explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),
+        provenance: .local
+    )
 }

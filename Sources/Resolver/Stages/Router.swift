@@ -39,8 +39,7 @@ final class Router: Resolving {
             )
         }
         let group = match.route.upstreams ?? standard
-        guard !match.route.vendors.isEmpty, query.asksForAddress, query.question.name.isHostname
-        else {
+        guard match.asksVendors(query) else {
             return Finding(
                 await upstreams.resolve(query, match, through: group, deadline: deadline)
             )

@@ -3,55 +3,76 @@ package import DNSCache
 internal import DNSWire
 package import Net
 
-/// The stage that keeps answers for the next one who asks.
+/// The stage that keeps answers for the next one who asks; nobody else writes to the cache.
 package final class Storing: Resolving {
+    private let freshness: Freshness
+    private let cache: AnswerCache
+    private let clocks: Clocks
     private let next: any Resolving
-    private let store: AnswerStore
+
+    /// Networks that were left so far.
+    private var networksLeft: UInt64 = 0
 
     /// Puts this stage before `next`.
-    package init(store: AnswerStore, next: any Resolving) {
-        self.store = store
+    package init(
+        _ freshness: Freshness,
+        cache: AnswerCache,
+        clocks: Clocks,
+        next: any Resolving
+    ) {
+        self.freshness = freshness
+        self.cache = cache
+        self.clocks = clocks
         self.next = next
     }
+
+    /// From now on failures under way are those of a network that is left behind.
+    func networkChanged() { networksLeft += 1 }
 
     package func resolve(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant
     ) async -> Finding {
+        let before = networksLeft
         let finding = await next.resolve(query, match, deadline: deadline)
-        store.keep(finding.resolution, for: query.question)
-        for sibling in finding.siblings { store.keep(sibling.resolution, for: sibling.question) }
+        if !finding.resolution.isFailure || before == networksLeft {
+            keep(finding.resolution, for: query.question, match)
+        }
+        for sibling in finding.siblings { keep(sibling.resolution, for: sibling.question, match) }
         return finding
-    }
-}
-
-/// Puts resolutions into the answer cache.
-@ServiceLoop
-package final class AnswerStore {
-    private let cache: AnswerCache
-    private let clocks: Clocks
-
-    /// A store that fills `cache`.
-    package init(_ cache: AnswerCache, _ clocks: Clocks) {
-        self.cache = cache
-        self.clocks = clocks
     }
 
     /// Keeps an answer for as long as it says; one with a lifetime of zero not at all.
-    func keep(_ resolution: Resolution, for question: Question) {
+    private func keep(
+        _ resolution: Resolution,
+        for question: Question,
+        _ match: RouteTable.Match?
+    ) {
         guard resolution.lifetime > 0 else { return }
-        cache.insert(
-            CachedAnswer(
-                question: question,
-                variant: resolution.variant,
-                rcode: resolution.rcode,
-                sections: resolution.sections,
-                lifetime: resolution.lifetime,
-                source: resolution.provenance.source,
-                server: resolution.provenance.origin
-            ),
-            now: clocks.now()
+        var answer = CachedAnswer(
+            question: question,
+            variant: resolution.variant,
+            rcode: resolution.rcode,
+            sections: resolution.sections,
+            lifetime: resolution.lifetime,
+            source: resolution.provenance.source,
+            server: resolution.provenance.origin
         )
+        answer.options = resolution.explanation?.option ?? []
+        if resolution.isFailure {
+            answer.options = Explanation.fromCache.option + answer.options
+        } else {
+            if match?.route.servesStale ?? true {
+                answer.staleWindow = freshness.stale?.window ?? 0
+            }
+            answer.refreshAfter = freshness.prefetch?.due(resolution.lifetime) ?? 0
+        }
+        cache.insert(answer, now: clocks.now())
     }
+}
+
+extension Explanation {
+    /// That a failure is one that is remembered (RFC 8914 §4.14).
+    fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }

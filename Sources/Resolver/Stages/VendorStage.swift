@@ -68,7 +68,7 @@ package final class VendorStage {
             provenance.origin = origins.number(provenance.origin, after: vendor)
             return .empty(provenance)
         }
-        let end = start + min(ResolverLimits.vendors, (deadline - start) * 5 / 8)
+        let end = min(deadline, start + ResolverLimits.vendors)
         for (index, vendor) in match.route.vendors.enumerated() {
             let now = clocks.now()
             guard now < end else { break }

@@ -6,6 +6,9 @@ internal import Synchronization
 enum QuerySource: Int, CaseIterable {
     /// A fresh entry of the answer cache.
     case cache
+
+    /// An entry whose time was over, as nobody had a better answer soon enough.
+    case stale
     case vendor
     case upstream
 
@@ -57,7 +60,7 @@ enum QueryTransport: Int, CaseIterable {
 /// the same total.  A relaxed load and store, which only a sole writer may do, cost what adding to a
 /// plain number costs.
 final class QueryCounters: Sendable {
-    private let cells: InlineArray<126, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
+    private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
     /// Datagrams and messages that are no queries: too short, or replies.
     let ignored = Atomic<UInt64>(0)
@@ -103,7 +106,7 @@ final class QueryCounters: Sendable {
 
 /// The counters of all threads, added up at one moment.
 struct QuerySums {
-    fileprivate(set) var cells = [UInt64](repeating: 0, count: 126)
+    fileprivate(set) var cells = [UInt64](repeating: 0, count: 144)
     var ignored: UInt64 = 0
     var truncated: UInt64 = 0
     var unsent: UInt64 = 0

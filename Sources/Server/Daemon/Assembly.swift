@@ -60,7 +60,8 @@ struct Assembly {
                     },
                     upstreams: named.isEmpty ? nil : UpstreamGroup(named, health: health),
                     fallsBack: route.fallback == .upstream,
-                    allowsPrivateAnswers: route.privateAnswers == .allow
+                    allowsPrivateAnswers: route.privateAnswers == .allow,
+                    servesStale: route.stale
                 ),
                 for: route.domains.map(RoutePattern.init),
                 except: route.except.map(RoutePattern.init)
@@ -70,6 +71,7 @@ struct Assembly {
             routes: routes,
             standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
             policy: TTLPolicy(settings.cache),
+            freshness: Freshness(settings.cache),
             cache: cache
         )
     }
@@ -136,7 +138,29 @@ extension TTLPolicy {
             Self.seconds(settings.negativeTTL.minimum)...Self.seconds(settings.negativeTTL.maximum)
     }
 
-    private static func seconds(_ duration: Duration) -> UInt32 {
-        UInt32(clamping: duration.components.seconds)
+    private static func seconds(_ duration: Duration) -> UInt32 { duration.wholeSeconds }
+}
+
+extension Freshness {
+    fileprivate init(_ settings: CacheSettings) {
+        self.init()
+        stale = settings.stale.map { settings in
+            var stale = Stale()
+            stale.window = settings.window.wholeSeconds
+            stale.after = settings.after
+            stale.ttl = settings.ttl.wholeSeconds
+            return stale
+        }
+        prefetch = settings.prefetch.map { settings in
+            var prefetch = Prefetch()
+            prefetch.at = UInt32(settings.at)
+            prefetch.budgetPerMinute = settings.budgetPerMinute
+            prefetch.names = settings.names
+            return prefetch
+        }
     }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: UInt32 { UInt32(clamping: components.seconds) }
 }

@@ -68,6 +68,7 @@ package final class Daemon {
         }
         for warning in settings.warnings { logger.warning("\(warning)") }
         startVendors()
+        assembly.resolver.refreshing.start()
         network.start()
         cacheFile?.start()
         ServiceManager.ready(status: "answering on \(addresses)")
@@ -120,7 +121,10 @@ package final class Daemon {
 
     private func startWorkers() throws(StartError) {
         do throws(SocketError) {
-            let misses = try MissDesk { [desk] miss in Self.answer(miss, at: desk) }
+            let refreshing = assembly.resolver.refreshing
+            let misses = try MissDesk(refresh: { refreshing.refresh($0) }) { [desk] miss in
+                Self.answer(miss, at: desk)
+            }
             self.misses = misses
             let jar = CookieJar(now: Clock.now)
             for listener in listeners {
@@ -227,6 +231,7 @@ package final class Daemon {
     private func drain() async {
         ServiceManager.stopping()
         logger.notice("stopping")
+        assembly.resolver.refreshing.stop()
         for vendor in assembly.vendors { vendor.client.stop() }
         for worker in workers { worker.stop() }
         for thread in threads { thread.join() }

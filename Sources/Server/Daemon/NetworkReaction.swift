@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSCache
 internal import HTTPDNS
 internal import Logging
 internal import Net
@@ -68,8 +67,7 @@ final class NetworkReaction {
         assembly.http?.reset()
         assembly.upstreamNetworkChanged()
         let reissued = assembly.vendors.map { $0.client.networkChanged() }.reduce(0, +)
-        assembly.resolver.vendors.forget()
-        let stale = assembly.cache.markStale(.all, now: now)
+        let stale = assembly.resolver.networkChanged()
         logger.notice(
             "\(event); connections dropped, calls sent again: \(reissued), answers marked stale: \(stale)"
         )

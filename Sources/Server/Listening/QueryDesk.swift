@@ -159,6 +159,9 @@ final class QueryDesk {
         )
         if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
         counters.hitLatency.note(Clock.now - arrival)
+        if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
+            resolver.refreshing.refresh(query)
+        }
         if queryLog != nil { logHit(facts, hit, over: transport, arrival: arrival) }
         return Array(scratch[..<hit.length])
     }
@@ -220,13 +223,9 @@ final class QueryDesk {
     /// The reply to a query that `look` had none to, within `ResolverLimits.total` of its arrival.
     func resolve(_ open: Open) async -> [UInt8] {
         let facts = open.facts
-        let name = open.octets[QueryFacts.headerCount..<facts.nameEnd]
-        guard let name = try? Name(wire: name) else { return malformed(open.octets) }
-        let query = Query(
-            question: Question(name: name, type: facts.type, recordClass: facts.recordClass),
-            dnssecOK: facts.dnssecOK,
-            checkingDisabled: facts.checkingDisabled
-        )
+        guard let query = Self.query(facts, in: open.octets) else {
+            return malformed(open.octets)
+        }
         let resolution: Resolution
         if inFlight < ResolverLimits.inFlight {
             inFlight += 1
@@ -246,11 +245,25 @@ final class QueryDesk {
         log(
             query.question,
             resolution.rcode,
-            from: resolver.origins.name(resolution.provenance.origin),
+            from: resolver.origins.name(resolution.provenance.origin)
+                + (resolution.provenance.isStale ? ", stale" : ""),
             over: open.transport,
             arrival: open.arrival
         )
         return Array(scratch[..<length])
+    }
+
+    /// What is asked in a message that begins with `octets`, or the reply that was made in place of
+    /// it; nil if that is no name.
+    private static func query(_ facts: QueryFacts, in octets: [UInt8]) -> Query? {
+        guard let name = try? Name(wire: octets[QueryFacts.headerCount..<facts.nameEnd]) else {
+            return nil
+        }
+        return Query(
+            question: Question(name: name, type: facts.type, recordClass: facts.recordClass),
+            dnssecOK: facts.dnssecOK,
+            checkingDisabled: facts.checkingDisabled
+        )
     }
 
     /// Makes the query in `scratch` its reply.
@@ -282,6 +295,8 @@ final class QueryDesk {
         let source: QuerySource =
             if resolution.isFailure {
                 .failed
+            } else if resolution.provenance.isStale {
+                .stale
             } else {
                 switch resolution.provenance.source {
                 case .vendor: .vendor

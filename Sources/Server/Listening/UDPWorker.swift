@@ -2,6 +2,7 @@
 internal import DNSCache
 internal import DNSWire
 internal import Net
+internal import Resolver
 internal import Synchronization
 
 /// A thread that answers datagrams from the cache and hands over the rest.
@@ -77,6 +78,7 @@ final class UDPWorker: Sendable {
                 counters.hitLatency.note(Clock.now - start, times: outcome.hits)
             }
             if outcome.misses != 0 { handOver(outcome.misses, batch, terms, start) }
+            if outcome.refreshes != 0 { refresh(outcome.refreshes, outcome.signed, batch) }
         }
     }
 
@@ -92,6 +94,12 @@ final class UDPWorker: Sendable {
 
         /// Bit n is set if the cache has no answer to the datagram in slot n.
         var misses: UInt32 = 0
+
+        /// Bit n is set if the answer to the datagram in slot n is to be asked for anew.
+        var refreshes: UInt32 = 0
+
+        /// Of those: bit n is set if the client wants DNSSEC records.
+        var signed: UInt32 = 0
     }
 
     /// Answers the datagram in `slot` in place, if that can be done without waiting.
@@ -118,6 +126,10 @@ final class UDPWorker: Sendable {
                     )
                     if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
                     outcome.hits += 1
+                    if hit.wantsRefresh {
+                        outcome.refreshes |= 1 << UInt32(slot)
+                        if facts.dnssecOK { outcome.signed |= 1 << UInt32(slot) }
+                    }
                     return hit.length
                 }
                 outcome.misses |= 1 << UInt32(slot)
@@ -169,5 +181,16 @@ final class UDPWorker: Sendable {
             isAllowed: access.allows(address),
             cookies: terms
         )
+    }
+
+    /// Tells the service loop which of the questions just answered are to be asked anew.
+    private func refresh(_ slots: UInt32, _ signed: UInt32, _ batch: borrowing DatagramBatch) {
+        for slot in 0..<DatagramBatch.capacity where slots & 1 << UInt32(slot) != 0 {
+            let query = Query(
+                answeredIn: batch.copy(slot).octets,
+                dnssecOK: signed & 1 << UInt32(slot) != 0
+            )
+            if let query { desk.take(refresh: query) }
+        }
     }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 
 /// How long answers are kept, and how many.
 package struct CacheSettings: Sendable, Equatable {
@@ -17,10 +18,44 @@ package struct CacheSettings: Sendable, Equatable {
     /// Where answers are kept while the daemon does not run.
     package var snapshot = SnapshotSetting.automatic
 
+    /// Answers whose time is over; nil if they are never given.
+    package var stale: Stale? = Stale()
+
+    /// Answers asked for anew before their time is over; nil if none are.
+    package var prefetch: Prefetch? = Prefetch()
+
     /// Bounds of the time that negative answers are kept (RFC 2308 §5).
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
         package var maximum = Duration.seconds(300)
+
+        package init() {}
+    }
+
+    /// How stale answers are given (RFC 8767).
+    package struct Stale: Sendable, Equatable {
+        /// How long after its time an answer may be given.
+        package var window = Duration.seconds(86_400)
+
+        /// How long a client waits for a better answer.
+        package var after = Duration.milliseconds(300)
+
+        /// The time to live that a stale answer is given with.
+        package var ttl = Duration.seconds(30)
+
+        package init() {}
+    }
+
+    /// Which answers are asked for anew, and how often that may cost a call.
+    package struct Prefetch: Sendable, Equatable {
+        /// The part of its time after which an answer in demand is asked for anew, in per cent.
+        package var at = 75
+
+        /// Calls to vendors in a minute.
+        package var budgetPerMinute = 60
+
+        /// Names whose addresses are kept always.
+        package var names: [Name] = []
 
         package init() {}
     }
@@ -65,8 +100,31 @@ extension CacheSettings {
             How long answers are kept that say there is no such name or no such record (RFC 2308).
             """
         ),
-        .notYet("stale", unless: "off", "false"),
-        .notYet("prefetch"),
+        .section(
+            "stale",
+            \.stale,
+            Stale.table,
+            fresh: Stale(),
+            isOn: true,
+            """
+            Answers whose time is over, given when nobody has a better one soon enough (RFC 8767). \
+            Asking goes on behind them, and what it brings is for the next one who asks. Clients \
+            that understand it are told (RFC 8914: 3, 19).
+            """
+        ),
+        .section(
+            "prefetch",
+            \.prefetch,
+            Prefetch.table,
+            fresh: Prefetch(),
+            isOn: true,
+            """
+            Answers asked for anew before their time is over, so that nobody waits for them: those \
+            that were asked for again since they came, and live for 10 s at least. With vendors \
+            each time is a call on the bill. Nothing is asked of a vendor that is paused, limited \
+            or beyond its budget.
+            """
+        ),
         .option(
             "snapshot",
             \.snapshot,
@@ -97,6 +155,67 @@ extension CacheSettings.NegativeTTL {
             .duration(SettingsLimits.negativeTTL),
             """
             At most so long.
+            """
+        )
+    )
+}
+
+extension CacheSettings.Stale {
+    static let table = SettingsTable<CacheSettings.Stale>(
+        .option(
+            "window",
+            \.window,
+            .duration(SettingsLimits.staleWindow),
+            """
+            How long after its time an answer may be given.
+            """
+        ),
+        .option(
+            "after",
+            \.after,
+            .duration(SettingsLimits.staleAfter),
+            """
+            How long a client waits for a better answer. With 0 it gets the stale one at once, and \
+            the next one who asks the new one.
+            """
+        ),
+        .option(
+            "ttl",
+            \.ttl,
+            .duration(SettingsLimits.staleTTL),
+            """
+            The time to live that a stale answer is given with.
+            """
+        )
+    )
+}
+
+extension CacheSettings.Prefetch {
+    static let table = SettingsTable<CacheSettings.Prefetch>(
+        .option(
+            "at",
+            \.at,
+            .percent(SettingsLimits.prefetchAt),
+            """
+            The part of its time after which an answer in demand is asked for anew.
+            """
+        ),
+        .option(
+            "budget-per-minute",
+            \.budgetPerMinute,
+            .integer(SettingsLimits.prefetchBudget),
+            """
+            How many look-ups of vendors may be begun for this in any minute. Upstreams cost \
+            nothing and are not counted.
+            """
+        ),
+        .option(
+            "names",
+            \.names,
+            .list("names", of: .domainName, count: SettingsLimits.prefetchNames),
+            """
+            Names whose addresses are asked for at the start and kept from then on, whether anybody \
+            asks for them or not, within the same budget.
             """
         )
     )

@@ -23,6 +23,9 @@ package struct RouteSettings: Sendable, Equatable {
     /// What happens to private addresses in the answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
+    /// Whether stale answers are given for its names, if they are at all.
+    package var stale = true
+
     /// What answers when no vendor does.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
         /// The upstreams.
@@ -122,6 +125,13 @@ extension RouteSettings: SettingsEntry {
             which stops DNS rebinding, or allowed.
             """
         ),
-        .notYet("stale", unless: "off", "false")
+        .option(
+            "stale",
+            \.stale,
+            .boolean,
+            """
+            Whether answers whose time is over may be given for these names, as `cache.stale` says.
+            """
+        )
     )
 }

@@ -97,6 +97,21 @@ extension SettingsKind where Value == DomainPattern {
     }
 }
 
+extension SettingsKind where Value == Name {
+    /// One name of the DNS.
+    static var domainName: SettingsKind {
+        .scalar(
+            "a name",
+            read: { text throws(Mismatch) in
+                let pattern = try DomainPattern(reading: text)
+                guard pattern.form == .suffix, !pattern.domain.isRoot else { throw Mismatch() }
+                return pattern.domain
+            },
+            write: { .text($0.text) }
+        )
+    }
+}
+
 extension SettingsKind where Value == UpstreamURL {
     /// Where an upstream is and how it is spoken to.
     static var upstreamURL: SettingsKind {

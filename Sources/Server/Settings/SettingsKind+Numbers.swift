@@ -134,6 +134,22 @@ extension SettingsKind where Value == Int {
         )
     }
 
+    /// A part of a whole: `75%`, which YAML needs no quotes for.
+    static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
+        .scalar(
+            "a part from \(range.lowerBound)% to \(range.upperBound)%",
+            read: { text throws(Mismatch) in
+                let digits = text.prefix { ("0"..."9").contains($0) }
+                guard let number = Int(digits), range.contains(number) else { throw Mismatch() }
+                guard text.dropFirst(digits.count) == "%" else {
+                    throw Mismatch(hint: text == digits ? "did you mean `\(number)%`?" : nil)
+                }
+                return number
+            },
+            write: { .word("\($0)%") }
+        )
+    }
+
     /// Permission bits in octal, as `0660`.
     static var mode: SettingsKind {
         .scalar(

@@ -56,6 +56,24 @@ enum SettingsLimits {
     /// Time to live of negative answers: RFC 2308 §5 proposes at most three hours.
     static let negativeTTL: ClosedRange<Duration> = .zero...(.seconds(3 * 3600))
 
+    /// How long after its time an answer may be given: RFC 8767 §5 proposes one to three days.
+    static let staleWindow: ClosedRange<Duration> = .seconds(1)...(.seconds(3 * 86_400))
+
+    /// How long a client waits before it gets a stale answer: RFC 8767 §5 proposes 1.8 s.
+    static let staleAfter: ClosedRange<Duration> = .zero...(.milliseconds(1_800))
+
+    /// Time to live of a stale answer: RFC 8767 §4 wants 30 s, and above 0.
+    static let staleTTL: ClosedRange<Duration> = .seconds(1)...(.seconds(30))
+
+    /// The part of its time after which an answer is asked for anew, in per cent.
+    static let prefetchAt = 50...95
+
+    /// Look-ups of vendors in a minute.
+    static let prefetchBudget = 0...6_000
+
+    /// Names that are kept.
+    static let prefetchNames = 0...1_000
+
     /// The longest path, in octets (`PATH_MAX` without its NUL).
     static let pathOctets = 4095
 

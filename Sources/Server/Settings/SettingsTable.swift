@@ -221,14 +221,17 @@ extension SettingsOption {
         )
     }
 
-    /// A section that is off unless it is there; `off` says so, and `on` takes all its defaults.
+    /// A section that can be off: `off` says so, and `on` takes all its defaults.
     ///
-    /// - Parameter fresh: the section with every option at its default.
+    /// - Parameters:
+    ///   - fresh: the section with every option at its default.
+    ///   - isOn: whether it is on where the file does not name it.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,
         _ table: SettingsTable<Section>,
         fresh: Section,
+        isOn: Bool = false,
         _ doc: String
     ) -> SettingsOption {
         SettingsOption(
@@ -246,12 +249,14 @@ extension SettingsOption {
                 table.read(node, as: key, into: &section, &reading)
                 owner[keyPath: path] = section
             },
-            write: { owner in owner[keyPath: path].map(table.write) },
+            write: { owner in
+                owner[keyPath: path].map(table.write) ?? (isOn ? .word("off") : nil)
+            },
             explain: { _ in
                 SettingsManual.Entry(
                     name: name,
                     doc: doc,
-                    facts: "a section, or `off`; default off",
+                    facts: "a section, or `off`; default \(isOn ? "on" : "off")",
                     form: .section(table.explain(fresh))
                 )
             }

@@ -39,8 +39,10 @@ final class House {
         servers count: Int = 2,
         upstream: ScriptedUpstream? = ScriptedUpstream(),
         policy: TTLPolicy = TTLPolicy(),
+        freshness: Freshness = Freshness(),
         fallsBack: Bool = true,
         allowsPrivateAnswers: Bool = false,
+        servesStale: Bool = true,
         configure: (inout VendorClient.Settings) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
     ) throws {
@@ -69,7 +71,8 @@ final class House {
                     vendors: vendors,
                     upstreams: nil,
                     fallsBack: fallsBack,
-                    allowsPrivateAnswers: allowsPrivateAnswers
+                    allowsPrivateAnswers: allowsPrivateAnswers,
+                    servesStale: servesStale
                 ),
                 for: [.suffix("example.com")],
                 except: []
@@ -81,6 +84,7 @@ final class House {
                 UpstreamGroup([$0], health: HealthBook(clocks: world.clocks))
             },
             policy: policy,
+            freshness: freshness,
             cache: cache,
             clocks: world.clocks
         )
@@ -164,6 +168,28 @@ extension House {
         try await answer(
             to: begin(name, type, dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
         )
+    }
+
+    /// Asks as a client does whom a worker answers from the cache: nil if it cannot.
+    func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
+        let query = Query(question: Question(name: name, type: type))
+        var message = Message(header: Header())
+        message.questions = [query.question]
+        message.edns = EDNS(udpPayloadSize: 1232)
+        var octets = message.encoded()
+        let facts = try QueryFacts(checking: octets.rawSpan)
+        octets += [UInt8](repeating: 0, count: 1232 - octets.count)
+        let hit = cache.withTable(now: world.now) { table, now in
+            octets.withMutableRawSpan { table.answer(facts, in: &$0, limit: 1232, now: now) }
+        }
+        guard let hit else { return nil }
+        if hit.wantsRefresh { resolver.refreshing.refresh(query) }
+        return try Message(parsing: Array(octets[..<hit.length]))
+    }
+
+    /// Who was asked since the start, each with the second.
+    var askedAt: [String] {
+        asked.map { at, whom in "\(whom) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
     /// What the cache has of a name, as `A 2` for an A entry of two answers.

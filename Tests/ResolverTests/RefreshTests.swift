@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("Answers are asked for anew before their time is over: those in demand, and within a budget")
+struct RefreshTests {
+    init() { ServiceLoop.start() }
+
+    /// A house whose cache has some names of vendors.
+    @ServiceLoop
+    private func house(
+        _ names: Name...,
+        budget: Int = 60,
+        servers: Int = 2,
+        upstream: ScriptedUpstream? = ScriptedUpstream(),
+        configure: (inout VendorClient.Settings) -> Void = { _ in }
+    ) async throws -> House {
+        var freshness = Freshness()
+        freshness.prefetch?.budgetPerMinute = budget
+        let house = try House(
+            .tencent,
+            servers: servers,
+            upstream: upstream,
+            freshness: freshness,
+            configure: configure
+        )
+        for name in names { _ = try await house.ask(name) }
+        return house
+    }
+
+    // MARK: - In demand
+
+    @Test("an answer that is asked for again at 75 % of its time is refreshed, for both families")
+    @ServiceLoop
+    func inDemand() async throws {
+        let house = try await house("www.example.com")
+        for _ in 0..<100 {
+            _ = try house.hit("www.example.com")
+            _ = try house.hit("www.example.com", .aaaa)
+            await house.world.advance(by: .seconds(1))
+        }
+        #expect(house.askedAt == ["tencent 1 at 0 s", "tencent 1 at 45 s", "tencent 1 at 91 s"])
+        #expect(house.resolver.refreshing.numbers == numbers(started: 2, done: 2))
+    }
+
+    @Test("what is asked for once only is left to grow old")
+    @ServiceLoop
+    func once() async throws {
+        let house = try await house("www.example.com")
+        await house.world.advance(by: .seconds(50))
+        _ = try house.hit("www.example.com")
+        await house.world.advance(by: .seconds(60))
+        #expect(house.askedAt == ["tencent 1 at 0 s"])
+        #expect(house.resolver.refreshing.numbers == RefreshNumbers())
+    }
+
+    @Test("less than 10 s of life are not worth a call", arguments: [9, 10] as [UInt32])
+    @ServiceLoop
+    func short(_ ttl: UInt32) async throws {
+        let house = try await house()
+        house.zone["short.example.com"] = Known(v4: ["192.0.2.105"], ttl4: ttl)
+        _ = try await house.ask("short.example.com")
+        for _ in 0..<2 * (ttl - 1) {
+            _ = try house.hit("short.example.com")
+            await house.world.advance(by: .milliseconds(500))
+        }
+        #expect(house.resolver.refreshing.numbers.started == (ttl < 10 ? 0 : 1))
+    }
+
+    @Test("one refresh of a name at a time, and none while a client waits for the same")
+    @ServiceLoop
+    func oneAtATime() async throws {
+        let house = try await house("www.example.com")
+        house.faults["tencent 1"] = .slow(.milliseconds(200))
+        for _ in 0..<2 {
+            for type in [RecordType.a, .aaaa] { _ = try house.hit("www.example.com", type) }
+            await house.world.advance(by: .seconds(25))
+        }
+        for type in [RecordType.a, .aaaa, .a, .aaaa] { _ = try house.hit("www.example.com", type) }
+        await house.world.advance(by: .milliseconds(100))
+        house.resolver.refreshing.refresh(
+            Query(question: Question(name: "www.example.com", type: .a))
+        )
+        await house.world.advance(by: .seconds(1))
+        #expect(house.askedAt == ["tencent 1 at 0 s", "tencent 1 at 50 s"])
+        #expect(house.resolver.refreshing.numbers == numbers(started: 1, done: 1))
+    }
+
+    @Test("a refresh that fails deletes nothing, is not tried again, and nobody hears of it")
+    @ServiceLoop
+    func failed() async throws {
+        let house = try await house("www.example.com", upstream: nil)
+        for number in 1...2 { house.faults["tencent \(number)"] = .broken(.connect("refused")) }
+        for _ in 0..<59 {
+            let told = try #require(try house.hit("www.example.com"))
+            #expect(told.rcode == .noError)
+            #expect(told.edns?.options == [])
+            await house.world.advance(by: .seconds(1))
+        }
+        #expect(house.resolver.refreshing.numbers == numbers(started: 1, failed: 1))
+        #expect(house.asked.count == 3)
+        await house.world.advance(by: .seconds(1))
+        #expect(try await house.ask("www.example.com").resolution.provenance.isStale)
+    }
+
+    // MARK: - What it may cost
+
+    @Test("vendors are asked as often in any minute as the budget says, and no more")
+    @ServiceLoop
+    func budget() async throws {
+        let house = try await house(budget: 2)
+        for number in 0..<6 {
+            house.zone["n\(number).example.com"] = Known(v4: ["192.0.2.105"], ttl4: 100)
+            _ = try await house.ask(try Name("n\(number).example.com"))
+        }
+        for _ in 0..<2 {
+            await house.world.advance(by: .seconds(38))
+            for number in 0..<6 { _ = try house.hit(try Name("n\(number).example.com")) }
+        }
+        await house.world.advance(by: .seconds(1))
+        #expect(house.resolver.refreshing.numbers == numbers(started: 2, done: 2, overBudget: 4))
+        #expect(house.asked.count == 6 + 2)
+        await house.world.advance(by: .seconds(58))
+        for _ in 0..<2 {
+            for number in 0..<2 { _ = try house.hit(try Name("n\(number).example.com")) }
+        }
+        await house.world.advance(by: .seconds(18))
+        for number in 0..<2 { _ = try house.hit(try Name("n\(number).example.com")) }
+        await house.world.advance(by: .seconds(1))
+        #expect(house.resolver.refreshing.numbers == numbers(started: 4, done: 4, overBudget: 4))
+    }
+
+    @Test("upstreams cost nothing: they are asked without a budget")
+    @ServiceLoop
+    func upstreams() async throws {
+        let house = try await house("www.example.org", budget: 0)
+        await house.world.advance(by: .seconds(100))
+        _ = try house.hit("www.example.org")
+        await house.world.advance(by: .seconds(125))
+        _ = try house.hit("www.example.org")
+        await house.world.advance(by: .seconds(1))
+        #expect(house.askedAt == ["upstream A at 0 s", "upstream A at 225 s"])
+        #expect(house.kept("www.example.org") == ["A 300"])
+    }
+
+    @Test(
+        "nothing is asked of a vendor that is paused, limited or beyond its budget",
+        arguments: ["paused", "limited", "over budget"]
+    )
+    @ServiceLoop
+    func held(_ state: String) async throws {
+        let house = try await house("www.example.com", "four.example.com") { settings in
+            guard state == "over budget" else { return }
+            settings.budget = Budget.Rule(callsPerDay: 2, onExceeded: .fallback)
+        }
+        switch state {
+        case "paused": house.vendors[0].pause()
+        case "limited":
+            for number in 1...2 {
+                house.faults["tencent \(number)"] = .status(429, retryAfter: "90")
+            }
+            _ = try await house.ask("six.example.com")
+        default: break
+        }
+        let before = house.asked.count
+        for _ in 0..<55 {
+            _ = try house.hit("www.example.com")
+            await house.world.advance(by: .seconds(1))
+        }
+        #expect(house.resolver.refreshing.numbers == numbers(held: 1))
+        #expect(house.asked.count == before)
+    }
+
+    @Test("`prefetch: off` asks for nothing")
+    @ServiceLoop
+    func off() async throws {
+        var freshness = Freshness()
+        freshness.prefetch = nil
+        let house = try House(.tencent, freshness: freshness)
+        house.resolver.refreshing.start()
+        _ = try await house.ask("www.example.com")
+        for _ in 0..<59 {
+            _ = try house.hit("www.example.com")
+            await house.world.advance(by: .seconds(1))
+        }
+        #expect(house.askedAt == ["tencent 1 at 0 s"])
+    }
+
+    // MARK: - Always kept
+
+    /// A house that keeps these names.
+    @ServiceLoop
+    private func house(keeping names: Name..., budget: Int = 60) throws -> House {
+        var freshness = Freshness()
+        freshness.prefetch?.names = names
+        freshness.prefetch?.budgetPerMinute = budget
+        return try House(.tencent, upstream: ScriptedUpstream(), freshness: freshness)
+    }
+
+    @Test("names are asked for at the start and kept from then on, though nobody asks")
+    @ServiceLoop
+    func names() async throws {
+        let house = try house(keeping: "www.example.com", "www.example.org")
+        house.resolver.refreshing.start()
+        for second in 0..<300 {
+            await house.world.advance(by: .seconds(1))
+            for type in [RecordType.a, .aaaa] {
+                #expect(try house.hit("www.example.com", type) != nil, "at \(second) s")
+                #expect(try house.hit("www.example.org", type) != nil, "at \(second) s")
+            }
+        }
+        #expect(
+            house.askedAt.filter { $0.hasPrefix("tencent") }
+                == [0, 45, 90, 135, 180, 225, 270].map { "tencent 1 at \($0) s" }
+        )
+        #expect(
+            house.askedAt.filter { $0.hasPrefix("upstream") }.sorted() == [
+                "upstream A at 0 s", "upstream A at 225 s", "upstream AAAA at 0 s",
+                "upstream AAAA at 225 s",
+            ]
+        )
+    }
+
+    @Test("a name that cannot be asked for is tried ever more rarely, every 5 min at last")
+    @ServiceLoop
+    func retries() async throws {
+        let house = try House(.tencent, upstream: nil, freshness: keeping("www.example.com"))
+        for number in 1...2 { house.faults["tencent \(number)"] = .status(500) }
+        house.resolver.refreshing.start()
+        await house.world.advance(by: .seconds(1_300))
+        let seconds = Set(house.asked.map { ($0.at - house.world.start).milliseconds / 1_000 })
+        #expect(seconds.sorted() == [0, 10, 30, 70, 150, 310, 610, 910, 1_210])
+        house.faults = [:]
+        await house.world.advance(by: .seconds(300))
+        #expect(try house.hit("www.example.com") != nil)
+    }
+
+    @Test("names are kept within the budget, too, each in its turn")
+    @ServiceLoop
+    func namesBudget() async throws {
+        let house = try house(
+            keeping: "www.example.com",
+            "four.example.com",
+            "six.example.com",
+            budget: 1
+        )
+        house.resolver.refreshing.start()
+        await house.world.advance(by: .seconds(600))
+        let calls = house.asked.filter { $0.whom == "tencent 1" }
+        #expect((9...11).contains(calls.count), "one a minute")
+    }
+
+    @Test("names that are nobody else's business are never asked for")
+    @ServiceLoop
+    func special() async throws {
+        let house = try house(keeping: "localhost", "printer.local", "nas")
+        house.resolver.refreshing.start()
+        await house.world.advance(by: .seconds(600))
+        #expect(house.asked.isEmpty)
+    }
+
+    @Test("another network: names are asked for there a second later")
+    @ServiceLoop
+    func networkChange() async throws {
+        let house = try house(keeping: "www.example.com")
+        house.resolver.refreshing.start()
+        await house.world.advance(by: .seconds(20))
+        _ = house.resolver.networkChanged()
+        await house.world.advance(by: .seconds(20))
+        #expect(house.askedAt == ["tencent 1 at 0 s", "tencent 1 at 21 s"])
+    }
+
+    @Test("what is stopped asks no more")
+    @ServiceLoop
+    func stopped() async throws {
+        let house = try house(keeping: "www.example.com")
+        house.resolver.refreshing.start()
+        await house.world.advance(by: .seconds(20))
+        house.resolver.refreshing.stop()
+        _ = house.resolver.networkChanged()
+        await house.world.advance(by: .seconds(600))
+        #expect(house.askedAt == ["tencent 1 at 0 s"])
+    }
+
+    private func keeping(_ names: Name...) -> Freshness {
+        var freshness = Freshness()
+        freshness.prefetch?.names = names
+        return freshness
+    }
+
+    private func numbers(
+        started: UInt64 = 0,
+        done: UInt64 = 0,
+        failed: UInt64 = 0,
+        overBudget: UInt64 = 0,
+        held: UInt64 = 0
+    ) -> RefreshNumbers {
+        var numbers = RefreshNumbers()
+        numbers.started = started
+        numbers.done = done
+        numbers.failed = failed
+        numbers.overBudget = overBudget
+        numbers.held = held
+        return numbers
+    }
+}

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("A stale answer ends a client's wait: late enough, not for ever, and never the asking")
+struct StaleAnswerTests {
+    init() { ServiceLoop.start() }
+
+    /// A house whose cache has had www.example.com, whose minute ended a second ago.
+    @ServiceLoop
+    private func house(
+        _ account: Account = .tencent,
+        upstream: ScriptedUpstream? = nil,
+        servesStale: Bool = true,
+        change: (inout Freshness) -> Void = { _ in }
+    ) async throws -> House {
+        var freshness = Freshness()
+        change(&freshness)
+        let house = try House(
+            account,
+            upstream: upstream,
+            freshness: freshness,
+            servesStale: servesStale
+        )
+        _ = try await house.ask("www.example.com")
+        await house.world.advance(by: .seconds(61))
+        return house
+    }
+
+    /// Makes both servers of a vendor do the same.
+    @ServiceLoop
+    private func make(_ house: House, _ fault: Fault?) {
+        for account in house.accounts {
+            for number in 1...2 { house.faults["\(account.rawValue) \(number)"] = fault }
+        }
+    }
+
+    // MARK: - When
+
+    @Test("a better answer within 300 ms is given, and no word of the stale one")
+    @ServiceLoop
+    func inTime() async throws {
+        let house = try await house()
+        make(house, .slow(.milliseconds(290)))
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 290 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0
+                kept: A 60, AAAA 120
+                billed: tencent 1
+                """
+        )
+    }
+
+    @Test("after 300 ms the stale one is given; the call goes on, and its answer is the next one's")
+    @ServiceLoop
+    func goesOn() async throws {
+        let house = try await house()
+        make(house, .slow(.milliseconds(1_500)))
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 300 ms
+                EDE 3: expired 1 s ago
+                answer: A 192.0.2.101 30, A 192.0.2.102 30
+                asked: tencent 1 at 0
+                kept: AAAA 59
+                """
+        )
+        await house.world.advance(by: .seconds(2))
+        #expect(house.kept("www.example.com") == ["A 60", "AAAA 120"])
+        #expect(
+            house.askedAt.suffix(2) == ["tencent 1 at 61 s", "tencent 2 at 61 s"],
+            "hedged, too"
+        )
+    }
+
+    @Test("`after: 0s` gives the stale one at once, and asks behind it")
+    @ServiceLoop
+    func atOnce() async throws {
+        let house = try await house { $0.stale?.after = .zero }
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 0 ms
+                EDE 3: expired 1 s ago
+                answer: A 192.0.2.101 30, A 192.0.2.102 30
+                asked: tencent 1 at 0
+                kept: AAAA 59
+                """
+        )
+        await house.world.advance(by: .seconds(1))
+        #expect(try house.hit("www.example.com")?.answers.count == 2)
+    }
+
+    @Test("with less time than that a client has the stale one at its end")
+    @ServiceLoop
+    func lessTime() async throws {
+        let house = try await house()
+        make(house, .silent())
+        let asked = house.begin("www.example.com", within: .milliseconds(100))
+        #expect(
+            try await house.story(of: asked).hasPrefix(
+                "NOERROR from tencent/192.0.2.11:443 after 100 ms"
+            )
+        )
+    }
+
+    // MARK: - How long
+
+    @Test("within the window there is one, after it SERVFAIL", arguments: [3_599, 3_600])
+    @ServiceLoop
+    func window(_ seconds: Int) async throws {
+        let house = try await house {
+            $0.stale?.window = 3_600
+            $0.stale?.ttl = 7
+        }
+        await house.world.advance(by: .seconds(seconds - 1))
+        make(house, .broken(.connect("refused")))
+        try await house.expect(
+            "www.example.com",
+            story: seconds < 3_600
+                ? """
+                NOERROR from tencent/192.0.2.11:443 after 0 ms
+                EDE 3: expired 3599 s ago
+                answer: A 192.0.2.101 7, A 192.0.2.102 7
+                asked: tencent 1 at 0, tencent 2 at 0
+                kept: A SERVFAIL 1
+                """
+                : """
+                SERVFAIL from httpdnsd after 0 ms
+                EDE 22: no upstream is configured for this name
+                asked: tencent 1 at 0, tencent 2 at 0
+                kept: A SERVFAIL 1
+                """
+        )
+    }
+
+    @Test("a failure deletes nothing, and for its second nobody is asked again")
+    @ServiceLoop
+    func held() async throws {
+        let house = try await house(upstream: .failing(.timedOut))
+        make(house, .broken(.connect("refused")))
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                EDE 3: expired 1 s ago
+                answer: A 192.0.2.101 30, A 192.0.2.102 30
+                asked: tencent 1 at 0, tencent 2 at 0, upstream A at 0, upstream A at 10
+                kept: A SERVFAIL 1, AAAA 59
+                """
+        )
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 0 ms
+                EDE 3: expired 1 s ago
+                answer: A 192.0.2.101 30, A 192.0.2.102 30
+                kept: A SERVFAIL 1, AAAA 59
+                """
+        )
+        await house.world.advance(by: .seconds(1))
+        make(house, nil)
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0
+                kept: A 60, AAAA 120
+                billed: tencent 1
+                """,
+            "recovered, it is asked as ever"
+        )
+    }
+
+    @Test("an outage of an hour: each client has its answer, and one call a second is made at most")
+    @ServiceLoop
+    func outage() async throws {
+        let house = try await house()
+        make(house, .silent())
+        for _ in 0..<6 {
+            await house.world.advance(by: .seconds(600))
+            let asked = (0..<5).map { _ in house.begin("www.example.com") }
+            for one in asked {
+                #expect(try await house.answer(to: one).resolution.provenance.isStale)
+            }
+            #expect(house.asked.count - (asked.first?.asked ?? 0) <= 2, "one call, two tries")
+        }
+    }
+
+    // MARK: - For whom
+
+    @Test("a route that says `stale: off` keeps nothing for later, and gives nothing old")
+    @ServiceLoop
+    func offForRoute() async throws {
+        let house = try await house(servesStale: false)
+        make(house, .silent())
+        #expect(
+            house.cache.entries(named: "www.example.com", type: .a, now: house.world.now).allSatisfy
+            { $0.staleRemaining == 0 }
+        )
+        try await house.expect(
+            "www.example.com",
+            story: """
+                SERVFAIL from httpdnsd after 2300 ms
+                EDE 22: no upstream is configured for this name
+                asked: tencent 1 at 0, tencent 2 at 300
+                kept: A SERVFAIL 1, AAAA 57
+                billed: tencent 2
+                """
+        )
+    }
+
+    @Test("`cache.stale: off` is for everybody")
+    @ServiceLoop
+    func off() async throws {
+        let house = try await house { $0.stale = nil }
+        make(house, .broken(.connect("refused")))
+        #expect(try await house.ask("www.example.com").rcode == .servFail)
+    }
+
+    @Test("a name that did not exist: EDE 19, with its proof")
+    @ServiceLoop
+    func nxDomain() async throws {
+        let house = try await house(.json)
+        _ = try await house.ask("nobody.example.com")
+        await house.world.advance(by: .seconds(40))
+        make(house, .silent())
+        try await house.expect(
+            "nobody.example.com",
+            story: """
+                NXDOMAIN from json/192.0.2.41:443 after 300 ms
+                EDE 19: expired 10 s ago
+                authority: SOA example.com. 30 30
+                asked: json 1 at 0
+                """
+        )
+    }
+
+    // MARK: - Each his own time
+
+    @Test("who asks for the same has a time of its own, whoever asked first")
+    @ServiceLoop
+    func ownDeadlines() async throws {
+        let house = try House(.tencent, upstream: .silent(timeout: .milliseconds(1_250)))
+        make(house, .silent())
+        let first = house.begin("www.example.com")
+        await house.world.advance(by: .seconds(1))
+        let hasty = house.begin("www.example.com", within: .milliseconds(800))
+        await house.world.advance(by: .seconds(2))
+        let last = house.begin("www.example.com")
+        try await house.expect(
+            hasty,
+            story: """
+                SERVFAIL from httpdnsd after 800 ms
+                EDE 22: no answer in time
+                asked: upstream A at 1300
+                billed: tencent 2
+                """,
+            "told when its time is over; what others wait for goes on"
+        )
+        for (asked, took) in [(first, 4_800), (last, 1_800)] {
+            let story = try await house.story(of: asked)
+            #expect(
+                story.hasPrefix(
+                    "SERVFAIL from httpdnsd after \(took) ms\nEDE 22: no upstream answered"
+                )
+            )
+        }
+        #expect(house.resolver.merging.merged == 1)
+    }
+
+    @Test("a client that stops waiting loses nothing for the next one")
+    @ServiceLoop
+    func nextOne() async throws {
+        let house = try House(.tencent)
+        make(house, .slow(.seconds(1)))
+        let hasty = house.begin("www.example.com", within: .milliseconds(500))
+        #expect(try await house.answer(to: hasty).rcode == .servFail)
+        #expect(try house.hit("www.example.com") == nil, "that its time was over is not remembered")
+        await house.world.advance(by: .seconds(1))
+        #expect(try house.hit("www.example.com")?.answers.count == 2)
+    }
+
+    // MARK: - Failures
+
+    @Test("a failure that is remembered says so: EDE 13, and what it was")
+    @ServiceLoop
+    func cachedFailure() async throws {
+        let house = try House(.tencent, upstream: .failing(.unreachable("refused")))
+        make(house, .broken(.connect("refused")))
+        _ = try await house.ask("www.example.com")
+        let told = try #require(try house.hit("www.example.com"))
+        #expect(told.rcode == .servFail)
+        #expect(
+            told.edns?.options == [
+                .extendedError(code: .cachedError, text: ""),
+                .extendedError(code: .networkError, text: "no upstream could be reached"),
+            ]
+        )
+        await house.world.advance(by: .seconds(1))
+        #expect(try house.hit("www.example.com") == nil)
+    }
+
+    @Test("another network: failures are forgotten, answers are stale, and the next one asks")
+    @ServiceLoop
+    func networkChange() async throws {
+        let house = try await house()
+        _ = try await house.ask("four.example.com")
+        make(house, .broken(.connect("refused")))
+        _ = try await house.ask("new.example.com")
+        #expect(try house.hit("new.example.com")?.rcode == .servFail)
+        #expect(house.resolver.networkChanged() > 0)
+        #expect(try house.hit("new.example.com") == nil)
+        #expect(try house.hit("four.example.com") == nil)
+        let answer = try await house.ask("four.example.com")
+        #expect(answer.resolution.provenance.isStale)
+        #expect(answer.answers == ["A 192.0.2.104"])
+    }
+
+    @Test("what could not be found out in a network that was left is not remembered")
+    @ServiceLoop
+    func leftNetwork() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .failing(.unreachable("refused"), after: .milliseconds(500))
+        )
+        make(house, .broken(.connect("refused")))
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(300))
+        _ = house.resolver.networkChanged()
+        #expect(try await house.answer(to: asked).rcode == .servFail)
+        #expect(try house.hit("www.example.com") == nil)
+    }
+}
