@@ -75,6 +75,9 @@ package struct RouteTable: Sendable {
         func asksVendors(_ query: Query) -> Bool {
             !route.vendors.isEmpty && query.asksForAddress && query.question.name.isHostname
         }
+
+        /// Whether special names are the route's: a route for every name was not made for them.
+        var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
     /// The patterns of one domain.

@@ -4,7 +4,8 @@ internal import Net
 
 /// The first stage: names and types that are answered here and are nobody else's business.
 ///
-/// What a route claims is not special: a network may well have its own `home.arpa`.
+/// What a route claims is not special: a network may well have its own `home.arpa`.  A route for `.`
+/// claims none of them, or `localhost` and hidden services would be told to whoever it names.
 package final class SpecialNames: Resolving {
     private let next: any Resolving
 
@@ -20,7 +21,8 @@ package final class SpecialNames: Resolving {
     ) async -> Finding {
         let question = query.question
         if let refusal = Self.refusal(question) { return Finding(refusal) }
-        if match == nil, let answer = Self.answer(question) { return Finding(answer) }
+        let isClaimed = match?.claimsSpecialNames ?? false
+        if !isClaimed, let answer = Self.answer(question) { return Finding(answer) }
         return await next.resolve(query, match, deadline: deadline)
     }
 

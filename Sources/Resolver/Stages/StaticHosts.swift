@@ -24,7 +24,8 @@ final class StaticHosts: Resolving {
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant
     ) async -> Finding {
-        if let answer = answer(query.question, isClaimed: match != nil) { return Finding(answer) }
+        let isClaimed = match?.claimsSpecialNames ?? false
+        if let answer = answer(query.question, isClaimed: isClaimed) { return Finding(answer) }
         return await next.resolve(query, match, deadline: deadline)
     }
 
