@@ -79,6 +79,8 @@ struct MutationTests {
     @Test("every check of every scenario fails when it is changed", arguments: Files.scenarios)
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)
+        // One that fails as it is has a test that says so.
+        guard await Self.fault(scenario) == nil else { return }
         for mutant in Self.mutants(of: scenario) {
             let fault = await Self.fault(mutant.scenario)
             #expect(
