@@ -93,7 +93,7 @@ struct HTTPClientTests {
         #expect(replies.count == 200)
         #expect(replies.allSatisfy { $0.version == "2" && $0.status == 200 })
         #expect(client.statistics.connectionsOpened == 1)
-        #expect(client.statistics.connectionsReused == 49)
+        #expect(client.statistics.connectionsReused == 199)
         #expect(client.statistics.inFlight == 0)
     }
 

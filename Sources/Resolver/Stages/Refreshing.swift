@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSCache
+internal import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 package import Net
