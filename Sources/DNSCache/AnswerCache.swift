@@ -25,9 +25,21 @@ package final class AnswerCache: Sendable {
     ///   - limit: octets that entries and index take at most; less than 256 KiB counts as that.
     ///   - origin: any instant not later than the first `now` that is passed in.
     ///   - seed: a secret number, without which nobody can choose names that collide.
-    package init(limit: Int, origin: ContinuousClock.Instant, seed: UInt64) {
+    ///   - rotates: whether each answer begins with another address than the one before.
+    package init(
+        limit: Int,
+        origin: ContinuousClock.Instant,
+        seed: UInt64,
+        rotates: Bool = false
+    ) {
         self.origin = origin
-        table = Lock(AnswerTable(limit: max(limit, Self.sizes.smallest), seed: seed))
+        table = Lock(
+            AnswerTable(
+                limit: max(limit, Self.sizes.smallest),
+                seed: seed,
+                rotates: rotates
+            )
+        )
     }
 
     // MARK: - Answering
@@ -162,6 +174,20 @@ package final class AnswerCache: Sendable {
             return .remove
         }
         return removed
+    }
+
+    /// Puts these addresses of a fresh answer first, in their order; none is added and none lost.
+    ///
+    /// It stays the answer it was, with its age and its demand.
+    package func reorder(
+        _ question: Question,
+        variant: AnswerVariant,
+        _ addresses: [IPAddress],
+        now: ContinuousClock.Instant
+    ) {
+        guard question.type.isAddress else { return }
+        let now = milliseconds(now)
+        table.withLock { $0.reorder(question, variant: variant, addresses, now: now) }
     }
 
     /// Ends the time of fresh entries, as if their TTLs had run out at `now`, and tells how many

@@ -15,6 +15,9 @@ package struct AnswerTable: ~Copyable {
     var numbers = CacheNumbers()
     let hash: NameHash
 
+    /// Whether each answer begins with another address than the one before.
+    private let rotates: Bool
+
     /// Answers given by the server of the entry; as long as the highest number stored needs it.
     var hitsByServer: [UInt64] = [0]
 
@@ -23,7 +26,8 @@ package struct AnswerTable: ~Copyable {
     private static var expectedEntry: Int { 144 }
 
     /// Makes a table that takes at most `limit` octets from the system, index included.
-    init(limit: Int, seed: UInt64) {
+    init(limit: Int, seed: UInt64, rotates: Bool = false) {
+        self.rotates = rotates
         index = BucketIndex(entries: limit / Self.expectedEntry)
         ring = EntryRing(capacity: limit - index.octets)
         hash = NameHash(seed: seed)
@@ -53,6 +57,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh { ring[reference].noteRefresh() }
         let length = write(reference, age: age, facts, in: &buffer, limit: limit)
+        if rotates { rotate(reference, facts, &buffer) }
         return CacheHit(
             length: length,
             rcode: entry.rcode,
@@ -85,6 +90,29 @@ package struct AnswerTable: ~Copyable {
             )
             return facts.reply(with: answer, in: &buffer, limit: limit)
         }
+    }
+
+    /// Lets the reply in `buffer` begin with the next address of the entry.
+    ///
+    /// Not inlined, so that it costs those nothing who do not want it.
+    @inline(never)
+    private func rotate(
+        _ reference: Int,
+        _ facts: QueryFacts,
+        _ buffer: inout MutableRawSpan
+    ) {
+        // None, if the answer was cut.
+        let answerCount = Int(buffer.bytes.uint16(at: 6))
+        guard answerCount > 1, facts.type.isAddress else { return }
+        let block = AddressBlock(
+            in: buffer.bytes,
+            from: facts.questionEnd,
+            answerCount: answerCount,
+            type: facts.type
+        )
+        guard let block else { return }
+        // The hit is counted already.
+        block.rotate(&buffer, to: Int(ring[reference].demand.hits &- 1) % block.count)
     }
 
     /// The fresh entry that answers `query`.

@@ -121,6 +121,18 @@ struct EntryRing: ~Copyable {
         )
     }
 
+    /// Lets `body` change the sections of the entry at `reference`, but not their length.
+    mutating func withMutableSections(_ reference: Int, _ body: (inout MutableRawSpan) -> Void) {
+        // SAFETY: as for `withParts`; the ring is nobody else's while this runs.
+        let entry = self[reference]
+        let start = unsafe base + (reference - 8) + entry.sectionOffset
+        var sections = unsafe MutableRawSpan(
+            _unsafeStart: start,
+            byteCount: Int(entry.sectionCount)
+        )
+        body(&sections)
+    }
+
     private func header(_ reference: Int) -> UnsafeMutablePointer<EntryHeader> {
         // SAFETY: references come from `append` or `reference(at:)`, so a header lies there; the
         // block is aligned for it and every entry's length is a multiple of 8.

@@ -27,6 +27,9 @@ package final class Resolver {
     /// What asks for answers anew before their time is over.
     package let refreshing: Refreshing
 
+    /// What finds out which addresses are fast; nil if nobody wants to know.
+    private let probing: Probing?
+
     private let cache: AnswerCache
     private let overrides: Overrides
     private let storing: Storing
@@ -39,12 +42,14 @@ package final class Resolver {
     /// - Parameters:
     ///   - standard: the upstreams asked for all that no route sends elsewhere.
     ///   - answers: what is done to answers on their way to clients.
+    ///   - probe: how to find out whether a server answers, where the order of addresses needs it.
     ///   - clocks: the kind of time in which deadlines are given and answers grow old.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
         policy: TTLPolicy,
         answers: AnswerPolicy = AnswerPolicy(),
+        probe: @escaping Probing.Probe = { _, _ in false },
         freshness: Freshness = Freshness(),
         cache: AnswerCache,
         clocks: Clocks = .system
@@ -75,7 +80,15 @@ package final class Resolver {
             clocks: clocks,
             next: Overriding(overrides, next: router)
         )
-        merging = Merging(clocks: clocks, next: storing)
+        if case .fastest(let rules) = answers.order {
+            let probing = Probing(probe, cache: cache, clocks: clocks)
+            let ordering = Ordering(rules, probing: probing, clocks: clocks, next: storing)
+            merging = Merging(clocks: clocks, next: ordering)
+            self.probing = probing
+        } else {
+            merging = Merging(clocks: clocks, next: storing)
+            probing = nil
+        }
         let patience = Patience(freshness.stale, cache: cache, clocks: clocks, next: merging)
         let asking: any Resolving =
             answers.suppressesAAAA ? Suppressing(policy: policy, next: patience) : patience
@@ -106,6 +119,7 @@ package final class Resolver {
         vendors.forget()
         storing.networkChanged()
         refreshing.networkChanged()
+        probing?.networkChanged()
         return cache.markStale(.all, now: clocks.now())
     }
 }

@@ -292,8 +292,8 @@ extension AnswerTable {
 final class TestTable {
     var table: AnswerTable
 
-    init(limit: Int = 1 << 20) {
-        table = AnswerTable(limit: limit, seed: 21)
+    init(limit: Int = 1 << 20, rotates: Bool = false) {
+        table = AnswerTable(limit: limit, seed: 21, rotates: rotates)
     }
 
     private func milliseconds(_ seconds: Double) -> UInt64 { UInt64(seconds * 1000) }

@@ -14,6 +14,8 @@ struct SpecialNamesTests {
 
     private static let reverse6 = String(repeating: "0.", count: 31) + "ip6.arpa"
 
+    private static let soa = "SOA localhost. nobody.invalid. 1 3600 1200 604800 10800"
+
     /// Besides those of the suite's name: RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793 and
     /// RFC 9462 §6.4.
     private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
@@ -33,7 +35,11 @@ struct SpecialNamesTests {
         ("1.0.0.127.in-addr.arpa", .ptr, .noError, "PTR localhost.", nil),
         ("1." + reverse6, .ptr, .noError, "PTR localhost.", nil),
         ("2.0.0.127.in-addr.arpa", .ptr, .nxDomain, nil, "127.in-addr.arpa"),
-        ("1.0.0.127.in-addr.arpa", .txt, .nxDomain, nil, "127.in-addr.arpa"),
+        ("1.0.0.127.in-addr.arpa", .txt, .noError, nil, "127.in-addr.arpa"),
+        ("0.127.in-addr.arpa", .ptr, .noError, nil, "127.in-addr.arpa"),
+        ("127.in-addr.arpa", .soa, .noError, soa, nil),
+        ("10.in-addr.arpa", .soa, .noError, soa, nil),
+        ("home.arpa", .soa, .noError, soa, nil),
         ("0." + reverse6, .ptr, .noError, nil, "0." + reverse6),
         ("1.2.3.10.in-addr.arpa", .ptr, .nxDomain, nil, "10.in-addr.arpa"),
         ("1.1.16.172.in-addr.arpa", .ptr, .nxDomain, nil, "16.172.in-addr.arpa"),
@@ -47,9 +53,20 @@ struct SpecialNamesTests {
         ("1.0.8.e.f.ip6.arpa", .ptr, .nxDomain, nil, "8.e.f.ip6.arpa"),
         ("0.0.d.f.ip6.arpa", .ptr, .nxDomain, nil, "d.f.ip6.arpa"),
         ("0.8.b.d.0.1.0.0.2.ip6.arpa", .ptr, .nxDomain, nil, "8.b.d.0.1.0.0.2.ip6.arpa"),
+        ("0.0.c.f.ip6.arpa", .ptr, .nxDomain, nil, "c.f.ip6.arpa"),
+        ("1.b.e.f.ip6.arpa", .ptr, .nxDomain, nil, "b.e.f.ip6.arpa"),
+        ("1.9.e.f.ip6.arpa", .ptr, .nxDomain, nil, "9.e.f.ip6.arpa"),
+        ("1.a.e.f.ip6.arpa", .ptr, .nxDomain, nil, "a.e.f.ip6.arpa"),
+        ("1.0.0.0.in-addr.arpa", .ptr, .nxDomain, nil, "0.in-addr.arpa"),
+        ("1.2.0.192.in-addr.arpa", .ptr, .nxDomain, nil, "2.0.192.in-addr.arpa"),
+        ("1.100.51.198.in-addr.arpa", .ptr, .nxDomain, nil, "100.51.198.in-addr.arpa"),
+        ("1.113.0.203.in-addr.arpa", .ptr, .nxDomain, nil, "113.0.203.in-addr.arpa"),
+        ("1.0.127.100.in-addr.arpa", .ptr, .nxDomain, nil, "127.100.in-addr.arpa"),
+        ("resolver.arpa", .a, .noError, nil, "resolver.arpa"),
         ("_dns.resolver.arpa", .svcb, .noError, nil, "resolver.arpa"),
         ("printer", .a, .nxDomain, nil, "."),
         ("printer", .aaaa, .nxDomain, nil, "."),
+        ("printer", .https, .nxDomain, nil, "."),
     ]
 
     @Test(arguments: here.indices)
@@ -73,6 +90,9 @@ struct SpecialNamesTests {
     @Test(arguments: [
         ("localhost.example.com", RecordType.a), ("mylocal.example.com", .a),
         ("notlocalhost.", .mx), ("com", .ns), ("com", .ds), (".", .ns), (".", .a),
+        ("home.arpa", .ds), ("1.0.63.100.in-addr.arpa", .ptr), ("1.0.128.100.in-addr.arpa", .ptr),
+        ("0.0.e.f.ip6.arpa", .ptr), ("c.e.f.ip6.arpa", .ptr), ("example", .txt),
+        ("170.0.0.192.in-addr.arpa", .ptr), ("ipv4only.arpa", .a),
         ("1.1.15.172.in-addr.arpa", .ptr), ("1.1.32.172.in-addr.arpa", .ptr),
         ("1.2.0.192.in-addr.arpa.example.com", .ptr), ("8.8.8.8.in-addr.arpa", .ptr),
         ("ipv4only.arpa", .aaaa), ("arpa", .ns), ("x.tests.example", .a),
@@ -111,6 +131,35 @@ struct SpecialNamesTests {
         #expect(house.upstream?.asked == [])
         // The zone itself is not below itself.
         #expect(try await house.ask("local").rcode == .nxDomain)
+    }
+
+    @Test(arguments: [
+        "x.onion", "x.local", "x.test", "x.invalid", "x.alt", "localhost", "printer",
+        "1.2.3.10.in-addr.arpa", "x.home.arpa",
+    ])
+    @ServiceLoop
+    func `a route for all names does not claim special ones`(_ name: String) async throws {
+        let house = try House(.tencent, routes: { _ in })
+        let all = try House(
+            .tencent,
+            routes: { routes in
+                routes.add(
+                    Route(
+                        place: "test:1",
+                        vendors: house.vendors,
+                        upstreams: nil,
+                        fallsBack: true,
+                        allowsPrivateAnswers: false
+                    ),
+                    for: [.suffix(.root)],
+                    except: []
+                )
+            }
+        )
+        let answer = try await all.ask(try Name(name))
+        #expect(answer.resolution.provenance == .local)
+        #expect(all.upstream?.asked == [])
+        #expect(house.world.sent.isEmpty)
     }
 
     @Test(arguments: [

@@ -22,5 +22,27 @@ package struct AnswerPolicy: Sendable {
     /// What is done against names that lead into the client's own network.
     package var rebinding = Rebinding()
 
+    /// In which order the addresses of a name come.
+    package enum Order: Sendable {
+        /// In that of whoever gave them; what a cache does with its own copy is its own affair.
+        case asReceived
+
+        /// The one that is fastest to connect to comes first.
+        case fastest([ProbeRule])
+    }
+
+    /// Names whose servers are tried, and at which port.
+    package struct ProbeRule: Sendable {
+        package var names: RoutePattern
+        package var port: UInt16
+
+        package init(names: RoutePattern, port: UInt16) {
+            self.names = names
+            self.port = port
+        }
+    }
+
+    package var order = Order.asReceived
+
     package init() {}
 }

@@ -89,7 +89,7 @@ package final class Refreshing {
         guard isKeeping, let rule else { return }
         for name in rule.names {
             let isSpecial =
-                routes.route(for: name) == nil
+                !(routes.route(for: name)?.claimsSpecialNames ?? false)
                 && SpecialNames.answer(Question(name: name, type: .a)) != nil
             if !isSpecial { due[name] = instant }
         }

@@ -2,7 +2,7 @@
 internal import DNSWire
 internal import Net
 
-/// The first stage: names and types that are answered here and are nobody else's business.
+/// The stage of names and types that are answered here and are nobody else's business.
 ///
 /// What a route claims is not special: a network may well have its own `home.arpa`.  A route for `.`
 /// claims none of them, or `localhost` and hidden services would be told to whoever it names.
@@ -86,13 +86,16 @@ package final class SpecialNames: Resolving {
                     ]
                 )
             }
-            return emptyZone(question, zone: zone)
+            // What lies on the way to a name that exists does so, too (RFC 8020 §2).
+            let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
+            return leadsToPointer
+                ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
             // RFC 9462 §6.4: what an upstream says of itself is not true of us.
             return denial(question, zone: resolverZone, rcode: .noError)
         }
-        if name.labelCount == 1, question.type == .a || question.type == .aaaa {
+        if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
             // A single label is for hosts files and search lists; the root has no addresses for it.
             return denial(question, zone: .root)
         }
@@ -176,14 +179,14 @@ package final class SpecialNames: Resolving {
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// The reverse zones of addresses that mean something else in every network: RFC 6303 §4 and,
-    /// for 100.64.0.0/10, RFC 7793 §2.
+    /// The reverse zones of addresses that mean something else in every network: RFC 6303 §4, for
+    /// 100.64.0.0/10 RFC 7793 §2, and all of fc00::/7 (RFC 4193 §4.4).
     private static let privateReverse: [Name] = {
         var texts = [
             "0.in-addr.arpa", "10.in-addr.arpa", "127.in-addr.arpa", "254.169.in-addr.arpa",
             "2.0.192.in-addr.arpa", "100.51.198.in-addr.arpa", "113.0.203.in-addr.arpa",
             "255.255.255.255.in-addr.arpa", "168.192.in-addr.arpa",
-            "d.f.ip6.arpa", "8.e.f.ip6.arpa", "9.e.f.ip6.arpa", "a.e.f.ip6.arpa",
+            "c.f.ip6.arpa", "d.f.ip6.arpa", "8.e.f.ip6.arpa", "9.e.f.ip6.arpa", "a.e.f.ip6.arpa",
             "b.e.f.ip6.arpa", "8.b.d.0.1.0.0.2.ip6.arpa",
         ]
         texts += (16...31).map { "\($0).172.in-addr.arpa" }

@@ -31,7 +31,8 @@ struct Assembly {
         cache = AnswerCache(
             limit: settings.cache.size,
             origin: Clock.now,
-            seed: .random(in: .min ... .max)
+            seed: .random(in: .min ... .max),
+            rotates: settings.answers.order == .rotate
         )
         access = AccessList(settings.allow)
 
@@ -71,6 +72,8 @@ struct Assembly {
             routes: routes,
             standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
             policy: TTLPolicy(settings.cache),
+            answers: AnswerPolicy(settings.answers, settings.rebinding),
+            probe: { await Self.probe($0, deadline: $1) },
             freshness: Freshness(settings.cache),
             cache: cache
         )
@@ -120,7 +123,7 @@ package enum StartError: Error, CustomStringConvertible {
 // MARK: - From settings
 
 extension RoutePattern {
-    fileprivate init(_ pattern: DomainPattern) {
+    init(_ pattern: DomainPattern) {
         self =
             switch pattern.form {
             case .suffix: .suffix(pattern.domain)

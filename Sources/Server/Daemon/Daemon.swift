@@ -16,6 +16,7 @@ package final class Daemon {
     private let desk: QueryDesk
 
     private let network: NetworkReaction
+    private let hosts: HostsFiles
 
     /// Where the cache survives a restart; nil if it does not.
     private let cacheFile: CacheFile?
@@ -41,6 +42,9 @@ package final class Daemon {
             queryLog: settings.log.queries ? logger : nil
         )
         network = NetworkReaction(assembly, logger: logger)
+        hosts = HostsFiles(settings.hosts, logger: logger) { [resolver = assembly.resolver] table in
+            resolver.hosts = table
+        }
         let path = settings.cache.snapshot.path(in: SettingsEnvironment.stateDirectory)
         cacheFile = path.map { [assembly] path in
             CacheFile(
@@ -60,6 +64,8 @@ package final class Daemon {
         do throws(StartError) {
             signals = try Self.signals()
             try listen()
+            // Nothing is answered before this, so nothing wrongly.
+            await hosts.start()
             control = try startControl()
             try startWorkers()
         } catch {

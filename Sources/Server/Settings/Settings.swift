@@ -22,7 +22,10 @@ package struct Settings: Sendable, Equatable {
     /// The resolvers for everything else, in the order of preference.
     package var upstreams: [UpstreamSettings] = []
 
+    package var hosts = HostsSettings()
     package var cache = CacheSettings()
+    package var answers = AnswerSettings()
+    package var rebinding = RebindingSettings()
     package var control = ControlSettings()
     package var log = LogSettings()
 
@@ -170,7 +173,16 @@ extension Settings {
             without the time needs a plain one (`udp://`) after them.
             """
         ),
-        .notYet("hosts"),
+        .section(
+            "hosts",
+            \.hosts,
+            HostsSettings.table,
+            """
+            Names whose addresses are written down. They win over routes and special names, and have \
+            no other addresses; the first name of an address is what it is called. `localhost` is \
+            always this machine, whatever they say.
+            """
+        ),
         .section(
             "cache",
             \.cache,
@@ -179,7 +191,24 @@ extension Settings {
             How long answers are kept, and how many.
             """
         ),
-        .section("answers", \.self, Settings.answersTable, ""),
+        .section(
+            "answers",
+            \.answers,
+            AnswerSettings.table,
+            """
+            What is done to answers.
+            """
+        ),
+        .section(
+            "rebinding",
+            \.rebinding,
+            RebindingSettings.table,
+            """
+            Protection against DNS rebinding: pages under a public name whose address leads into your \
+            own network, where they talk to routers and printers. Vendors' answers always have it, \
+            see `private-answers`.
+            """
+        ),
         .section(
             "control",
             \.control,
@@ -197,12 +226,5 @@ extension Settings {
             What is logged, to standard error or the journal.
             """
         )
-    )
-
-    /// What may be done to answers: for now nothing, which two of the values ask for.
-    private static let answersTable = SettingsTable<Settings>(
-        .notYet("https-records"),
-        .notYet("aaaa", unless: "keep"),
-        .notYet("order", unless: "as-received")
     )
 }

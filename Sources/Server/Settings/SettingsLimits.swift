@@ -74,6 +74,21 @@ enum SettingsLimits {
     /// Names that are kept.
     static let prefetchNames = 0...1_000
 
+    /// Files of hosts; each is watched.
+    static let hostsFiles = 0...32
+
+    /// Addresses of one name.
+    static let hostAddresses = 1...64
+
+    /// Domains whose servers are tried; each is looked at for each answer.
+    static let probes = 0...256
+
+    /// Ports of TCP.
+    static let port = 1...65_535
+
+    /// Names that may have private addresses; each is looked at for each answer.
+    static let rebindingExceptions = 0...1000
+
     /// The longest path, in octets (`PATH_MAX` without its NUL).
     static let pathOctets = 4095
 

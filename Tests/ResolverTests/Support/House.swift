@@ -43,6 +43,7 @@ final class House {
         fallsBack: Bool = true,
         allowsPrivateAnswers: Bool = false,
         servesStale: Bool = true,
+        answers: AnswerPolicy = AnswerPolicy(),
         configure: (inout VendorClient.Settings) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
     ) throws {
@@ -84,6 +85,7 @@ final class House {
                 UpstreamGroup([$0], health: HealthBook(clocks: world.clocks))
             },
             policy: policy,
+            answers: answers,
             freshness: freshness,
             cache: cache,
             clocks: world.clocks

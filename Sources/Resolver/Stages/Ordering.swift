@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Net
+
+/// The stage that has the fastest address come first.
+///
+/// It stands before the one that fills the cache, since it is there that most clients get their
+/// answers.  No answer waits until servers have been tried: the first one comes in the order of
+/// whoever gave it.
+final class Ordering: Resolving {
+    private let rules: [AnswerPolicy.ProbeRule]
+    private let probing: Probing
+    private let next: any Resolving
+    private let clocks: Clocks
+
+    /// Puts this stage before `next`.
+    ///
+    /// - Parameter rules: whose addresses are ordered; if there are none, those of vendors' names.
+    init(
+        _ rules: [AnswerPolicy.ProbeRule],
+        probing: Probing,
+        clocks: Clocks,
+        next: any Resolving
+    ) {
+        self.rules = rules
+        self.probing = probing
+        self.clocks = clocks
+        self.next = next
+    }
+
+    func resolve(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        deadline: ContinuousClock.Instant
+    ) async -> Finding {
+        var finding = await next.resolve(query, match, deadline: deadline)
+        guard let port = port(query.question.name, match) else { return finding }
+        order(&finding.resolution, of: query.question, port)
+        for index in finding.siblings.indices {
+            order(
+                &finding.siblings[index].resolution,
+                of: finding.siblings[index].question,
+                port
+            )
+        }
+        return finding
+    }
+
+    /// Where the servers of a name are tried; nil if they are not.
+    private func port(_ name: Name, _ match: RouteTable.Match?) -> UInt16? {
+        guard rules.isEmpty else { return rules.first { $0.names.covers(name) }?.port }
+        return match.map { !$0.route.vendors.isEmpty } ?? false ? Self.standardPort : nil
+    }
+
+    private static let standardPort: UInt16 = 443
+
+    /// Puts the addresses in the order that is known now, and the cached ones in the one that will be.
+    private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
+        guard question.type.isAddress, resolution.sections.answerCount > 1,
+            let message = resolution.sections.message(to: question)
+        else { return }
+        let places = message.answers.indices.filter { message.answers[$0].type == question.type }
+        let addresses = places.compactMap { message.answers[$0].data.address }
+        guard addresses.count > 1 else { return }
+        let ordered = probing.ranking.ordered(addresses, port: port, now: clocks.now())
+        if ordered != addresses {
+            var answers = message.answers
+            for (place, address) in zip(places, ordered) {
+                // One of the same address has the TTL that was told with it.
+                let old = places.first { message.answers[$0].data.address == address } ?? place
+                answers[place] = message.answers[old]
+            }
+            resolution =
+                resolution.replacing(
+                    answers: answers,
+                    of: question,
+                    authorities: message.authorities
+                ) ?? resolution
+        }
+        guard resolution.lifetime > 0 else { return }
+        probing.order(
+            Probing.Job(
+                question: question,
+                variant: resolution.variant,
+                addresses: addresses,
+                port: port
+            )
+        )
+    }
+}

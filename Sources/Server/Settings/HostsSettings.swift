@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// Names whose addresses are written down.
+package struct HostsSettings: Sendable, Equatable {
+    /// Files in the form of hosts(5), in the order of preference.
+    package var files = ["/etc/hosts"]
+
+    /// Names that this file itself says, in its order.
+    package var records: [Record] = []
+
+    /// A name and its addresses.
+    package struct Record: Sendable, Equatable {
+        package var name: Name
+        package var addresses: [IPAddress]
+
+        package init(name: Name, addresses: [IPAddress]) {
+            self.name = name
+            self.addresses = addresses
+        }
+    }
+
+    package init() {}
+}
+
+// MARK: - Table
+
+extension HostsSettings {
+    static let table = SettingsTable<HostsSettings>(
+        .option(
+            "files",
+            \.files,
+            .list("absolute paths", of: .path(), count: SettingsLimits.hostsFiles),
+            """
+            Files in the form of hosts(5). They are read again when they change; lines that are \
+            wrong are passed over with a warning, and a file that is not there is empty. [] reads \
+            none.
+            """
+        ),
+        .option(
+            "records",
+            \.records,
+            .hostRecords,
+            """
+            Names and their addresses, as in {printer.lan: [192.0.2.9, "2001:db8::9"]}. What files \
+            say of these names does not count.
+            """
+        )
+    )
+}
+
+extension SettingsKind where Value == [HostsSettings.Record] {
+    /// Names with their addresses.
+    static var hostRecords: SettingsKind {
+        let expected = "a mapping of names to lists of IP addresses"
+        let addresses = SettingsKind<[IPAddress]>.list(
+            "IP addresses",
+            of: .ip,
+            count: SettingsLimits.hostAddresses
+        )
+        return SettingsKind(
+            expected: expected,
+            read: { node, key, reading in
+                guard case .mapping(let pairs) = node.content else {
+                    reading.reportMismatch(node, key, expected: expected)
+                    return nil
+                }
+                var records: [HostsSettings.Record] = []
+                for pair in pairs {
+                    guard let name = hostName(pair, key, &reading) else {
+                        reading.damage(key)
+                        continue
+                    }
+                    if records.contains(where: { $0.name == name }) {
+                        reading.report(pair.keyPlace, "`\(name.text)` has a record already")
+                        reading.damage(key)
+                        continue
+                    }
+                    let item = key.item(records.count, name: pair.key.shortened)
+                    guard let found = addresses.read(pair.value, item, &reading) else {
+                        reading.damage(key)
+                        continue
+                    }
+                    records.append(HostsSettings.Record(name: name, addresses: found))
+                }
+                return records
+            },
+            write: { records in
+                .map(records.map { ($0.name.text, addresses.write($0.addresses)) })
+            }
+        )
+    }
+
+    /// The name of a record, unless it is none or is this machine's own.
+    private static func hostName(
+        _ pair: YAMLPair,
+        _ key: SettingsKey,
+        _ reading: inout SettingsReading
+    ) -> Name? {
+        guard let name = try? Name(pair.key), name.isHostname else {
+            reading.report(
+                pair.keyPlace,
+                "`\(pair.key.shortened)` in `\(key.shown)` is no host name"
+            )
+            return nil
+        }
+        guard
+            name.labels.map({ String(decoding: $0, as: UTF8.self).lowercased() }).last
+                != "localhost"
+        else {
+            reading.report(
+                pair.keyPlace,
+                "`\(pair.key.shortened)` is always this machine (RFC 6761 §6.3)"
+            )
+            return nil
+        }
+        return name
+    }
+}

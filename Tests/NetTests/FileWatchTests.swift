@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+import Testing
+
+@testable import Net
+
+@Suite("Files that change are noticed", .timeLimit(.minutes(2)))
+struct FileWatchTests {
+    init() { ServiceLoop.start() }
+
+    /// A folder of one test, and what a watch of a file in it has told.
+    @ServiceLoop
+    private final class Scene {
+        let folder: String
+        private var watch: FileWatch?
+        private var waiting: CheckedContinuation<Void, Never>?
+
+        /// Whether something was told that nobody has waited for.
+        private var isTold = false
+
+        /// Watches `name` in a new folder.
+        init(_ name: String) throws {
+            var template = Array("/tmp/httpdnsd-watch-XXXXXX".utf8CString)
+            folder = String(cString: try #require(mkdtemp(&template)))
+            watch = try FileWatch("\(folder)/\(name)") { [weak self] in self?.notice() }
+        }
+
+        private func notice() {
+            isTold = true
+            waiting?.resume()
+            waiting = nil
+        }
+
+        /// Waits until something is told after `action`.
+        func expect(_ action: (Scene) throws -> Void) async throws {
+            // What the one before has caused is not meant.
+            isTold = false
+            try action(self)
+            guard !isTold else { return }
+            await withCheckedContinuation { waiting = $0 }
+        }
+
+        /// Writes a file as a whole, from its beginning.
+        func write(_ text: String, to name: String) throws {
+            let file = try #require(fopen("\(folder)/\(name)", "w"))
+            fputs(text, file)
+            fclose(file)
+        }
+
+        func rename(_ old: String, to new: String) throws {
+            try #require(Glibc.rename("\(folder)/\(old)", "\(folder)/\(new)") == 0)
+        }
+
+        func remove(_ name: String) throws { try #require(Glibc.remove("\(folder)/\(name)") == 0) }
+
+        func makeFolder(_ name: String) throws {
+            try #require(mkdir("\(folder)/\(name)", 0o755) == 0)
+        }
+
+        func link(_ name: String, to target: String) throws {
+            try #require(symlink(target, "\(folder)/\(name)") == 0)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a file that is made, written, replaced, removed and made again`() async throws {
+        let scene = try Scene("hosts")
+        try await scene.expect { try $0.write("one", to: "hosts") }
+        try await scene.expect { try $0.write("two", to: "hosts") }
+        for round in 0..<3 {
+            try scene.write("round \(round)", to: "new")
+            try await scene.expect { try $0.rename("new", to: "hosts") }
+            try await scene.expect { try $0.remove("hosts") }
+            try await scene.expect { try $0.write("again", to: "hosts") }
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a file whose folder comes later, goes and comes again`() async throws {
+        let scene = try Scene("a/b/hosts")
+        for _ in 0..<2 {
+            try await scene.expect { try $0.makeFolder("a") }
+            try await scene.expect { try $0.makeFolder("a/b") }
+            try await scene.expect { try $0.write("one", to: "a/b/hosts") }
+            try await scene.expect { try $0.write("two", to: "a/b/hosts") }
+            try await scene.expect { try $0.remove("a/b/hosts") }
+            try await scene.expect { try $0.remove("a/b") }
+            try await scene.expect { try $0.remove("a") }
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `what a link leads to, and the link itself`() async throws {
+        let scene = try Scene("hosts")
+        try scene.makeFolder("elsewhere")
+        try scene.write("one", to: "elsewhere/first")
+        try scene.write("one", to: "elsewhere/second")
+        try await scene.expect { try $0.link("hosts", to: "elsewhere/first") }
+        try await scene.expect { try $0.write("two", to: "elsewhere/first") }
+        try scene.write("three", to: "elsewhere/new")
+        try await scene.expect { try $0.rename("elsewhere/new", to: "elsewhere/first") }
+        try await scene.expect { try $0.write("four", to: "elsewhere/first") }
+        try scene.link("other", to: "elsewhere/second")
+        try await scene.expect { try $0.rename("other", to: "hosts") }
+        try await scene.expect { try $0.write("five", to: "elsewhere/second") }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a watch that was let go tells nothing`() async throws {
+        let scene = try Scene("hosts")
+        var told = 0
+        var other: FileWatch? = try FileWatch("\(scene.folder)/hosts") { told += 1 }
+        try await scene.expect { try $0.write("one", to: "hosts") }
+        #expect(other != nil)
+        other = nil
+        let before = told
+        try await scene.expect { try $0.write("two", to: "hosts") }
+        #expect(told == before)
+    }
+}

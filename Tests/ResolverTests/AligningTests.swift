@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+extension ServiceKey {
+    /// Octets that only a client can understand.
+    fileprivate static let unknown = ServiceKey(rawValue: 65_000)
+}
+
+extension Record {
+    /// An HTTPS record with these hints.
+    fileprivate static func https(
+        _ name: Name,
+        priority: UInt16 = 1,
+        target: Name = .root,
+        v4: [String]? = ["198.51.100.1"],
+        v6: [String]? = ["2001:db8:99::1"],
+        mandatory: [ServiceKey] = [],
+        ttl: UInt32 = 300
+    ) -> Record {
+        var parameters: [ServiceBinding.Parameter] = [
+            .init(key: .alpn, value: [2] + Array("h2".utf8)),
+            .init(key: .ech, value: [0, 1, 2]),
+            .init(key: .unknown, value: [9, 8, 7]),
+        ]
+        if !mandatory.isEmpty {
+            let value = mandatory.flatMap { [UInt8($0.rawValue >> 8), UInt8($0.rawValue & 0xFF)] }
+            parameters.append(.init(key: .mandatory, value: value))
+        }
+        for (key, texts) in [(ServiceKey.ipv4Hint, v4), (.ipv6Hint, v6)] {
+            guard let texts else { continue }
+            let value = texts.flatMap { IPAddress($0)?.octets ?? [1, 2, 3] }
+            parameters.append(.init(key: key, value: value))
+        }
+        return Record(
+            name: name,
+            type: .https,
+            ttl: ttl,
+            data: .svcb(
+                ServiceBinding(
+                    priority: priority,
+                    target: target,
+                    parameters: priority == 0 ? [] : parameters
+                )
+            )
+        )
+    }
+}
+
+extension ScriptedUpstream {
+    /// One that answers HTTPS and SVCB with these records, and A and AAAA with its addresses.
+    fileprivate static func binding(_ records: [Record]) -> ScriptedUpstream {
+        ScriptedUpstream { (message) throws(UpstreamError) in
+            guard let question = message.questions.first else { return }
+            switch question.type {
+            case .a: message.answers = [.a(question.name, 0xC633_6463)]
+            case .aaaa: message.answers = [.aaaa(question.name, 0x99)]
+            default: message.answers = records
+            }
+        }
+    }
+}
+
+@Suite("Hints in HTTPS and SVCB records of names that vendors answer (RFC 9460)")
+struct AligningTests {
+    init() { ServiceLoop.start() }
+
+    private static let before = "1 . alpn=h2 ipv4hint=198.51.100.1 ech=AAEC"
+    private static let theirs = "HTTPS \(before) ipv6hint=2001:db8:99::1 key65000=\\009\\008\\007"
+    private static let bare = "HTTPS 1 . alpn=h2 ech=AAEC key65000=\\009\\008\\007"
+
+    /// The policy of a mode.
+    private static func policy(
+        _ bindings: AnswerPolicy.ServiceBindings,
+        suppressesAAAA: Bool = false
+    ) -> AnswerPolicy {
+        var policy = AnswerPolicy()
+        policy.serviceBindings = bindings
+        policy.suppressesAAAA = suppressesAAAA
+        return policy
+    }
+
+    @Test
+    @ServiceLoop
+    func `without cached addresses hints go, all else stays, and no call is made`() async throws {
+        let house = try House(.tencent, upstream: .binding([.https("www.example.com")]))
+        let answer = try await house.ask("www.example.com", .https)
+        #expect(answer.plain == [Self.bare])
+        #expect(answer.message.answers.map(\.ttl) == [300])
+        #expect(answer.resolution.lifetime == 300)
+        #expect(house.world.sent.isEmpty)
+        #expect(house.kept("www.example.com") == ["HTTPS 300"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `cached addresses take the place of hints, for as long as they are right`() async throws {
+        let house = try House(.tencent, upstream: .binding([.https("www.example.com")]))
+        _ = try await house.ask("www.example.com")
+        await house.world.advance(by: .seconds(10))
+        let answer = try await house.ask("www.example.com", .https)
+        #expect(
+            answer.plain == [
+                "HTTPS 1 . alpn=h2 ipv4hint=192.0.2.101,192.0.2.102 ech=AAEC "
+                    + "ipv6hint=2001:db8::101 key65000=\\009\\008\\007"
+            ]
+        )
+        // Of 60 s that the addresses have, 10 are over.
+        #expect(answer.message.answers.map(\.ttl) == [50])
+        #expect(answer.resolution.lifetime == 50)
+        #expect(house.world.sent.count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a family without addresses has no hint, and none is added where there was none`()
+        async throws
+    {
+        let house = try House(
+            .tencent,
+            upstream: .binding([
+                .https("four.example.com"),
+                .https("four.example.com", priority: 2, v4: nil, v6: nil),
+            ])
+        )
+        _ = try await house.ask("four.example.com")
+        #expect(
+            try await house.ask("four.example.com", .https).plain == [
+                "HTTPS 1 . alpn=h2 ipv4hint=192.0.2.104 ech=AAEC key65000=\\009\\008\\007",
+                "HTTPS 2 . alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func `a hint that was mandatory and goes is no longer mandatory`() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.com", mandatory: [.alpn, .ipv4Hint]),
+                .https("www.example.com", priority: 2, mandatory: [.ipv4Hint]),
+            ])
+        )
+        #expect(
+            try await house.ask("www.example.com", .https).plain == [
+                "HTTPS 1 . mandatory=alpn alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+                "HTTPS 2 . alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+        _ = try await house.ask("www.example.com")
+        house.cache.remove(.name("www.example.com", .https), now: house.world.now)
+        let aligned = try await house.ask("www.example.com", .https).plain
+        #expect(aligned.first?.hasPrefix("HTTPS 1 . mandatory=alpn,ipv4hint alpn=h2") == true)
+    }
+
+    @Test
+    @ServiceLoop
+    func `hints are the target's: ours if vendors answer that name, else none`() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.com", priority: 1, target: "four.example.com"),
+                .https("www.example.com", priority: 2, target: "cdn.example.net"),
+            ])
+        )
+        _ = try await house.ask("www.example.com")
+        _ = try await house.ask("four.example.com")
+        _ = try await house.ask("cdn.example.net")
+        #expect(
+            try await house.ask("www.example.com", .https).plain == [
+                "HTTPS 1 four.example.com. alpn=h2 ipv4hint=192.0.2.104 ech=AAEC "
+                    + "key65000=\\009\\008\\007",
+                "HTTPS 2 cdn.example.net. alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func
+        `behind an alias the owner is another name, and the owner's addresses are not the asked one's`()
+        async throws
+    {
+        let house = try House(
+            .tencent,
+            upstream: .binding([
+                .cname("www.example.com", "cdn.example.net"), .https("cdn.example.net"),
+            ])
+        )
+        _ = try await house.ask("www.example.com")
+        let answer = try await house.ask("www.example.com", .https)
+        #expect(answer.plain == ["CNAME cdn.example.net.", Self.bare])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a record that is an alias passes as it is`() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.com", priority: 0, target: "cdn.example.net")
+            ])
+        )
+        let answers = try await house.ask("www.example.com", .https).plain
+        #expect(answers == ["HTTPS 0 cdn.example.net."])
+    }
+
+    @Test
+    @ServiceLoop
+    func `names of nobody's route pass, but not hints about a name that vendors answer`()
+        async throws
+    {
+        let house = try House(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.org"),
+                .https("www.example.org", priority: 2, target: "www.example.com"),
+            ])
+        )
+        #expect(
+            try await house.ask("www.example.org", .https).plain == [
+                Self.theirs,
+                "HTTPS 2 www.example.com. alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func `hints about a name in hosts are what hosts say`() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([.https("www.example.org", target: "printer.lan")])
+        )
+        house.resolver.hosts = .of("192.0.2.9 printer.lan")
+        let answer = try await house.ask("www.example.org", .https)
+        #expect(
+            answer.plain == [
+                "HTTPS 1 printer.lan. alpn=h2 ipv4hint=192.0.2.9 ech=AAEC key65000=\\009\\008\\007"
+            ]
+        )
+        #expect(answer.resolution.lifetime == 10)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a hint of a length that cannot be is replaced like any other`() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([.https("www.example.com", v4: ["nonsense"], v6: ["nonsense"])])
+        )
+        #expect(try await house.ask("www.example.com", .https).plain == [Self.bare])
+    }
+
+    @Test
+    @ServiceLoop
+    func `clients that ask for DNSSEC get no altered records: NODATA, for them only`() async throws
+    {
+        let house = try House(.tencent, upstream: .binding([.https("www.example.com")]))
+        let signed = try await house.ask("www.example.com", .https, dnssecOK: true)
+        #expect(signed.rcode == .noError && signed.answers.isEmpty)
+        #expect(signed.zone == "example.com")
+        #expect(signed.resolution.explanation?.code == .synthesized)
+        #expect(house.upstream?.asked == [])
+        #expect(try await house.ask("www.example.com", .https).plain == [Self.bare])
+        // A name without a route has nothing that would have to be altered.
+        let other = try House(.tencent, upstream: .binding([.https("www.example.org")]))
+        let untouched = try await other.ask("www.example.org", .https, dnssecOK: true)
+        #expect(untouched.plain == [Self.theirs])
+        // Unless it leads to one that has a route.
+        let leading = try House(
+            .tencent,
+            upstream: .binding([.https("www.example.org", target: "www.example.com")])
+        )
+        let denied = try await leading.ask("www.example.org", .https, dnssecOK: true)
+        #expect(denied.rcode == .noError && denied.answers.isEmpty)
+        #expect(denied.zone == "www.example.org")
+    }
+
+    @Test(arguments: [false, true])
+    @ServiceLoop
+    func `forward passes records as they are`(_ dnssecOK: Bool) async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([.https("www.example.com")]),
+            answers: Self.policy(.forward)
+        )
+        _ = try await house.ask("www.example.com")
+        let answer = try await house.ask("www.example.com", .https, dnssecOK: dnssecOK)
+        #expect(answer.plain == [Self.theirs])
+    }
+
+    @Test(arguments: [RecordType.https, .svcb])
+    @ServiceLoop
+    func `block denies them at once, of names that vendors answer`(_ type: RecordType) async throws
+    {
+        let house = try House(
+            .tencent,
+            upstream: .binding([.https("www.example.org")]),
+            answers: Self.policy(.block)
+        )
+        try await house.expect(
+            "www.example.com",
+            type,
+            story: """
+                NOERROR from httpdnsd after 0 ms
+                EDE 15: such records are blocked here
+                authority: SOA example.com. 5 5
+                kept: \(type) NODATA 5
+                """
+        )
+        #expect(try await house.ask("www.example.org", .https).plain == [Self.theirs])
+    }
+
+    // MARK: - Without IPv6
+
+    @Test
+    @ServiceLoop
+    func `suppressed, AAAA is denied at once for every name, and A is answered`() async throws {
+        let house = try House(
+            .tencent,
+            answers: Self.policy(.align, suppressesAAAA: true)
+        )
+        house.resolver.hosts = .of("2001:db8::9 six.lan")
+        try await house.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0
+                kept: A 60
+                billed: tencent 1
+                """,
+            "what came along for the other family is not kept: a worker would answer it"
+        )
+        for (name, zone) in [
+            ("www.example.com", "example.com"), ("www.example.org", "www.example.org"),
+        ] {
+            try await house.expect(
+                try Name(name),
+                .aaaa,
+                story: """
+                    NOERROR from httpdnsd after 0 ms
+                    EDE 29: AAAA is suppressed here
+                    authority: SOA \(zone). 300 300
+                    \(name == "www.example.com" ? "kept: A 60" : "")
+                    """.trimmed
+            )
+        }
+        #expect(try await house.ask("six.lan", .aaaa).plain == ["AAAA 2001:db8::9"])
+        #expect(try await house.ask("localhost", .aaaa).plain == ["AAAA ::1"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `suppressed, no hint has an IPv6 address, whoever's the name is`() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([.https("www.example.org"), .https("www.example.com")]),
+            answers: Self.policy(.forward, suppressesAAAA: true)
+        )
+        for name in ["www.example.org", "www.example.com"] as [Name] {
+            let answer = try await house.ask(name, .https)
+            #expect(answer.plain == ["HTTPS \(Self.before) key65000=\\009\\008\\007"])
+            let signed = try await house.ask(name, .https, dnssecOK: true)
+            #expect(signed.plain == [Self.theirs])
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `what an earlier life kept and the settings answer now is removed`() async throws {
+        let house = try House(.tencent)
+        _ = try await house.ask("www.example.com")
+        let now = try House(.tencent, answers: Self.policy(.align, suppressesAAAA: true))
+        for type in [RecordType.a, .aaaa] {
+            let question = Question(name: "www.example.com", type: type)
+            let kept = house.cache.freshAnswer(
+                for: question,
+                variant: .any,
+                now: house.world.now
+            )
+            now.cache.insert(try #require(kept).answer, now: now.world.now)
+        }
+        #expect(now.cached("www.example.com") == ["A 2", "AAAA 1"])
+        #expect(now.resolver.removeOverridden() == 1)
+        #expect(now.cached("www.example.com") == ["A 2"])
+    }
+}
+
+extension Answer {
+    /// The answers without the quotes around values.
+    fileprivate var plain: [String] { answers.map { $0.replacing("\"", with: "") } }
+}
+
+extension String {
+    /// The text without an empty last line.
+    fileprivate var trimmed: String { hasSuffix("\n") ? String(dropLast()) : self }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+extension HostsTable {
+    /// A table of lines such as `192.0.2.9 printer.lan printer`.
+    static func of(_ lines: String...) -> HostsTable {
+        var table = HostsTable()
+        for line in lines {
+            let words = line.split(separator: " ")
+            guard let address = words.first.flatMap({ IPAddress($0) }) else { continue }
+            table.add(address, names: words.dropFirst().compactMap { try? Name($0) })
+        }
+        return table
+    }
+}
+
+@Suite("Names that the operator has written down")
+struct HostsTests {
+    init() { ServiceLoop.start() }
+
+    private static let table = HostsTable.of(
+        "192.0.2.9 printer.lan printer",
+        "192.0.2.10 printer.lan",
+        "2001:db8::9 six.lan x.local",
+        "192.0.2.9 other.lan",
+        "127.0.0.1 localhost loop.lan",
+        "::1 localhost ip6-localhost",
+        "0.0.0.0 ads.example.org",
+        "192.0.2.11 www.example.com mail.example.org",
+        "10.1.2.3 Host.Corp.LAN"
+    )
+
+    private static let here: [(String, RecordType, answers: [String], zone: String?)] = [
+        ("printer.lan", .a, ["A 192.0.2.9", "A 192.0.2.10"], nil),
+        ("PRINTER.lan", .a, ["A 192.0.2.9", "A 192.0.2.10"], nil),
+        ("printer.lan", .aaaa, [], "printer.lan"),
+        ("printer.lan", .https, [], "printer.lan"),
+        ("printer", .a, ["A 192.0.2.9"], nil),
+        ("printer", .aaaa, [], "printer"),
+        ("printer", .mx, [], "printer"),
+        ("six.lan", .aaaa, ["AAAA 2001:db8::9"], nil),
+        ("six.lan", .a, [], "six.lan"),
+        ("x.local", .aaaa, ["AAAA 2001:db8::9"], nil),
+        ("x.local", .txt, [], "x.local"),
+        ("other.lan", .a, ["A 192.0.2.9"], nil),
+        ("loop.lan", .a, ["A 127.0.0.1"], nil),
+        ("ip6-localhost", .aaaa, ["AAAA ::1"], nil),
+        ("ads.example.org", .a, ["A 0.0.0.0"], nil),
+        ("ads.example.org", .aaaa, [], "ads.example.org"),
+        ("www.example.com", .a, ["A 192.0.2.11"], nil),
+        ("www.example.com", .svcb, [], "www.example.com"),
+        ("9.2.0.192.in-addr.arpa", .ptr, ["PTR printer.lan."], nil),
+        ("3.2.1.10.in-addr.arpa", .ptr, ["PTR Host.Corp.LAN."], nil),
+        ("3.2.1.10.in-addr.arpa", .txt, [], "3.2.1.10.in-addr.arpa"),
+        (
+            "9." + String(repeating: "0.", count: 23) + "8.b.d.0.1.0.0.2.ip6.arpa", .ptr,
+            ["PTR six.lan."], nil
+        ),
+    ]
+
+    @Test(arguments: here.indices)
+    @ServiceLoop
+    func `hosts win over routes and special names, and nobody is asked`(_ index: Int) async throws {
+        let (name, type, expected, zone) = Self.here[index]
+        let house = try House(.tencent)
+        house.resolver.hosts = Self.table
+        let answer = try await house.ask(try Name(name), type)
+        #expect(answer.rcode == .noError)
+        #expect(answer.answers == expected)
+        #expect(answer.zone == (try zone.map { try Name($0) }))
+        let ttls = (answer.message.answers + answer.message.authorities).map(\.ttl)
+        #expect(ttls.allSatisfy { $0 == 10 })
+        #expect(house.origin(answer) == "hosts")
+        #expect(house.world.sent.isEmpty && house.upstream?.asked == [])
+        #expect(house.cache.numbers.entries == 0)
+    }
+
+    @Test(arguments: [
+        ("localhost", RecordType.a, "A 127.0.0.1"), ("www.localhost", .a, "A 127.0.0.1"),
+        ("localhost", .aaaa, "AAAA ::1"),
+        ("1.0.0.127.in-addr.arpa", .ptr, "PTR localhost."),
+    ])
+    @ServiceLoop
+    func `localhost is this machine, whatever a file says`(
+        _ name: String,
+        _ type: RecordType,
+        _ expected: String
+    ) async throws {
+        let house = try House()
+        house.resolver.hosts = .of(
+            "192.0.2.1 localhost",
+            "2001:db8::1 localhost www.localhost",
+            "127.0.0.1 blocked.example.org"
+        )
+        let answer = try await house.ask(try Name(name), type)
+        #expect(answer.answers == [expected])
+        #expect(house.resolver.hosts.count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `other types of such a name are others' to answer, but not that there is none`()
+        async throws
+    {
+        let house = try House(upstream: .denying(.nxDomain))
+        house.resolver.hosts = Self.table
+        for _ in 0..<2 {
+            let answer = try await house.ask("mail.example.org", .mx)
+            #expect(answer.rcode == .noError)
+            #expect(answer.answers.isEmpty)
+        }
+        #expect(house.upstream?.asked.count == 2)
+        // What was kept says the same.
+        #expect(house.kept("mail.example.org") == ["MX NODATA 5"])
+        #expect(try await house.ask("unknown.example.org", .mx).rcode == .nxDomain)
+        #expect(try await house.ask("printer.lan", .any).answers.count == 1)
+        #expect(try await house.ask("printer.lan", .axfr).rcode == .refused)
+    }
+
+    @Test
+    @ServiceLoop
+    func `what the cache has of a name goes when hosts have it, and other names stay`() async throws
+    {
+        let house = try House(.tencent)
+        _ = try await house.ask("www.example.com")
+        _ = try await house.ask("four.example.com")
+        #expect(house.cached("www.example.com") == ["A 2", "AAAA 1"])
+        house.resolver.hosts = Self.table
+        #expect(house.cached("www.example.com") == [])
+        #expect(house.cached("four.example.com") == ["A 1", "AAAA 0"])
+        #expect(try await house.ask("www.example.com").answers == ["A 192.0.2.11"])
+        house.resolver.hosts = HostsTable()
+        #expect(try await house.ask("www.example.com").answers.count == 2)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an answer that was asked for before hosts changed is not kept`() async throws {
+        let house = try House(.tencent)
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(10))
+        house.resolver.hosts = Self.table
+        #expect(try await house.answer(to: asked).answers == ["A 192.0.2.101", "A 192.0.2.102"])
+        #expect(house.kept("www.example.com") == [])
+    }
+
+    // MARK: - The table
+
+    @Test
+    func `records of the settings hold against files`() {
+        var table = HostsTable(records: [
+            (name: "printer.lan", addresses: ["192.0.2.1"].compactMap { IPAddress($0) })
+        ])
+        table.add(.v4(IPv4Address(value: 0xC000_0209)), names: ["printer.lan", "b.lan"])
+        #expect(table.addresses(of: "printer.lan")?.map(\.description) == ["192.0.2.1"])
+        #expect(table.addresses(of: "b.lan")?.map(\.description) == ["192.0.2.9"])
+        #expect(table.pointer("1.2.0.192.in-addr.arpa") == "printer.lan")
+        // The address is not the printer's, so that is not what it is called.
+        #expect(table.pointer("9.2.0.192.in-addr.arpa") == nil)
+    }
+
+    @Test
+    func `the table is bounded, in names and in the addresses of one`() throws {
+        var table = HostsTable()
+        for number in 0..<UInt32(HostsTable.mostAddresses + 7) {
+            table.add(.v4(IPv4Address(value: 0xC000_0000 + number)), names: ["a.lan", "a.lan"])
+        }
+        #expect(table.addresses(of: "a.lan")?.count == HostsTable.mostAddresses)
+        #expect(table.leftOut == 14)
+        for number in 0..<HostsTable.mostNames + 1 {
+            table.add(.v4(IPv4Address(value: 0)), names: [try Name("n\(number)")])
+        }
+        #expect(table.count == HostsTable.mostNames)
+        #expect(table.leftOut == 16)
+    }
+}
