@@ -5,7 +5,7 @@ import Testing
 @testable import Server
 
 /// A folder of its own for the files of one test, gone when the test ends.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
     /// The absolute path, without a final slash.
     let path: String
 

@@ -54,9 +54,18 @@ final class CacheFile {
         /// Answers given: what tells names in demand from others.
         let hits: UInt64
 
+        /// A cache in which nothing has been.
+        static let empty = State(contents: [0, 0, 0], hits: 0)
+
+        private init(contents: [UInt64], hits: UInt64) {
+            self.contents = contents
+            self.hits = hits
+        }
+
+        /// The cache as it is now.
         init(_ cache: AnswerCache) {
             let numbers = cache.numbers
-            contents = [numbers.entries, numbers.insertions, numbers.markedStale]
+            contents = [numbers.insertions, numbers.entries, numbers.markedStale]
             hits = cache.hitsByServer.reduce(0, &+)
         }
     }
@@ -151,7 +160,6 @@ final class CacheFile {
     // MARK: - Loading
 
     private func load() async {
-        let before = State(cache)
         let begin = SnapshotFile.Moment(clocks)
         let result: Result<SnapshotFile.Loaded?, SnapshotFile.LoadFault>
         do throws(SocketError) {
@@ -164,20 +172,20 @@ final class CacheFile {
             }
         } catch {
             fail("\(error)", consequence: "starting with an empty cache")
-            state = before
+            state = .empty
             return
         }
         switch result {
         case .success(let loaded):
-            state = before
+            state = .empty
             if let loaded { noteLoaded(loaded, begin) }
         case .failure(.unread(.stopped)):
             logger.notice("stopping before \(numbers.path) was loaded, leaving it as it is")
         case .failure(.unread(let fault)):
-            state = before
+            state = .empty
             fail(fault.sentence, consequence: "starting with an empty cache")
         case .failure(.damaged(let fault)):
-            state = before
+            state = .empty
             await setAside(fault)
         }
     }
@@ -197,9 +205,9 @@ final class CacheFile {
         numbers.latest = (
             begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
         )
-        // Nobody else has stored anything meanwhile: the cache is what the file is.
+        // Unless somebody else has stored something meanwhile, the cache is what the file is.
         let now = State(cache)
-        if let state, now.contents[1] == state.contents[1] + summary.restored { self.state = now }
+        if now.contents[0] == summary.restored { state = now }
         if summary.writtenAt > begin.wallTime {
             logger.warning(
                 """

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@testable import Net
+
+@Suite("A file that is replaced as a whole or not at all")
+struct PrivateFileTests {
+    let directory: TemporaryDirectory
+    let file: PrivateFile
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        file = PrivateFile(directory.path("cache.snapshot"))
+    }
+
+    /// Replaces the file by some pieces.
+    @discardableResult
+    func replace(by pieces: [[UInt8]]) throws(FileFault) -> Int {
+        var rest = pieces[...]
+        return try file.replace { rest.popFirst() }
+    }
+
+    /// All of the file, read in pieces of three octets.
+    func contents() throws -> [UInt8]? {
+        guard let reader = try file.open() else { return nil }
+        var octets: [UInt8] = []
+        while true {
+            let piece = try reader.read(3, at: octets.count)
+            if piece.isEmpty { return octets }
+            octets += piece
+        }
+    }
+
+    var names: [String] {
+        get throws {
+            try FileManager.default.contentsOfDirectory(atPath: directory.path("")).sorted()
+        }
+    }
+
+    /// Puts a file where a private one is expected.
+    func plant(_ path: String, mode: Int = 0o600) throws {
+        #expect(FileManager.default.createFile(atPath: path, contents: Data("planted".utf8)))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    @Test
+    func `what was written is read, by its owner alone`() throws {
+        #expect(try contents() == nil)
+        #expect(try replace(by: [[1, 2, 3, 4], [], [5]]) == 5)
+        #expect(try contents() == [1, 2, 3, 4, 5])
+        #expect(try replace(by: []) == 0)
+        #expect(try contents() == [])
+        let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try names == ["cache.snapshot"])
+    }
+
+    @Test
+    func `who reads the old file goes on reading it while it is replaced`() throws {
+        try replace(by: [[1, 2, 3]])
+        guard let reader = try file.open() else { throw FileFault.stopped("") }
+        try replace(by: [[4]])
+        #expect(try reader.read(9, at: 0) == [1, 2, 3])
+    }
+
+    @Test
+    func `whoever stops in the middle leaves the old file and nothing else`() throws {
+        try replace(by: [[1, 2, 3]])
+        var count = 0
+        #expect(throws: FileFault.stopped("here")) {
+            try file.replace { () throws(FileFault) in
+                count += 1
+                guard count < 3 else { throw .stopped("here") }
+                return [9, 9]
+            }
+        }
+        #expect(try contents() == [1, 2, 3])
+        #expect(try names == ["cache.snapshot"])
+    }
+
+    @Test(arguments: [false, true])
+    func `what a killed writer left is removed`(atStart: Bool) throws {
+        try replace(by: [[1]])
+        try plant(file.temporaryPath)
+        if atStart { try file.removeLeftover() } else { try replace(by: [[2]]) }
+        #expect(try names == ["cache.snapshot"])
+        #expect(try contents() == [atStart ? 1 : 2])
+        try file.removeLeftover()
+    }
+
+    @Test
+    func `a link in the place of the temporary file is removed, not followed`() throws {
+        let victim = directory.path("victim")
+        try plant(victim)
+        try FileManager.default.createSymbolicLink(
+            atPath: file.temporaryPath,
+            withDestinationPath: victim
+        )
+        try replace(by: [[7]])
+        #expect(try contents() == [7])
+        #expect(try String(contentsOfFile: victim, encoding: .utf8) == "planted")
+    }
+
+    @Test
+    func `of two writers the second gives way`() throws {
+        let other = PrivateFile(file.path)
+        var isFirst = true
+        let octets = try file.replace { () throws(FileFault) in
+            guard isFirst else { return nil }
+            isFirst = false
+            var fault: FileFault?
+            do throws(FileFault) {
+                _ = try other.replace { nil }
+            } catch {
+                fault = error
+            }
+            #expect(fault == .busy(file.temporaryPath))
+            try other.removeLeftover()
+            return [1]
+        }
+        #expect(octets == 1)
+        #expect(try contents() == [1])
+    }
+
+    @Test(arguments: ["a link", "a directory", "a pipe", "open to others", "another's"])
+    func `what is not such a file is neither read nor replaced`(_ what: String) throws {
+        let path = file.path
+        let expected: FileFault
+        switch what {
+        case "a link":
+            let target = directory.path("target")
+            try plant(target)
+            try FileManager.default.createSymbolicLink(
+                atPath: path,
+                withDestinationPath: target
+            )
+            expected = .symbolicLink(path)
+        case "a directory":
+            mkdir(path, 0o700)
+            expected = .notRegular(path)
+        case "a pipe":
+            mkfifo(path, 0o600)
+            expected = .notRegular(path)
+        case "open to others":
+            try plant(path, mode: 0o640)
+            expected = .open(path, mode: 0o640)
+        default:
+            try plant(path)
+            // Only root can give a file away.
+            guard chown(path, 12_345, 0) == 0 else { return }
+            expected = .foreign(path, owner: 12_345)
+        }
+        #expect(throws: expected) { try contents() }
+        #expect(throws: expected) { try replace(by: [[1]]) }
+        #expect(try !names.contains("cache.snapshot.tmp"))
+        var status = stat()
+        #expect(lstat(path, &status) == 0, "it is still there")
+    }
+
+    @Test
+    func `without a directory there is no file, and writing says which is missing`() throws {
+        let lost = PrivateFile(directory.path("no/such/file"))
+        #expect(try lost.open() == nil)
+        try lost.removeLeftover()
+        #expect(
+            throws: FileFault.system(
+                call: "open",
+                path: directory.path("no/such"),
+                code: ENOENT
+            )
+        ) { try lost.replace { nil } }
+    }
+
+    @Test
+    func `setting aside takes the place of what was set aside before`() throws {
+        for octets in [[1], [2]] as [[UInt8]] {
+            try replace(by: [octets])
+            try file.setAside()
+        }
+        #expect(try names == ["cache.snapshot.damaged"])
+        let data = FileManager.default.contents(atPath: file.damagedPath)
+        #expect(data.map(Array.init) == [2])
+    }
+}

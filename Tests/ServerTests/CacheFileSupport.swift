@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Glibc
+import Logging
+import Net
+import Resolver
+import Synchronization
+
+@testable import Server
+
+/// A clock that stands still until the test moves it.
+@ServiceLoop
+final class Hours {
+    private(set) var now: ContinuousClock.Instant
+    var wallSeconds: Int64 = 1_700_000_000
+    private var sleepers: [Int: (end: ContinuousClock.Instant, CheckedContinuation<Bool, Never>)] =
+        [:]
+    private var count = 0
+
+    /// Who waits for somebody to sleep.
+    private var observer: CheckedContinuation<Void, Never>?
+
+    nonisolated init() { now = ContinuousClock.now }
+
+    var clocks: Clocks {
+        Clocks(
+            now: { ServiceLoop.assumeIsolated { self.now } },
+            wallSeconds: { ServiceLoop.assumeIsolated { self.wallSeconds } },
+            sleep: { (end) async throws(CancellationError) in try await self.sleep(until: end) }
+        )
+    }
+
+    private func sleep(until end: ContinuousClock.Instant) async throws(CancellationError) {
+        count += 1
+        let number = count
+        let isDone = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                sleepers[number] = (end, continuation)
+                observer?.resume()
+                observer = nil
+            }
+        } onCancel: {
+            ServiceLoop.post { self.sleepers.removeValue(forKey: number)?.1.resume(returning: false) }
+        }
+        guard isDone else { throw CancellationError() }
+    }
+
+    /// Waits until somebody sleeps.
+    func rest() async {
+        guard sleepers.isEmpty else { return }
+        await withCheckedContinuation { observer = $0 }
+    }
+
+    /// Lets time pass, on both clocks, and wakes those whose time has come.
+    func advance(by seconds: Int64) {
+        now += .seconds(seconds)
+        wallSeconds += seconds
+        for (number, sleeper) in sleepers where sleeper.end <= now {
+            sleepers.removeValue(forKey: number)
+            sleeper.1.resume(returning: true)
+        }
+    }
+}
+
+/// Keeps what is logged.
+final class Diary: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    /// All lines, each behind its level.
+    var all: [String] { lines.withLock { $0 } }
+
+    var logger: Logger {
+        Logger(label: "test") { [self] _ in Handler(diary: self) }
+    }
+
+    private struct Handler: LogHandler {
+        let diary: Diary
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            diary.lines.withLock { $0.append("\(event.level): \(event.message)") }
+        }
+    }
+}
+
+/// One run of the daemon, as far as the cache's file is concerned.
+@ServiceLoop
+final class Run {
+    let cache: AnswerCache
+    let origins = Origins()
+    let hours: Hours
+    let diary = Diary()
+    let file: CacheFile
+    var hot: [HotEntry]?
+
+    init(_ path: String, _ hours: Hours, size: Int = 1 << 20) {
+        cache = AnswerCache(limit: size, origin: hours.now, seed: 5)
+        self.hours = hours
+        file = CacheFile(path, of: cache, origins, clocks: hours.clocks, logger: diary.logger)
+        file.onLoad = { [weak self] in self?.hot = $0 }
+    }
+
+    /// Starts and waits until the file has been looked at.
+    func start() async {
+        file.start()
+        await hours.rest()
+    }
+
+    /// Ends as the daemon does, in the time that the clock has.
+    func finish() async { await file.finish(by: hours.now + .seconds(2)) }
+
+    func insert(_ name: String, ttl: UInt32 = 600, stale: UInt32 = 0, server: String = "v/1") throws {
+        cache.insert(
+            try .address(name, ttl: ttl, stale: stale, server: origins.number(labelled: server)),
+            now: hours.now
+        )
+    }
+
+    func entry(_ name: String) throws -> CacheEntry? {
+        cache.entries(named: try Name(name), type: nil, now: hours.now).first
+    }
+}
+
+extension CachedAnswer {
+    /// An answer with one address.
+    static func address(
+        _ name: String,
+        ttl: UInt32 = 600,
+        stale: UInt32 = 0,
+        server: UInt16 = 0
+    ) throws -> CachedAnswer {
+        let question = Question(name: try Name(name), type: .a)
+        let record = Record(
+            name: question.name,
+            ttl: ttl,
+            data: .a(IPv4Address(value: 0xC000_0201))
+        )
+        return CachedAnswer(
+            question: question,
+            variant: .any,
+            rcode: .noError,
+            sections: try AnswerSections(question: question, answers: [record]),
+            lifetime: ttl,
+            source: .vendor,
+            server: server,
+            staleWindow: stale
+        )
+    }
+}
+
+/// The names in a folder.
+func names(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+        let name = withUnsafePointer(to: entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { names.append(name) }
+    }
+    return names.sorted()
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Glibc
+import Net
+import Resolver
+import Testing
+
+@testable import Server
+
+@Suite("The cache survives a restart", .timeLimit(.minutes(1)))
+struct CacheFileTests {
+    let folder: TemporaryFolder
+    let hours = Hours()
+    var path: String { folder.path + "/cache.snapshot" }
+
+    init() throws {
+        ServiceLoop.start()
+        folder = try TemporaryFolder()
+    }
+
+    /// Fills the cache of a run and ends it.
+    @ServiceLoop
+    @discardableResult
+    func life(_ fill: (Run) throws -> Void) async throws -> Run {
+        let run = Run(path, hours)
+        await run.start()
+        try fill(run)
+        await run.finish()
+        return run
+    }
+
+    @ServiceLoop
+    @Test
+    func `answers are there again, as old as they are, and say where they came from`() async throws {
+        let old = try await life { run in
+            try run.insert("www.example.com", server: "tencent\ttencent/192.0.2.1:443")
+            try run.insert("short.example.com", ttl: 60, stale: 600, server: "isp/udp://192.0.2.53")
+            try run.insert("gone.example.com", ttl: 60)
+        }
+        #expect(old.diary.all.count == 1)
+        #expect(old.diary.all[0].hasPrefix("info: cache: wrote 3 answers, "))
+        #expect(names(in: folder.path) == ["cache.snapshot"])
+
+        hours.advance(by: 100)
+        let new = Run(path, hours)
+        _ = new.origins.number(labelled: "somebody/else")
+        await new.start()
+        let kept = try #require(try new.entry("www.example.com"))
+        #expect(new.origins.name(kept.server) == "tencent/192.0.2.1:443")
+        #expect(new.origins.vendor(kept.server) == "tencent")
+        #expect((100...102).contains(kept.age))
+        let stale = try #require(try new.entry("short.example.com"))
+        #expect(new.origins.name(stale.server) == "isp/udp://192.0.2.53")
+        #expect(new.origins.vendor(stale.server) == nil)
+        #expect(try new.entry("gone.example.com") == nil)
+        #expect(
+            new.diary.all == [
+                "notice: cache: loaded 2 answers (1 stale) of 100 s ago in 0 ms from \(path)"
+            ]
+        )
+        let numbers = new.file.numbers
+        #expect(numbers.latest?.entries == 3)
+        #expect(numbers.latest.map { hours.now - $0.instant } == .seconds(100))
+        #expect(numbers.fault == nil)
+    }
+
+    @ServiceLoop
+    @Test
+    func `it is written every five minutes if the cache has changed, else not`() async throws {
+        let run = Run(path, hours)
+        await run.start()
+        hours.advance(by: 300)
+        await hours.rest()
+        #expect(names(in: folder.path) == [], "nothing to write")
+
+        try run.insert("www.example.com")
+        hours.advance(by: 299)
+        #expect(names(in: folder.path) == [])
+        hours.advance(by: 1)
+        await hours.rest()
+        #expect(run.file.numbers.latest?.entries == 1)
+        let first = run.file.numbers.latest?.instant
+
+        hours.advance(by: 300)
+        await hours.rest()
+        #expect(run.file.numbers.latest?.instant == first, "it is as it was")
+
+        run.cache.remove(.all, now: hours.now)
+        hours.advance(by: 300)
+        await hours.rest()
+        #expect(run.file.numbers.latest?.entries == 0, "what was flushed does not come back")
+        #expect(run.diary.all.count == 2)
+    }
+
+    @ServiceLoop
+    @Test
+    func `what was loaded is not written again before it changes`() async throws {
+        try await life { try $0.insert("www.example.com") }
+        let run = Run(path, hours)
+        await run.start()
+        await run.finish()
+        #expect(run.diary.all.count == 1, "\(run.diary.all)")
+    }
+
+    @ServiceLoop
+    @Test
+    func `what came while it was loaded is kept, and written`() async throws {
+        try await life { try $0.insert("www.example.com", server: "old") }
+        hours.advance(by: 10)
+        let run = Run(path, hours)
+        run.file.start()
+        try run.insert("www.example.com", server: "new")
+        await hours.rest()
+        let entry = try #require(try run.entry("www.example.com"))
+        #expect(run.origins.name(entry.server) == "new")
+        #expect(entry.age == 0)
+        await run.finish()
+        #expect(run.diary.all.last?.hasPrefix("info: cache: wrote 1 answers") == true)
+    }
+
+    @ServiceLoop
+    @Test
+    func `what was asked for most is offered first`() async throws {
+        try await life { run in
+            for (index, name) in ["never", "often", "once"].enumerated() {
+                try run.insert("\(name).example.com", ttl: 60, stale: 600)
+                for _ in 0..<[0, 5, 1][index] { try ask(run.cache, "\(name).example.com") }
+            }
+        }
+        hours.advance(by: 100)
+        let run = Run(path, hours)
+        await run.start()
+        let hot = try #require(run.hot)
+        #expect(hot.map { "\($0.question.name)" } == ["often.example.com.", "once.example.com."])
+        #expect(hot.allSatisfy { !$0.isFresh })
+    }
+
+    /// Asks a cache as a worker does.
+    @ServiceLoop
+    private func ask(_ cache: AnswerCache, _ name: String) throws {
+        let query = try query(name)
+        let facts = try QueryFacts(checking: query.rawSpan)
+        var buffer = query + [UInt8](repeating: 0, count: 1000)
+        let hit = buffer.withMutableRawSpan { span in
+            cache.withTable(now: hours.now) { $0.answer(facts, in: &span, limit: 512, now: $1) }
+        }
+        #expect(hit != nil)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file from the future is taken as just written, and that is said`() async throws {
+        try await life { try $0.insert("www.example.com", ttl: 600) }
+        hours.wallSeconds -= 86_400
+        let run = Run(path, hours)
+        await run.start()
+        #expect(try run.entry("www.example.com")?.age ?? 99 <= 1)
+        #expect(run.diary.all.count == 2)
+        #expect(run.diary.all[0].hasPrefix("warning: cache: \(path) was written 86400 s from now"))
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file larger than the cache fills it, and no more`() async throws {
+        let big = Run(path, hours, size: 4 << 20)
+        await big.start()
+        for index in 0..<20_000 { try big.insert("n\(index).example.com") }
+        await big.finish()
+        #expect(big.file.numbers.latest?.entries == 20_000)
+
+        let small = Run(path, hours, size: 1 << 20)
+        await small.start()
+        let numbers = small.cache.numbers
+        #expect(numbers.entries > 1000)
+        #expect(numbers.octets + numbers.indexOctets <= 1 << 20)
+    }
+
+    // MARK: - Damage
+
+    @ServiceLoop
+    @Test(arguments: ["empty", "cut", "flipped", "another file", "longer", "a later version"])
+    func `what is damaged is reported, set aside and ignored`(_ what: String) async throws {
+        try await life { run in
+            for index in 0..<50 { try run.insert("n\(index).example.com") }
+        }
+        var octets = try read(path)
+        switch what {
+        case "empty": octets = []
+        case "cut": octets.removeLast(20)
+        case "flipped": octets[octets.count / 2] ^= 0x10
+        case "another file": octets = Array("root:x:0:0:root:/root:/bin/bash\n".utf8)
+        case "longer": octets.append(0)
+        default: octets[9] = 2
+        }
+        _ = try folder.write(octets, to: "cache.snapshot")
+        _ = try folder.write("older", to: "cache.snapshot.damaged")
+
+        let run = Run(path, hours)
+        await run.start()
+        #expect(run.cache.numbers.entries == 0)
+        #expect(run.diary.all.count == 1)
+        let line = try #require(run.diary.all.first)
+        #expect(line.hasPrefix("error: cache: \(path): "))
+        #expect(line.contains(", at octet "))
+        #expect(line.hasSuffix("; set aside as \(path).damaged, ignoring it"))
+        #expect(names(in: folder.path) == ["cache.snapshot.damaged"])
+        #expect(try read(path + ".damaged") == octets)
+        #expect(run.file.numbers.fault?.contains("at octet") == true)
+
+        // Life goes on.
+        try run.insert("www.example.com")
+        await run.finish()
+        #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.damaged"])
+        #expect(run.file.numbers.fault == nil)
+    }
+
+    private func read(_ path: String) throws -> [UInt8] {
+        try RegularFile(path).read(atMost: 1 << 20)
+    }
+
+    @ServiceLoop
+    @Test
+    func `what is not ours is said once, and neither read nor replaced`() async throws {
+        _ = try folder.write("somebody's", to: "cache.snapshot", mode: 0o644)
+        let run = Run(path, hours)
+        await run.start()
+        try run.insert("www.example.com")
+        hours.advance(by: 300)
+        await hours.rest()
+        await run.finish()
+        #expect(run.diary.all.count == 1, "\(run.diary.all)")
+        let line = try #require(run.diary.all.first)
+        #expect(line.hasPrefix("warning: cache: \(path) is open to other users (mode 0644)"))
+        #expect(line.contains("chmod 600"))
+        #expect(try read(path) == Array("somebody's".utf8))
+
+        // Cured while it runs, it is written at the next turn.
+        chmod(path, 0o600)
+        await run.finish()
+        #expect(run.file.numbers.latest?.entries == 1)
+        #expect(run.file.numbers.fault == nil)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a missing directory is a warning, once, with a hint`() async throws {
+        let run = Run(folder.path + "/no/cache.snapshot", hours)
+        await run.start()
+        try run.insert("www.example.com")
+        for _ in 0..<3 {
+            hours.advance(by: 300)
+            await hours.rest()
+        }
+        #expect(run.diary.all.count == 1)
+        let line = try #require(run.diary.all.first)
+        #expect(line.hasPrefix("warning: cache: \(folder.path)/no: open: No such file"))
+        #expect(line.contains("make the directory, or change `cache.snapshot`"))
+    }
+
+    // MARK: - Stopping
+
+    @ServiceLoop
+    @Test
+    func `a stop while it is loaded leaves the file as it is`() async throws {
+        try await life { run in
+            for index in 0..<3000 { try run.insert("n\(index).example.com") }
+        }
+        let before = try read(path)
+        let run = Run(path, hours)
+        run.file.start()
+        try run.insert("www.example.com")
+        await run.finish()
+        #expect(try read(path) == before)
+    }
+}

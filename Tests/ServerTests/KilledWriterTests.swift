@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import Glibc
+import Net
+import Resolver
+import Testing
+
+@testable import Server
+
+/// A process that writes snapshots until it is killed, by itself: nothing of it runs after that.
+private enum Writer {
+    /// Answers in each snapshot, so many that writing it takes some ten milliseconds.
+    static let entries = 1000
+
+    /// Writes again and again, and dies within `microseconds` after the first time.
+    static func run(_ path: String, microseconds: UInt32) throws {
+        let now = Clock.now
+        let cache = AnswerCache(limit: 1 << 20, origin: now, seed: 3)
+        for index in 0..<entries {
+            cache.insert(try .address("n\(index).example.com"), now: now)
+        }
+        let file = SnapshotFile(file: PrivateFile(path), cache: cache, origins: Origins())
+        try file.file.removeLeftover()
+        _ = try file.write(at: SnapshotFile.Moment(.system), StopSign())
+        _ = try WorkerThread(named: "killer") {
+            usleep(microseconds)
+            kill(getpid(), SIGKILL)
+        }
+        while true { _ = try file.write(at: SnapshotFile.Moment(.system), StopSign()) }
+    }
+}
+
+@Suite("Whoever is killed while it writes leaves a whole file", .timeLimit(.minutes(5)))
+struct KilledWriterTests {
+    @Test(arguments: 0..<4)
+    func `a hundred times, at any instant`(_ quarter: Int) async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/cache.snapshot"
+        var inTheMiddle = 0
+        for round in 0..<25 {
+            let delay = UInt32.random(in: 0..<40_000)
+            await #expect(processExitsWith: .signal(SIGKILL)) {
+                [path = path as String, delay = delay as UInt32] in
+                try Writer.run(path, microseconds: delay)
+            }
+            let left = names(in: folder.path)
+            if left.contains("cache.snapshot.tmp") { inTheMiddle += 1 }
+            #expect(Set(left).isSubset(of: ["cache.snapshot", "cache.snapshot.tmp"]), "\(left)")
+
+            let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 4)
+            let file = SnapshotFile(file: PrivateFile(path), cache: cache, origins: Origins())
+            let loaded = try file.load(at: SnapshotFile.Moment(.system), StopSign())
+            #expect(loaded?.summary.restored == UInt64(Writer.entries), "\(quarter), \(round)")
+        }
+        #expect(inTheMiddle > 0, "some of them were killed while they wrote")
+    }
+}
