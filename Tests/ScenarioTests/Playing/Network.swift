@@ -121,6 +121,11 @@ extension Name {
     }
 }
 
+extension Name {
+    /// Whether its first label is an asterisk (RFC 1034 §4.3.3).
+    fileprivate var isWildcard: Bool { octets.starts(with: [1, 0x2A]) }
+}
+
 extension Entry {
     /// Whether this entry is an upstream's answer to `query`.
     fileprivate func answers(_ query: Message, isTCP: Bool) -> Bool {
@@ -156,7 +161,14 @@ extension Entry {
         message.rcode = rcode
         let copied = adjust.contains(.copyQuery) ? query.question : nil
         message.questions = [copied ?? question ?? query.question].compactMap(\.self)
-        message.answers = answers
+        message.answers = answers.map { record in
+            var record = record
+            // What is said of every name is said of the one that was asked for.
+            if question == nil, record.name.isWildcard, let asked = query.question {
+                record.name = asked.name
+            }
+            return record
+        }
         message.authorities = authorities
         message.additionals = additionals
         let room = Int(query.edns?.udpPayloadSize ?? 512)

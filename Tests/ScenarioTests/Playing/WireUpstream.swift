@@ -132,7 +132,7 @@ final class WireUpstream: Forwarding {
     ) async throws(UpstreamError) {
         let end = end.flatMap { $0 <= deadline ? $0 : nil }
         do throws(CancellationError) {
-            try await network.world.clocks.sleep(end ?? deadline)
+            try await network.world.pause(until: end ?? deadline)
         } catch {
             throw .timedOut
         }
