@@ -9,17 +9,34 @@ import Synchronization
 
 @testable import Server
 
-/// A clock that stands still until the test moves it.
+/// A clock that stands still until the test moves it, and tells when somebody waits for it.
 @ServiceLoop
 final class Hours {
     private(set) var now: ContinuousClock.Instant
     var wallSeconds: Int64 = 1_700_000_000
-    private var sleepers: [Int: (end: ContinuousClock.Instant, CheckedContinuation<Bool, Never>)] =
-        [:]
-    private var count = 0
+    private var timers: [Timer] = []
 
-    /// Who waits for somebody to sleep.
+    /// The test, while it waits for somebody to set a timer.
     private var observer: CheckedContinuation<Void, Never>?
+
+    /// A timer that somebody set.
+    private final class Timer: Cancellable {
+        let end: ContinuousClock.Instant
+        let action: @ServiceLoop () -> Void
+        private unowned let hours: Hours
+
+        init(
+            _ end: ContinuousClock.Instant,
+            _ hours: Hours,
+            _ action: @escaping @ServiceLoop () -> Void
+        ) {
+            self.end = end
+            self.hours = hours
+            self.action = action
+        }
+
+        func cancel() { hours.timers.removeAll { $0 === self } }
+    }
 
     nonisolated init() { now = ContinuousClock.now }
 
@@ -27,39 +44,29 @@ final class Hours {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
             wallSeconds: { ServiceLoop.assumeIsolated { self.wallSeconds } },
-            sleep: { (end) async throws(CancellationError) in try await self.sleep(until: end) }
+            timer: { end, action in
+                let timer = Timer(end, self, action)
+                self.timers.append(timer)
+                self.observer?.resume()
+                self.observer = nil
+                return timer
+            }
         )
     }
 
-    private func sleep(until end: ContinuousClock.Instant) async throws(CancellationError) {
-        count += 1
-        let number = count
-        let isDone = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                sleepers[number] = (end, continuation)
-                observer?.resume()
-                observer = nil
-            }
-        } onCancel: {
-            ServiceLoop.post { self.sleepers.removeValue(forKey: number)?.1.resume(returning: false) }
-        }
-        guard isDone else { throw CancellationError() }
-    }
-
-    /// Waits until somebody sleeps.
+    /// Waits until somebody waits for the time.
     func rest() async {
-        guard sleepers.isEmpty else { return }
+        guard timers.isEmpty else { return }
         await withCheckedContinuation { observer = $0 }
     }
 
-    /// Lets time pass, on both clocks, and wakes those whose time has come.
+    /// Lets time pass, on both clocks, and ends the timers for which enough has.
     func advance(by seconds: Int64) {
         now += .seconds(seconds)
         wallSeconds += seconds
-        for (number, sleeper) in sleepers where sleeper.end <= now {
-            sleepers.removeValue(forKey: number)
-            sleeper.1.resume(returning: true)
-        }
+        let due = timers.filter { $0.end <= now }
+        timers.removeAll { $0.end <= now }
+        for timer in due { timer.action() }
     }
 }
 

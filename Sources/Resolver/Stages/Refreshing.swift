@@ -63,6 +63,15 @@ package final class Refreshing {
         ServiceLoop.task { [self] in _ = await attempt(query) }
     }
 
+    /// Refreshes what was asked for most in an earlier life and is stale by now, most first: no more
+    /// than a minute's budget, as the rest is refreshed when somebody asks for it again.
+    package func refresh(hottest entries: [HotEntry]) {
+        guard let rule else { return }
+        for entry in entries.lazy.filter({ !$0.isFresh }).prefix(rule.budgetPerMinute) {
+            refresh(Query(question: entry.question))
+        }
+    }
+
     // MARK: - Always kept
 
     /// Begins to keep the names of the rule.

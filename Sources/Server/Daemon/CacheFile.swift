@@ -25,7 +25,7 @@ final class CacheFile {
 
     private(set) var numbers: Numbers
 
-    /// Is given what was asked for most in the life before, as soon as it is loaded.
+    /// Is given what was asked for most in the life before, most first, as soon as it is loaded.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
     private let file: SnapshotFile
@@ -122,14 +122,7 @@ final class CacheFile {
             waiting?.resume(returning: result)
             waiting = nil
         }
-        let patience = ServiceLoop.task {
-            do {
-                try await clocks.sleep(deadline)
-                end(false)
-            } catch {
-                // Cancelled, because the task ended first.
-            }
-        }
+        let patience = clocks.timer(deadline) { end(false) }
         ServiceLoop.task {
             await task.value
             end(true)

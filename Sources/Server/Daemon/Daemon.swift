@@ -76,7 +76,7 @@ package final class Daemon {
         startVendors()
         assembly.resolver.refreshing.start()
         network.start()
-        cacheFile?.start()
+        startCacheFile()
         ServiceManager.ready(status: "answering on \(addresses)")
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
@@ -171,6 +171,15 @@ package final class Daemon {
             vendor.client.observer = { log.log($0) }
             vendor.client.start()
         }
+    }
+
+    /// Has the cache of an earlier life loaded, and kept for a later one.
+    private func startCacheFile() {
+        cacheFile?.onLoad = { [assembly] hottest in
+            assembly.resolver.removeOverridden()
+            assembly.resolver.refreshing.refresh(hottest: hottest)
+        }
+        cacheFile?.start()
     }
 
     private func start(_ server: TCPServer) {
