@@ -40,6 +40,8 @@ final class Player {
     /// - Throws: `ScenarioError` with place, step, virtual time, what was expected and what came.
     static func play(_ scenario: Scenario) async throws {
         let player = try Player(scenario)
+        player.stage.begin()
+        defer { player.stage.end() }
         for step in scenario.steps {
             player.network.step = step
             try await player.play(step)

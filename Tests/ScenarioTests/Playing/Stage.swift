@@ -87,7 +87,8 @@ final class Stage {
                     },
                     upstreams: named.isEmpty ? nil : UpstreamGroup(named, health: health),
                     fallsBack: route.fallback == .upstream,
-                    allowsPrivateAnswers: route.privateAnswers == .allow
+                    allowsPrivateAnswers: route.privateAnswers == .allow,
+                    servesStale: route.stale
                 ),
                 for: route.domains.map(RoutePattern.init),
                 except: route.except.map(RoutePattern.init)
@@ -102,6 +103,7 @@ final class Stage {
             routes: routes,
             standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
             policy: TTLPolicy(settings.cache),
+            freshness: Freshness(settings.cache),
             cache: cache,
             clocks: world.clocks
         )
@@ -160,14 +162,20 @@ extension Stage {
     /// What a worker replies without asking anybody.
     private func cachedReply(_ octets: [UInt8], over transport: QueryTransport) -> [UInt8]? {
         var buffer = octets + [UInt8](repeating: 0, count: 65_535 - octets.count)
+        var refresh: Bool?
         let length = cache.withTable(now: world.now) { table, now in
             buffer.withMutableRawSpan { bytes -> Int? in
                 let client = Self.client(over: transport)
                 let look = FirstLook(at: &bytes, count: octets.count, from: client)
                 guard case .query(let facts, _) = look else { return nil }
                 let limit = transport == .udp ? facts.replyLimit : 65_535
-                return table.answer(facts, in: &bytes, limit: limit, now: now)?.length
+                let hit = table.answer(facts, in: &bytes, limit: limit, now: now)
+                if let hit, hit.wantsRefresh { refresh = facts.dnssecOK }
+                return hit?.length
             }
+        }
+        if let refresh, let query = Query(answeredIn: buffer, dnssecOK: refresh) {
+            resolver.refreshing.refresh(query)
         }
         return length.map { Array(buffer[..<$0]) }
     }
@@ -176,14 +184,19 @@ extension Stage {
 // MARK: - Events
 
 extension Stage {
+    /// What `Daemon` does before the first client is answered.
+    func begin() { resolver.refreshing.start() }
+
+    /// What it does before it stops.
+    func end() { resolver.refreshing.stop() }
+
     /// What `NetworkReaction` does.
     func networkChanged() {
         world.dropConnections()
         health.networkChanged()
         for upstream in upstreams { upstream.networkChanged() }
         for vendor in vendors { vendor.networkChanged() }
-        resolver.vendors.forget()
-        cache.markStale(.all, now: world.now)
+        _ = resolver.networkChanged()
     }
 
     /// What `Operator` does.
@@ -230,11 +243,31 @@ extension RoutePattern {
 extension TTLPolicy {
     fileprivate init(_ settings: CacheSettings) {
         self.init()
-        func seconds(_ duration: Duration) -> UInt32 {
-            UInt32(clamping: duration.components.seconds)
-        }
-        positive = seconds(settings.minimumTTL)...seconds(settings.maximumTTL)
-        negative =
-            seconds(settings.negativeTTL.minimum)...seconds(settings.negativeTTL.maximum)
+        positive = settings.minimumTTL.seconds...settings.maximumTTL.seconds
+        negative = settings.negativeTTL.minimum.seconds...settings.negativeTTL.maximum.seconds
     }
+}
+
+extension Freshness {
+    fileprivate init(_ settings: CacheSettings) {
+        self.init()
+        stale = settings.stale.map { settings in
+            var stale = Stale()
+            stale.window = settings.window.seconds
+            stale.after = settings.after
+            stale.ttl = settings.ttl.seconds
+            return stale
+        }
+        prefetch = settings.prefetch.map { settings in
+            var prefetch = Prefetch()
+            prefetch.at = UInt32(settings.at)
+            prefetch.budgetPerMinute = settings.budgetPerMinute
+            prefetch.names = settings.names
+            return prefetch
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: UInt32 { UInt32(clamping: components.seconds) }
 }
