@@ -111,7 +111,7 @@ extension ControlInterface {
         )
 
         # Every table divides all queries: its numbers sum to `total`.
-        # + by-source: [string]int             cache, vendor, upstream, local, refused, ...
+        # + by-source: [string]int             cache, stale, vendor, upstream, local, ...
         # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ..., none
         # + by-transport: [string]int          udp, tcp
         type QueryStats (total: int)
@@ -163,6 +163,10 @@ extension ControlInterface {
         # + in-flight: int
         type MissStats (merged: int, dropped: int)
 
+        # Answers asked for anew before their time is over: begun, and how that ended; or not begun.
+        # + over-budget: int                   too many in the last minute
+        type RefreshStats (started: int, done: int, failed: int, held: int)
+
         # + rss-octets: int
         # + cpu-seconds: float
         type ProcessStats (descriptors: int, threads: int)
@@ -178,19 +182,25 @@ extension ControlInterface {
           upstreams: []UpstreamStats,
           packets: [string]int,
           misses: MissStats,
+          refresh: RefreshStats,
           network: NetworkStats,
           process: ProcessStats
         )
 
-        # Removes entries of the cache and tells how many. Exactly one of `all`, `name`, `tree` and
-        # `negative`; `type` goes with `name`. Removing nothing is no error. A changing call.
+        # Removes entries of the cache and tells how many. Exactly one of `all`, `name`, `tree`,
+        # `negative`, `stale` and `source`; `type` goes with `name`. With `soft` they are marked
+        # stale instead: asked for anew, and given if nobody answers. Removing nothing is no error.
+        # A changing call.
         method Flush(
           all: ?bool,
           name: ?string,
           type: ?string,
           tree: ?string,
-          negative: ?bool
-        ) -> (removed: int)
+          negative: ?bool,
+          stale: ?bool,
+          source: ?string,
+          soft: ?bool
+        ) -> (removed: int, marked: ?int)
 
         # rcode: in lower case, `nodata` for NOERROR without records
         # + age-seconds: int                   since the answer came

@@ -135,11 +135,13 @@ struct CallTests {
     func scope() throws {
         let scopes: [FlushRequest.Scope] = [
             .all, .name("a", type: nil), .name("a", type: "A"), .tree("a"), .negative,
+            .stale, .source("a"),
         ]
         for scope in scopes { #expect(try FlushRequest(scope).scope() == scope) }
         for text in [
             "{}", #"{"all":false}"#, #"{"all":true,"negative":true}"#, #"{"type":"A"}"#,
-            #"{"name":"a","tree":"b"}"#, #"{"all":true,"type":"A"}"#,
+            #"{"name":"a","tree":"b"}"#, #"{"stale":true,"source":"a"}"#, #"{"soft":true}"#,
+            #"{"all":true,"type":"A"}"#,
         ] {
             let request = try JSONText.decode(FlushRequest.self, from: Array(text.utf8))
             #expect {

@@ -23,7 +23,11 @@ struct FixedHandler: ControlHandling {
         return reply
     }
 
-    func flush(_ scope: FlushRequest.Scope) async throws(MethodError) -> FlushReply {
+    func flush(
+        _ scope: FlushRequest.Scope,
+        soft: Bool
+    ) async throws(MethodError) -> FlushReply {
+        guard !soft else { return FlushReply(removed: 0, marked: 6) }
         switch scope {
         case .all: return FlushReply(removed: 5)
         case .name("bad..example.com", _):
@@ -32,6 +36,8 @@ struct FixedHandler: ControlHandling {
         case .name: return FlushReply(removed: 1)
         case .tree: return FlushReply(removed: 4)
         case .negative: return FlushReply(removed: 3)
+        case .stale: return FlushReply(removed: 7)
+        case .source: return FlushReply(removed: 8)
         }
     }
 

@@ -21,11 +21,15 @@ struct ProgramTests {
                 let known: [FlushRequest.Scope: Int] = [
                     .all: 5, .name("a.example.com", type: nil): 2,
                     .name("a.example.com", type: "AAAA"): 1, .tree("example.com"): 4, .negative: 3,
+                    .stale: 7, .source("tencent"): 8,
                 ]
-                guard let scope = try? call.arguments(as: FlushRequest.self).scope() else {
-                    return .close
-                }
-                return .results(FlushReply(removed: known[scope] ?? -1))
+                guard let request = try? call.arguments(as: FlushRequest.self),
+                    let count = (try? request.scope()).map({ known[$0] ?? -1 })
+                else { return .close }
+                return .results(
+                    request.soft == true
+                        ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
+                )
             case .lookup: return .results(Samples.lookup)
             case .top:
                 guard let request = try? call.arguments(as: TopRequest.self),
@@ -81,7 +85,10 @@ struct ProgramTests {
             (["--all"], "removed 5 entries\n"), (["a.example.com"], "removed 2 entries\n"),
             (["a.example.com", "AAAA"], "removed 1 entry\n"),
             (["--tree", "example.com"], "removed 4 entries\n"),
-            (["--negative"], "removed 3 entries\n"),
+            (["--negative"], "removed 3 entries\n"), (["--stale"], "removed 7 entries\n"),
+            (["--source", "tencent"], "removed 8 entries\n"),
+            (["--soft", "--tree", "example.com"], "marked 4 entries stale\n"),
+            (["a.example.com", "AAAA", "--soft"], "marked 1 entry stale\n"),
         ]
     )
     func flush(_ arguments: [String], _ expected: String) async throws {
@@ -143,7 +150,8 @@ struct ProgramTests {
         "a wrong command line is exit code 2, and the daemon is not asked",
         arguments: [
             [], ["dance"], ["status", "now"], ["lookup"], ["flush"], ["flush", "a", "--all"],
-            ["flush", "--all", "--negative"], ["flush", "--tree"], ["flush", "a", "b", "c"],
+            ["flush", "--all", "--negative"], ["flush", "--soft"], ["flush", "--tree"],
+            ["flush", "a", "b", "c"],
             ["stats", "--watch", "0"], ["stats", "--watch", "soon"], ["stats", "--frequently"],
             ["stats", "--watch", "1", "--reset"], ["top"], ["top", "cost", "-n", "0"],
             ["top", "cost", "-n", "1025"], ["pause"], ["pause", "a", "b"], ["resume"],

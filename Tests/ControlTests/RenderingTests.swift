@@ -97,6 +97,7 @@ struct RenderingTests {
                     failed: 1 timeout
 
                 MISSES   3 in flight, 7 merged, 0 dropped
+                REFRESH  12 started, 11 done, 1 failed, 4 over budget, 3 held
                 PACKETS  1,002 received, 2 ignored, 1 truncated-replies
                 NETWORK  2 changes, 0 resumes
                 PROCESS  20.0 MiB resident, 24 descriptors, 4 threads, 1.25 s of processor time

@@ -121,6 +121,11 @@ enum Samples {
         stats.misses.inFlight = 3
         stats.misses.merged = 7
         stats.misses.dropped = 0
+        stats.refresh.started = 12
+        stats.refresh.done = 11
+        stats.refresh.failed = 1
+        stats.refresh.overBudget = 4
+        stats.refresh.held = 3
         stats.network.changes = 2
         stats.process.rssOctets = 20_971_520
         stats.process.descriptors = 24

@@ -58,7 +58,9 @@ struct WireNameTests {
             + #""process":{"cpu-seconds":1.25,"descriptors":24,"rss-octets":20971520,"#
             + #""threads":4},"queries":{"by-rcode":{"noerror":950,"nxdomain":50},"#
             + #""by-source":{"cache":900,"upstream":40,"vendor":60},"#
-            + #""by-transport":{"tcp":1,"udp":999},"total":1000},"since-seconds":60,"#
+            + #""by-transport":{"tcp":1,"udp":999},"total":1000},"#
+            + #""refresh":{"done":11,"failed":1,"held":3,"over-budget":4,"started":12},"#
+            + #""since-seconds":60,"#
             + #""upstreams":[{"failures":{"timeout":1},"name":"isp","protected":false,"#
             + #""queries":42,"successes":41,"tcp-retries":1}],"#
             + #""vendors":[{"avoided":{"batched":0,"cached":890,"merged":7,"paired":30},"#
@@ -109,6 +111,7 @@ struct WireNameTests {
                 + #""source":"isp","stale":true,"ttl-seconds":0,"type":"TXT","variant":"do"}]}"#
         )
         #expect(try text(FlushReply(removed: 3)) == #"{"removed":3}"#)
+        #expect(try text(FlushReply(removed: 0, marked: 3)) == #"{"marked":3,"removed":0}"#)
         #expect(
             try text(Samples.version)
                 == #"{"libcurl":"7.88.1","libyaml":"0.2.5","openssl":"3.0.16","swift":"6.3.1","#
@@ -117,6 +120,10 @@ struct WireNameTests {
         #expect(try text(FlushRequest(.name("a", type: "A"))) == #"{"name":"a","type":"A"}"#)
         #expect(try text(FlushRequest(.tree("a"))) == #"{"tree":"a"}"#)
         #expect(try text(FlushRequest(.negative)) == #"{"negative":true}"#)
+        #expect(try text(FlushRequest(.stale)) == #"{"stale":true}"#)
+        #expect(
+            try text(FlushRequest(.source("a"), soft: true)) == #"{"soft":true,"source":"a"}"#
+        )
         #expect(try text(LookupRequest(name: "a")) == #"{"name":"a"}"#)
         #expect(try text(StatsRequest()) == "{}")
     }

@@ -260,10 +260,34 @@ struct RefreshTests {
     @Test("names that are nobody else's business are never asked for")
     @ServiceLoop
     func special() async throws {
-        let house = try house(keeping: "localhost", "printer.local", "nas")
+        for routes in [RouteTable(), everything] {
+            let house = try House(
+                freshness: keeping("localhost", "printer.local", "nas", "a.onion"),
+                routes: { $0 = routes }
+            )
+            house.resolver.refreshing.start()
+            await house.world.advance(by: .seconds(600))
+            #expect(house.asked.isEmpty)
+        }
+    }
+
+    @Test("names that are written down are asked of nobody, nor families that are suppressed")
+    @ServiceLoop
+    func overridden() async throws {
+        var answers = AnswerPolicy()
+        answers.suppressesAAAA = true
+        let address = try #require(IPAddress("192.0.2.9"))
+        let house = try House(
+            upstream: ScriptedUpstream(),
+            answers: answers,
+            freshness: keeping("printer.example.org", "www.example.org")
+        )
+        house.resolver.hosts = HostsTable(
+            records: [(name: "printer.example.org", addresses: [address])]
+        )
         house.resolver.refreshing.start()
-        await house.world.advance(by: .seconds(600))
-        #expect(house.asked.isEmpty)
+        await house.world.advance(by: .seconds(100))
+        #expect(house.askedAt == ["upstream A at 0 s"])
     }
 
     @Test("another network: names are asked for there a second later")
@@ -287,6 +311,23 @@ struct RefreshTests {
         _ = house.resolver.networkChanged()
         await house.world.advance(by: .seconds(600))
         #expect(house.askedAt == ["tencent 1 at 0 s"])
+    }
+
+    /// A route for every name, which claims no special ones.
+    private var everything: RouteTable {
+        var table = RouteTable()
+        table.add(
+            Route(
+                place: "test:1",
+                vendors: [],
+                upstreams: nil,
+                fallsBack: true,
+                allowsPrivateAnswers: false
+            ),
+            for: [.suffix(.root)],
+            except: []
+        )
+        return table
     }
 
     private func keeping(_ names: Name...) -> Freshness {

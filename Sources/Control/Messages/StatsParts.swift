@@ -103,6 +103,34 @@ package struct MissStats: Codable, Sendable, Equatable {
     package init() {}
 }
 
+/// Answers that are asked for anew before their time is over.
+package struct RefreshStats: Codable, Sendable, Equatable {
+    /// Begun; each ends as one of `done` and `failed`, or is under way.
+    package var started: UInt64 = 0
+
+    /// Brought an answer.
+    package var done: UInt64 = 0
+
+    /// Brought none; the old answer stays as it is.
+    package var failed: UInt64 = 0
+
+    /// Not begun: too many look-ups of vendors in the last minute.
+    package var overBudget: UInt64 = 0
+
+    /// Not begun: no vendor would have been asked.
+    package var held: UInt64 = 0
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case started, done, failed
+        case overBudget = "over-budget"
+        case held
+    }
+
+    /// Makes counters that are all zero.
+    package init() {}
+}
+
 /// What was noticed of the network that the machine is in.
 package struct NetworkStats: Codable, Sendable, Equatable {
     /// How often addresses, default routes or links were others than before.

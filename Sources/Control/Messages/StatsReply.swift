@@ -45,6 +45,9 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// Queries the cache could not answer.
     package var misses = MissStats()
 
+    /// Answers asked for anew before their time is over.
+    package var refresh = RefreshStats()
+
     /// The network that the machine is in.
     package var network = NetworkStats()
 
@@ -54,7 +57,7 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case sinceSeconds = "since-seconds"
-        case queries, latency, cache, vendors, upstreams, packets, misses, network, process
+        case queries, latency, cache, vendors, upstreams, packets, misses, refresh, network, process
     }
 
     /// Makes counters that are all zero.
@@ -66,7 +69,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
     /// All queries.
     package var total: UInt64 = 0
 
-    /// By who answered: `cache`, `vendor`, `upstream`, `local`, `refused`, `failed` and others.
+    /// By who answered: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused`, `failed` …
     package var bySource: Counts = [:]
 
     /// By response code: `noerror`, `nodata`, `nxdomain`, `servfail` …, `none` if not answered.

@@ -55,6 +55,16 @@ package final class Origins: Sendable {
     /// The name behind a number.
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
 
+    /// The numbers of a vendor's servers, or of an upstream.
+    package func numbers(of source: String) -> Set<UInt16> {
+        table.withLock { table in
+            let known = table.origins.indices.filter { index in
+                table.origins[index].name.hasPrefix(source + "/")
+            }
+            return Set(known.compactMap(UInt16.init(exactly:)))
+        }
+    }
+
     /// The vendor that would be asked if there were no such answer; nil if none would.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 

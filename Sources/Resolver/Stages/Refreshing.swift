@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSCache
+package import DNSCache
 internal import DNSWire
 internal import HTTPDNS
 package import Net
@@ -97,10 +97,10 @@ package final class Refreshing {
     private func lookAtNames(_ instant: ContinuousClock.Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names {
-            let isSpecial =
-                !(routes.route(for: name)?.claimsSpecialNames ?? false)
-                && SpecialNames.answer(Question(name: name, type: .a)) != nil
-            if !isSpecial { due[name] = instant }
+            let isClaimed = routes.route(for: name)?.claimsSpecialNames ?? false
+            if isClaimed || SpecialNames.answer(Question(name: name, type: .a)) == nil {
+                due[name] = instant
+            }
         }
         if !due.isEmpty { alarm.set(instant) }
     }

@@ -87,9 +87,11 @@ package struct ControlDispatcher: Sendable {
             if reset { try allowChange(call, by: peer) }
             return try Reply.message(results: try await handler.stats(reset: reset))
         case .flush:
-            let scope = try call.arguments(as: FlushRequest.self).scope()
+            let request = try call.arguments(as: FlushRequest.self)
+            let scope = try request.scope()
             try allowChange(call, by: peer)
-            return try Reply.message(results: try await handler.flush(scope))
+            let reply = try await handler.flush(scope, soft: request.soft ?? false)
+            return try Reply.message(results: reply)
         case .lookup:
             let request = try call.arguments(as: LookupRequest.self)
             let reply = try await handler.lookup(request)

@@ -14,8 +14,9 @@ package protocol ControlHandling: Sendable {
     /// Tells what was counted, and if `reset` is true starts again from zero.
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
 
-    /// Removes entries from the cache and tells how many; none is no error.
-    func flush(_ scope: FlushRequest.Scope) async throws(MethodError) -> FlushReply
+    /// Removes entries from the cache, or marks them stale if `soft` is true, and tells how many;
+    /// none is no error, but a source that there is not is `notFound`.
+    func flush(_ scope: FlushRequest.Scope, soft: Bool) async throws(MethodError) -> FlushReply
 
     /// Tells what the cache holds, causing no traffic; a reply without entries becomes `notFound`.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply

@@ -5,6 +5,7 @@ internal import DNSWire
 internal import HTTPDNS
 internal import Net
 internal import Resolver
+internal import Upstream
 
 /// What the verbs of `httpdnsctl` do; what they show is composed by the files in `Replies`.
 @ServiceLoop
@@ -72,17 +73,27 @@ final class Operator: ControlHandling {
 
     // MARK: - Changing
 
-    func flush(_ scope: FlushRequest.Scope) async throws(MethodError) -> FlushReply {
+    func flush(
+        _ scope: FlushRequest.Scope,
+        soft: Bool
+    ) async throws(MethodError) -> FlushReply {
+        let assembly = daemon.parts.assembly
         let selection: AnswerCache.Selection
         switch scope {
         case .all: selection = .all
         case .negative: selection = .negative
+        case .stale: selection = .stale
+        case .source(let source): selection = try self.selection(of: source)
         case .tree(let name): selection = .tree(try Self.name(name, "tree"))
         case .name(let name, let type):
             selection = .name(try Self.name(name, "name"), try type.map(Self.type))
         }
-        daemon.parts.assembly.resolver.vendors.forget()
-        return FlushReply(removed: daemon.parts.assembly.cache.remove(selection, now: Clock.now))
+        assembly.resolver.vendors.forget()
+        guard soft else {
+            return FlushReply(removed: assembly.cache.remove(selection, now: Clock.now))
+        }
+        let marked = assembly.cache.markStale(selection, now: Clock.now)
+        return FlushReply(removed: 0, marked: marked)
     }
 
     func pause(_ vendor: String) async throws(MethodError) -> VendorChange {
@@ -104,6 +115,26 @@ final class Operator: ControlHandling {
     }
 
     // MARK: - Arguments
+
+    /// The entries that came from a vendor or upstream, or from all of a kind.
+    private func selection(
+        of source: String
+    ) throws(MethodError) -> AnswerCache.Selection {
+        let assembly = daemon.parts.assembly
+        let names = assembly.vendors.map(\.client.name) + assembly.upstreams.map(\.name)
+        if names.contains(source) {
+            return .servers(assembly.resolver.origins.numbers(of: source))
+        }
+        switch source {
+        case "vendor": return .source(.vendor)
+        case "upstream": return .source(.upstream)
+        default:
+            let hint =
+                DidYouMean.hint(for: source, among: names + ["vendor", "upstream"])
+                ?? "there is \((names + ["vendor", "upstream"]).joined(separator: ", "))"
+            throw .notFound(what: "source `\(source.shortened)` (\(hint))")
+        }
+    }
 
     /// The vendor of this name.
     private func client(_ name: String) throws(MethodError) -> VendorClient {

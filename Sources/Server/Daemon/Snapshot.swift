@@ -18,6 +18,7 @@ struct Snapshot {
     private var vendors: [VendorStats] = []
     private var upstreams: [UpstreamStats] = []
     private var misses = MissStats()
+    private var refresh = RefreshStats()
     private var network = NetworkStats()
 
     /// The moment when everything is zero.
@@ -42,6 +43,7 @@ struct Snapshot {
         vendors = clients.map { VendorStats(name: $0, $1, spared: spared, routes: routes) }
         upstreams = assembly.upstreams.map(UpstreamStats.init)
 
+        refresh = RefreshStats(assembly.resolver.refreshing.numbers)
         network = NetworkStats(parts.network, now: Clock.now)
         misses.inFlight = UInt64(parts.desk.inFlight)
         misses.merged =
@@ -69,7 +71,7 @@ struct Snapshot {
 
         reply.cache = cache.since(zero.cache)
         reply.cache.hits = queries.bySource["\(QuerySource.cache)"] ?? 0
-        reply.cache.misses = [QuerySource.vendor, .upstream, .failed]
+        reply.cache.misses = [QuerySource.stale, .vendor, .upstream, .failed]
             .reduce(0) { $0 + (queries.bySource["\($1)"] ?? 0) }
         reply.vendors = vendors.since(zero.vendors)
         reply.upstreams = upstreams.since(zero.upstreams)
@@ -78,6 +80,7 @@ struct Snapshot {
             "unsent-replies": queries.unsent,
         ]
         reply.misses = misses.since(zero.misses)
+        reply.refresh = refresh.since(zero.refresh)
         reply.network = network.since(zero.network)
         reply.process = ProcessNumbers.now
         return reply

@@ -90,6 +90,8 @@ enum RatesText {
         }
         add("packets", stats.packets)
         list += [("misses merged", stats.misses.merged), ("misses dropped", stats.misses.dropped)]
+        list += [("refreshes started", stats.refresh.started)]
+        list += [("refreshes failed", stats.refresh.failed)]
         return list
     }
 }

@@ -191,6 +191,16 @@ enum StatsText {
                     + " \(Units.count(stats.misses.dropped)) dropped"
             )
         )
+        table.add(
+            Table.Cell("REFRESH", .heading),
+            Table.Cell(
+                "\(Units.count(stats.refresh.started)) started,"
+                    + " \(Units.count(stats.refresh.done)) done,"
+                    + " \(Units.count(stats.refresh.failed)) failed,"
+                    + " \(Units.count(stats.refresh.overBudget)) over budget,"
+                    + " \(Units.count(stats.refresh.held)) held"
+            )
+        )
         if !stats.packets.isEmpty {
             table.add(Table.Cell("PACKETS", .heading), Table.Cell(list(stats.packets)))
         }

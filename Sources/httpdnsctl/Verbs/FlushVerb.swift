@@ -6,23 +6,25 @@ import Control
 struct FlushVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "flush",
-        abstract: "Remove entries from the cache, and tell how many.",
+        abstract: "Remove entries from the cache or mark them stale, and tell how many.",
         usage: """
             httpdnsctl flush NAME [TYPE]
             httpdnsctl flush --tree NAME
-            httpdnsctl flush --negative
+            httpdnsctl flush --negative | --stale | --source SOURCE
             httpdnsctl flush --all
             """,
         discussion: """
             The next question for what is removed causes traffic, with a vendor a billable call.
-            Removing nothing is no error.
+            Removing nothing is no error. With --soft entries are only marked stale: they are asked for
+            anew, and given if nobody answers.
 
             EXAMPLES
               httpdnsctl flush www.example.com         all types of one name
               httpdnsctl flush www.example.com AAAA    one type of it
               httpdnsctl flush --tree example.com      example.com and all below it
               httpdnsctl flush --negative              entries without records
-              httpdnsctl flush --all
+              httpdnsctl flush --source tencent        what a vendor or an upstream said
+              httpdnsctl flush --all --soft            everything, but not for good
             """
     )
 
@@ -46,6 +48,21 @@ struct FlushVerb: Verb {
     @Flag(name: .long, help: "Remove entries without records.")
     var negative = false
 
+    @Flag(name: .long, help: "Remove entries whose time is over.")
+    var stale = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Remove what a vendor or an upstream said, or all of them (vendor, upstream).",
+            valueName: "source"
+        )
+    )
+    var source: String?
+
+    @Flag(name: .long, help: "Mark entries stale instead of removing them.")
+    var soft = false
+
     /// What the arguments mean; nil unless they mean exactly one thing.
     var scope: FlushRequest.Scope? {
         var request = FlushRequest(.all)
@@ -54,20 +71,25 @@ struct FlushVerb: Verb {
         request.type = type
         request.tree = tree
         request.negative = negative
+        request.stale = stale
+        request.source = source
         return try? request.scope()
     }
 
     func validate() throws {
         guard scope != nil else {
-            throw ValidationError("Give exactly one of NAME [TYPE], --tree, --negative and --all.")
+            throw ValidationError(
+                "Give exactly one of NAME [TYPE], --tree, --negative, --stale, --source and --all."
+            )
         }
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
         guard let scope else { throw Failure(message: "nothing to remove", status: .usage) }
-        let reply = try client.call(.flush, FlushRequest(scope))
+        let reply = try client.call(.flush, FlushRequest(scope, soft: soft ? true : nil))
         try show(reply, as: FlushReply.self) { reply, _ in
-            "removed \(Units.count(reply.removed, "entry", "entries"))\n"
+            reply.marked.map { "marked \(Units.count($0, "entry", "entries")) stale\n" }
+                ?? "removed \(Units.count(reply.removed, "entry", "entries"))\n"
         }
         return .ok
     }

@@ -39,11 +39,11 @@ final class House {
         servers count: Int = 2,
         upstream: ScriptedUpstream? = ScriptedUpstream(),
         policy: TTLPolicy = TTLPolicy(),
+        answers: AnswerPolicy = AnswerPolicy(),
         freshness: Freshness = Freshness(),
         fallsBack: Bool = true,
         allowsPrivateAnswers: Bool = false,
         servesStale: Bool = true,
-        answers: AnswerPolicy = AnswerPolicy(),
         configure: (inout VendorClient.Settings) -> Void = { _ in },
         routes make: ((inout RouteTable) -> Void)? = nil
     ) throws {

@@ -3,6 +3,7 @@ internal import Control
 internal import DNSCache
 internal import HTTPDNS
 internal import Net
+internal import Resolver
 internal import Upstream
 
 // What the parts count, in the words of the control protocol.
@@ -26,6 +27,17 @@ extension NetworkStats {
         changes = numbers.changes
         resumes = numbers.resumes
         lastAgeSeconds = numbers.latest.map { Int((now - $0).components.seconds) }
+    }
+}
+
+extension RefreshStats {
+    init(_ numbers: RefreshNumbers) {
+        self.init()
+        started = numbers.started
+        done = numbers.done
+        failed = numbers.failed
+        overBudget = numbers.overBudget
+        held = numbers.held
     }
 }
 

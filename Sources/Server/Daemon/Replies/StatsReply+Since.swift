@@ -83,6 +83,18 @@ extension MissStats {
     }
 }
 
+extension RefreshStats {
+    func since(_ earlier: RefreshStats) -> RefreshStats {
+        var stats = self
+        stats.started = started.since(earlier.started)
+        stats.done = done.since(earlier.done)
+        stats.failed = failed.since(earlier.failed)
+        stats.overBudget = overBudget.since(earlier.overBudget)
+        stats.held = held.since(earlier.held)
+        return stats
+    }
+}
+
 extension NetworkStats {
     func since(_ earlier: NetworkStats) -> NetworkStats {
         var stats = self

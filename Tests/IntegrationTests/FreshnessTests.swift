@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@Suite("Answers whose time is over, or nearly", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(2)))
+struct FreshnessTests {
+    /// Settings of the cache, in which answers live for a second.
+    private func briefly(_ more: String = "") -> String {
+        """
+        cache:
+          maximum-ttl: 1s
+          \(more)
+        """
+    }
+
+    /// Asks until the answer is none of the cache.
+    private func staleAnswer(_ daemon: TestDaemon, _ name: String) throws -> Dig {
+        while try daemon.cached(name, "A").contains(where: { $0["stale"].bool == false }) {}
+        return try daemon.dig(name, "A")
+    }
+
+    @Test("a vendor that is silent: the stale answer, with its TTL and EDE 3, and counted so")
+    func stale() throws {
+        let stack = try Stack(route: "fallback: none", settings: briefly("stale: {ttl: 7s}"))
+        let daemon = stack.daemon
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        try stack.emulator.misbehave("silent")
+        let reply = try staleAnswer(daemon, "www.example.com")
+        #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
+        #expect(reply.answers.map(\.ttl) == [7, 7])
+        #expect(reply.text.contains("EDE: 3 (Stale Answer)"), "\(reply.text)")
+        let queries = try daemon.stats()["queries"]
+        #expect(queries["by-source", "stale"].int == 1)
+        #expect(queries["by-source"].sum == queries["total"].int)
+
+        try stack.emulator.misbehave()
+        // The call that is under way is hedged and ends by itself; then the vendor is asked again.
+        while try daemon.dig("www.example.com", "A").text.contains("EDE: 3") {}
+        try daemon.stop()
+    }
+
+    @Test("a route that says `stale: off` has SERVFAIL, and its failure is remembered with EDE 13")
+    func off() throws {
+        let stack = try Stack(
+            route: "fallback: none\n    stale: off",
+            vendor: "timeout: 200ms",
+            settings: briefly()
+        )
+        let daemon = stack.daemon
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        try stack.emulator.misbehave("status=500")
+        var reply = try staleAnswer(daemon, "www.example.com")
+        #expect(reply.status == "SERVFAIL" && reply.text.contains("EDE: 22"), "\(reply.text)")
+        // Within its second, which a busy machine may miss.
+        while !reply.text.contains("EDE: 13") {
+            reply = try daemon.dig("www.example.com", "A")
+            #expect(reply.status == "SERVFAIL" && reply.text.contains("EDE: 22"), "\(reply.text)")
+        }
+        try daemon.stop()
+    }
+
+    @Test("a name that is asked for again is refreshed before its time is over, over UDP and TCP")
+    func prefetch() throws {
+        let stack = try Stack(
+            settings: "cache: {maximum-ttl: 10s, prefetch: {at: 50%}}"
+        )
+        let daemon = stack.daemon
+        var asked = 0
+        while try daemon.stats()["refresh", "done"].int == 0 {
+            asked += 1
+            let reply = try daemon.dig(
+                "four.example.com",
+                "A",
+                asked.isMultiple(of: 2) ? "+tcp" : "+notcp"
+            )
+            #expect(reply.data("A") == ["192.0.2.4"])
+        }
+        #expect(try stack.emulator.lookups() == 2)
+        let stats = try daemon.stats()
+        #expect(stats["queries", "by-source", "cache"].int == asked - 1, "nobody waited")
+        #expect(stats["refresh", "started"].int == 1)
+        try daemon.stop()
+    }
+
+    @Test("names are asked for at the start, and nobody waits for them")
+    func names() throws {
+        let stack = try Stack(
+            settings: "cache: {prefetch: {names: [www.example.com, three.example.org]}}"
+        )
+        let daemon = stack.daemon
+        while try daemon.stats()["refresh", "done"].int ?? 0 < 3 {}
+        for (name, type) in [
+            ("www.example.com", "A"), ("www.example.com", "AAAA"), ("three.example.org", "A"),
+        ] {
+            #expect(try daemon.dig(name, type).answers.isEmpty == false)
+        }
+        let stats = try daemon.stats()
+        #expect(stats["queries", "by-source", "cache"].int == 3)
+        #expect(try stack.emulator.lookups() == 1)
+        try daemon.stop()
+    }
+
+    @Test("what is flushed softly is asked for anew, and given if nobody answers")
+    func softly() throws {
+        let stack = try Stack(route: "fallback: none")
+        let daemon = stack.daemon
+        for name in ["www.example.com", "four.example.com"] {
+            #expect(try daemon.dig(name, "A").status == "NOERROR")
+        }
+        #expect(
+            try daemon.control("flush", "--soft", "www.example.com").output
+                == "marked 2 entries stale\n"
+        )
+        #expect(try daemon.dig("www.example.com", "A").answers.map(\.ttl) == [300, 300])
+        #expect(try stack.emulator.lookups() == 3)
+
+        try stack.emulator.misbehave("status=500")
+        #expect(try daemon.control("flush", "--soft", "--all").status == 0)
+        let reply = try daemon.dig("www.example.com", "A")
+        #expect(
+            reply.data("A") == ["192.0.2.1", "192.0.2.2"] && reply.text.contains("EDE: 3"),
+            "\(reply.text)"
+        )
+        try daemon.stop()
+    }
+
+    @Test("flush --stale and --source remove what they mean")
+    func selections() throws {
+        let stack = try Stack()
+        let daemon = stack.daemon
+        for name in ["www.example.com", "four.example.com", "three.example.org"] {
+            #expect(try daemon.dig(name, "A").status == "NOERROR")
+        }
+        #expect(try daemon.control("flush", "--stale").output == "removed 0 entries\n")
+        #expect(try daemon.control("flush", "--soft", "four.example.com").status == 0)
+        #expect(try daemon.control("flush", "--stale").output == "removed 2 entries\n")
+        #expect(try daemon.control("flush", "--source", "nsd").output == "removed 1 entry\n")
+        let wrong = try daemon.control("flush", "--source", "tencnet")
+        #expect(
+            wrong.status == 1 && wrong.errors.contains("did you mean `tencent`?"),
+            "\(wrong.errors)"
+        )
+        #expect(try daemon.control("flush", "--source", "tencent").output == "removed 2 entries\n")
+        #expect(try daemon.stats()["cache", "entries"].int == 0)
+        try daemon.stop()
+    }
+}
