@@ -77,9 +77,7 @@ struct SettingsContractTests {
 
     /// What of it is refused.
     private static let refused = [
-        "48:1: `hosts`",
-        "60:11: `answers.https-records`",
-        "62:1: `metrics`",
+        "62:1: `metrics`"
     ]
 
     /// The contract with secrets that exist.
@@ -108,8 +106,8 @@ struct SettingsContractTests {
             separator: "\n",
             omittingEmptySubsequences: false
         )
-        // Hosts, the snapshot's place, and each single line that is refused.
-        let left: Set<Int> = Set([59, 60, 62] + (48...50))
+        // The lines that are refused.
+        let left: Set<Int> = [62]
         let text = lines.enumerated()
             .filter { !left.contains($0.offset + 1) }
             .map(\.element).joined(separator: "\n")
@@ -157,7 +155,11 @@ struct SettingsContractTests {
             ]
         )
         #expect(loaded.upstreams.map(\.only) == [false, false, false, true])
+        #expect(loaded.hosts.files == ["/etc/hosts"])
+        #expect(loaded.hosts.records.map(\.name.text) == ["printer.lan"])
+        #expect(texts(loaded.hosts.records.flatMap(\.addresses)) == ["192.0.2.9"])
         var expected = Settings()
+        expected.hosts.records = loaded.hosts.records
         expected.vendors = loaded.vendors
         expected.routes = loaded.routes
         expected.upstreams = loaded.upstreams
@@ -177,12 +179,6 @@ struct SettingsContractTests {
                 cache: {stale: off}
                 answers: {aaaa: keep, order: as-received}
                 """
-        )
-        #expect(
-            problems(in: isp + "answers: {aaaa: suppress, order: fastest}") == [
-                "f:2:11: `answers.aaaa` is not yet supported",
-                "f:2:27: `answers.order` is not yet supported",
-            ]
         )
     }
 }

@@ -87,8 +87,10 @@ struct SettingsManualTests {
             + VendorSettings.tables.values.flatMap { $0.options.map(\.name) }
             + RouteSettings.table.options.map(\.name) + UpstreamSettings.table.options.map(\.name)
             + CacheSettings.table.options.map(\.name) + ControlSettings.table.options.map(\.name)
-            + LogSettings.table.options.map(\.name)
-        for name in tables where name != "answers" {
+            + LogSettings.table.options.map(\.name) + HostsSettings.table.options.map(\.name)
+            + AnswerSettings.table.options.map(\.name)
+            + RebindingSettings.table.options.map(\.name)
+        for name in tables {
             let isExplained = manual.contains("\(name):")
             let isToCome = manual.contains(name + ",") || manual.contains(name + ".")
             #expect(isExplained || isToCome, "\(name)")
@@ -219,6 +221,15 @@ struct SettingsManualTests {
                         url: "https://dns.example/a?b=c"
                         addresses: ["192.0.2.1", "192.0.2.2:8443", "[2001:db8::1]:8443"]
                     cache: {size: 1536KiB, maximum-ttl: 90s, negative-ttl: {minimum: 0}}
+                    hosts:
+                      files: ["/etc/a file", /etc/hosts]
+                      records: {printer.lan: [192.0.2.9, "2001:db8::9"], "0660": ["::"]}
+                    answers:
+                      https-records: block
+                      aaaa: suppress
+                      order: fastest
+                      probe: [{domain: "=a.example", port: 8443}, {domain: "*.b.example"}]
+                    rebinding: {protect: on, except: [plex.example, "=c.example"]}
                     control: {socket: "/tmp/käse.sock", mode: "0600", group: wheel}
                     log: {level: trace, queries: on}
                     """

@@ -12,6 +12,57 @@ struct SettingsProblemTests {
 
     static let values: [BadText] = [
         BadText(
+            "a record of localhost, of nothing, of a name that is none, and of no addresses",
+            isp
+                + """
+                hosts:
+                  files: [hosts]
+                  records:
+                    localhost: [192.0.2.1]
+                    x.LocalHost: [192.0.2.1]
+                    a.lan: 192.0.2.1
+                    b.lan: [c.lan]
+                    d..lan: [192.0.2.1]
+                    e.lan: []
+                    E.LAN.: [192.0.2.1]
+                    e.lan.: [192.0.2.2]
+                """,
+            "f:3:11: `hosts.files` must be an absolute path of up to 4095 octets, not `hosts`",
+            "f:5:5: `localhost` is always this machine (RFC 6761 §6.3)",
+            "f:6:5: `x.LocalHost` is always this machine (RFC 6761 §6.3)",
+            "f:7:12: `hosts.records.a.lan` must be a list of IP addresses, not `192.0.2.1`"
+                + " (write [192.0.2.1])",
+            "f:8:13: `hosts.records.b.lan` must be an IP address, not `c.lan`",
+            "f:9:5: `d..lan` in `hosts.records` is no host name",
+            "f:10:12: `hosts.records.e.lan` takes 1 to 64 IP addresses, not 0",
+            "f:12:5: `e.lan` has a record already"
+        ),
+        BadText(
+            "answers and protection that are no words of theirs",
+            isp
+                + """
+                answers:
+                  https-records: strip
+                  aaaa: off
+                  order: random
+                  probe:
+                    - {domain: example.com, port: 0}
+                    - {port: 443}
+                    - {domain: example.com, prt: 443}
+                    - example.com
+                rebinding: {protect: maybe, except: [".example.com"]}
+                """,
+            "f:3:18: `answers.https-records` must be one of `align`, `forward`, `block`, not `strip`",
+            "f:4:9: `answers.aaaa` must be one of `keep`, `suppress`, not `off`",
+            "f:5:10: `answers.order` must be one of `as-received`, `rotate`, `fastest`, not `random`",
+            "f:7:35: `answers.probe.port` must be a whole number from 1 to 65535, not `0`",
+            "f:8:7: `answers.probe.domain` is missing",
+            "f:9:29: unknown key `prt` in `answers.probe` (did you mean `port`?)",
+            "f:10:7: `answers.probe` must be {domain: DOMAIN, port: PORT}, not `example.com`",
+            "f:11:22: `rebinding.protect` must be `true` or `false` (or `on`, `off`), not `maybe`",
+            "f:11:38: `rebinding.except`: … "
+        ),
+        BadText(
             "unknown key",
             isp + "lisen: []",
             "f:2:1: unknown key `lisen` (did you mean `listen`?)"

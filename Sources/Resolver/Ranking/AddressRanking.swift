@@ -37,6 +37,9 @@ package struct AddressRanking {
 
     init() {}
 
+    /// How many servers are known.
+    var count: Int { results.count }
+
     /// Notes what a try came to; nil if nobody answered.
     mutating func note(_ target: Target, _ latency: Duration?, now: ContinuousClock.Instant) {
         if results[target] == nil, results.count >= Self.limit { makeRoom(now) }

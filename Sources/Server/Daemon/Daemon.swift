@@ -247,6 +247,7 @@ package final class Daemon {
         ServiceManager.stopping()
         logger.notice("stopping")
         assembly.resolver.refreshing.stop()
+        hosts.stop()
         for vendor in assembly.vendors { vendor.client.stop() }
         for worker in workers { worker.stop() }
         for thread in threads { thread.join() }

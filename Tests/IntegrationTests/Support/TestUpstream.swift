@@ -91,6 +91,7 @@ final class TestUpstream: Sendable {
         www      A 198.51.100.99
         www      AAAA 2001:db8:99::1
         www      TXT "from the upstream"
+        www      HTTPS 1 . alpn=h2 ipv4hint=198.51.100.99 ipv6hint=2001:db8:99::1
         upstream A 198.51.100.98
         onlyhere AAAA 2001:db8:99::2
         """ + "\n"
@@ -111,6 +112,13 @@ final class TestUpstream: Sendable {
         text     TXT "first" "second; \\"quoted\\""
         unknown  TYPE65280 \\# 4 DEADBEEF
         _sip._tcp SRV 1 2 5060 mail
+        hints    HTTPS 1 . ipv4hint=198.51.100.7,10.0.0.7 ipv6hint=2001:db8:99::7
+        inside   A 192.168.0.1
+        mixed    A 198.51.100.8
+        mixed    A 10.0.0.8
+        allowed  A 10.0.0.9
+        near     A 127.0.0.77
+        near     A 127.0.0.1
 
         """
         + forty.map { "forty A \($0)\n" }.joined()

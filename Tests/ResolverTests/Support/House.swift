@@ -22,11 +22,23 @@ final class House {
     /// What all vendors know.
     var zone = House.zone
 
+    /// How soon servers answer when they are tried, by address and port; others do not.
+    var latencies: [String: Duration] = [:]
+
+    /// Servers that were tried, and when.
+    private(set) var tried: [(at: ContinuousClock.Instant, whom: String)] = []
+
     /// What is wrong with servers, by names such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
     /// Who was asked, and when: `tencent 1` and `upstream A`.
     private(set) var asked: [(at: ContinuousClock.Instant, whom: String)] = []
+
+    /// Lets the resolver, which is made first, know the house.
+    private final class Box {
+        weak var house: House?
+    }
+    private let probing = Box()
 
     /// What went wrong with the scene itself.
     private var mistakes: [any Error] = []
@@ -86,10 +98,14 @@ final class House {
             },
             policy: policy,
             answers: answers,
+            probe: { [probing] target, deadline in
+                await probing.house?.attempt(target, deadline) ?? false
+            },
             freshness: freshness,
             cache: cache,
             clocks: world.clocks
         )
+        probing.house = self
         upstream?.world = world
         upstream?.note = { [unowned self] query in
             note("\(upstream?.name ?? "") \(query.question.type)")
@@ -106,6 +122,18 @@ final class House {
     ]
 
     private func note(_ whom: String) { asked.append((world.now, whom)) }
+
+    /// Lets a server answer that is tried, if it does.
+    private func attempt(
+        _ target: AddressRanking.Target,
+        _ deadline: ContinuousClock.Instant
+    ) async -> Bool {
+        let server = "\(target.address) \(target.port)"
+        tried.append((world.now, server))
+        let end = latencies[server].map { min(deadline, world.now + $0) } ?? deadline
+        try? await world.clocks.sleep(end)
+        return end < deadline
+    }
 
     /// What the server does that is asked.
     private func step(for request: HTTPRequest) -> World.Step {

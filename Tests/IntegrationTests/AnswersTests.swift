@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("What is done to answers", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(2)))
+struct AnswersTests {
+    @Test("hosts files and records are answered, and read again when they change")
+    func hosts() throws {
+        let folder = try Scratch()
+        let file = try folder.write(
+            """
+            192.0.2.200 printer.lan printer   # the one upstairs
+            192.0.2.201 www.example.com
+            192.0.2.999 bad.lan
+            127.0.0.1 localhost
+            """,
+            to: "hosts"
+        )
+        let stack = try Stack(
+            settings: "hosts: {files: [\(file)], records: {fixed.lan: [\"2001:db8::200\"]}}"
+        )
+        let daemon = stack.daemon
+        var reply = try daemon.dig("printer.lan", "A")
+        #expect(reply.data("A") == ["192.0.2.200"], "\(reply.text)")
+        #expect(reply.answers.allSatisfy { $0.ttl == 10 })
+        #expect(try daemon.dig("PRINTER", "A", "+tcp").data("A") == ["192.0.2.200"])
+        reply = try daemon.dig("printer", "AAAA")
+        #expect(reply.status == "NOERROR" && reply.answers.isEmpty)
+        #expect(reply.authorities.map(\.type) == ["SOA"])
+        #expect(try daemon.dig("fixed.lan", "AAAA").data("AAAA") == ["2001:db8::200"])
+        reply = try daemon.dig("200.2.0.192.in-addr.arpa", "PTR")
+        #expect(reply.data("PTR") == ["printer.lan."])
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.201"])
+        #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
+        #expect(try stack.emulator.lookups() == 0)
+        let stats = try daemon.stats()
+        #expect(stats["queries", "by-source", "local"].int == 7)
+
+        // What the cache has of a name goes when a file has it.
+        #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        try folder.write("192.0.2.202 printer.lan four.example.com\n", to: "new")
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.moveItem(atPath: folder.file("new"), toPath: file)
+        _ = try daemon.program.line(with: "hosts: 3 names")
+        #expect(try daemon.dig("printer.lan", "A").data("A") == ["192.0.2.202"])
+        #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.202"])
+        #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
+        let end = try daemon.program.stop()
+        #expect(end.status == 0)
+        #expect(end.errors.contains("\(file):3: it does not begin with an IP address, ignoring it"))
+    }
+
+    @Test("HTTPS records of a vendor's name have its addresses or none, and with DO there are none")
+    func alignment() throws {
+        let stack = try Stack()
+        let daemon = stack.daemon
+        var reply = try daemon.dig("www.example.com", "HTTPS")
+        #expect(reply.data("HTTPS") == ["1 . alpn=\"h2\""], "\(reply.text)")
+        #expect(try stack.emulator.lookups() == 0)
+        _ = try daemon.dig("www.example.com", "A")
+        _ = try daemon.control("flush", "www.example.com", "HTTPS")
+        reply = try daemon.dig("www.example.com", "HTTPS")
+        #expect(
+            reply.data("HTTPS") == [
+                "1 . alpn=\"h2\" ipv4hint=192.0.2.1,192.0.2.2 ipv6hint=2001:db8::1"
+            ],
+            "\(reply.text)"
+        )
+        reply = try daemon.dig("www.example.com", "HTTPS", "+dnssec")
+        #expect(reply.status == "NOERROR" && reply.answers.isEmpty)
+        #expect(reply.authorities.map(\.type) == ["SOA"])
+        reply = try daemon.dig("hints.example.org", "HTTPS")
+        #expect(
+            reply.data("HTTPS") == ["1 . ipv4hint=198.51.100.7,10.0.0.7 ipv6hint=2001:db8:99::7"]
+        )
+        try daemon.stop()
+    }
+
+    @Test("without IPv6 no name has such an address, also when one came along")
+    func suppressed() throws {
+        let stack = try Stack(settings: "answers: {aaaa: suppress}")
+        let daemon = stack.daemon
+        #expect(try daemon.dig("www.example.com", "A").data("A").count == 2)
+        for name in ["www.example.com", "onlyhere.example.com", "mail.example.org"] {
+            let reply = try daemon.dig(name, "AAAA")
+            #expect(reply.status == "NOERROR" && reply.answers.isEmpty, "\(name)")
+            #expect(reply.authorities.map(\.type) == ["SOA"], "\(name)")
+        }
+        #expect(
+            try daemon.dig("hints.example.org", "HTTPS").data("HTTPS")
+                == ["1 . ipv4hint=198.51.100.7,10.0.0.7"]
+        )
+        try daemon.stop()
+    }
+
+    @Test("private addresses of public names are taken out, with the reason")
+    func rebinding() throws {
+        let stack = try Stack(
+            settings: "rebinding: {protect: on, except: [allowed.example.org]}"
+        )
+        let daemon = stack.daemon
+        let reply = try daemon.dig("inside.example.org", "A")
+        #expect(reply.status == "NOERROR" && reply.answers.isEmpty, "\(reply.text)")
+        #expect(reply.text.contains("EDE: 15"), "\(reply.text)")
+        #expect(try daemon.dig("mixed.example.org", "A").data("A") == ["198.51.100.8"])
+        #expect(try daemon.dig("allowed.example.org", "A").data("A") == ["10.0.0.9"])
+        #expect(
+            try daemon.dig("hints.example.org", "HTTPS").data("HTTPS")
+                == ["1 . ipv4hint=198.51.100.7 ipv6hint=2001:db8:99::7"]
+        )
+        try daemon.stop()
+    }
+
+    @Test("addresses take turns, over UDP and TCP, and in the answers of a worker")
+    func rotation() throws {
+        let stack = try Stack(settings: "answers: {order: rotate}")
+        let daemon = stack.daemon
+        var firsts: [String] = []
+        for number in 0..<5 {
+            let transport = number % 2 == 0 ? "+notcp" : "+tcp"
+            let reply = try daemon.dig("www.example.com", "A", transport)
+            #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"])
+            firsts.append(try #require(reply.answers.first?.data))
+        }
+        // The first answer is the vendor's own, the next ones are the cache's.
+        #expect(firsts == ["1", "1", "2", "1", "2"].map { "192.0.2.\($0)" })
+        try daemon.stop()
+    }
+
+    @Test("the address that answers comes before the one that does not")
+    func fastest() throws {
+        let server = try Socket(.stream, bound: true)
+        try server.listen()
+        let stack = try Stack(
+            settings: """
+                answers:
+                  order: fastest
+                  probe: [{domain: near.example.org, port: \(server.port)}]
+                """
+        )
+        let daemon = stack.daemon
+        #expect(
+            try daemon.dig("near.example.org", "A").answers.map(\.data) == [
+                "127.0.0.77", "127.0.0.1",
+            ]
+        )
+        // Nobody is at the first one; that is found out behind the answer.
+        var answers: [String] = []
+        for _ in 0..<200 where answers.first != "127.0.0.1" {
+            answers = try daemon.dig("near.example.org", "A").answers.map(\.data)
+        }
+        #expect(answers == ["127.0.0.1", "127.0.0.77"])
+        try daemon.stop()
+    }
+}
