@@ -6,7 +6,7 @@ package import Upstream
 
 /// The whole way of a query that the cache has no answer for.
 ///
-///     special names -> patience ║ merge in-flight -> keep in the cache -> route -> vendors -> upstreams
+///     hosts -> special names -> [no AAAA] -> patience ║ merge -> keep -> route -> vendors -> upstreams
 ///
 /// What stands before the line is done for one client, what stands behind it once for all who ask.
 /// Each stage takes a query and returns a finding; this is the one place that puts them together.
