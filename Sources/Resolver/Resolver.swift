@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSCache
-internal import DNSWire
+package import DNSWire
 package import Net
 package import Upstream
 
@@ -136,15 +136,21 @@ extension Resolver {
         }
     }
 
+    /// Tells, on any thread, what the settings answer as they are now: answers of an earlier life
+    /// that must not get into the cache.
+    package var overridden: @Sendable (Question) -> Bool {
+        let (hosts, suppressesAAAA) = (overrides.hosts, overrides.suppressesAAAA)
+        return { question in
+            suppressesAAAA && question.type == .aaaa || hosts.covers(question)
+                // That there is no such name is not true any more.
+                || hosts.contains(question.name)
+        }
+    }
+
     /// Removes from the cache what the settings answer otherwise, and tells how much that was.
-    ///
-    /// To be called when something was put there from an earlier life.
     @discardableResult
     package func removeOverridden() -> Int {
-        cache.remove { name, type in
-            overrides.cover(Question(name: name, type: type))
-                // That there is no such name is not true any more.
-                || overrides.hosts.contains(name)
-        }
+        let overridden = overridden
+        return cache.remove { overridden(Question(name: $0, type: $1)) }
     }
 }

@@ -53,6 +53,35 @@ struct RenderingTests {
         )
     }
 
+    @Test("status and stats tell of the file in which the cache survives, and of its fault")
+    func snapshot() {
+        var status = StatusReply(state: .ready, version: "0.1.0", pid: 1, uptimeSeconds: 0)
+        status.cache.snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
+        let unwritten = StatusText.render(status, plain)
+        #expect(
+            unwritten.contains("snapshot     nothing yet, in /var/lib/httpdnsd/cache.snapshot\n")
+        )
+        status.cache.snapshot = Samples.snapshot
+        let written = StatusText.render(status, plain)
+        #expect(
+            written.contains(
+                "snapshot     1,234 entries, 100 KiB, 3 min 20 s old; "
+                    + "/var/lib/httpdnsd/cache.snapshot.tmp: write: No space left on device\n"
+            ),
+            "\(written)"
+        )
+        var stats = Samples.stats
+        stats.cache.snapshot = Samples.snapshot
+        stats.cache.snapshot?.lastError = nil
+        let text = StatsText.render(stats, plain)
+        #expect(
+            text.contains(
+                "1,234 entries, 100 KiB, 3 min 20 s old, in /var/lib/httpdnsd/cache.snapshot\n"
+            ),
+            "\(text)"
+        )
+    }
+
     @Test("stats has a section for each kind of counter")
     func stats() {
         #expect(

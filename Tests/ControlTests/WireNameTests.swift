@@ -43,6 +43,24 @@ struct WireNameTests {
         )
     }
 
+    @Test("the cache's file, in Status and in Stats")
+    func snapshot() throws {
+        let expected =
+            #"{"age-seconds":200,"entries":1234,"#
+            + #""last-error":"/var/lib/httpdnsd/cache.snapshot.tmp: write: No space left on device","#
+            + #""octets":102400,"path":"/var/lib/httpdnsd/cache.snapshot"}"#
+        #expect(try text(Samples.snapshot) == expected)
+        var usage = CacheUsage()
+        usage.snapshot = Samples.snapshot
+        #expect(
+            try text(usage)
+                == #"{"entries":0,"limit-octets":0,"octets":0,"snapshot":\#(expected)}"#
+        )
+        var stats = CacheStats()
+        stats.snapshot = Samples.snapshot
+        #expect(try text(stats).hasSuffix(#""snapshot":\#(expected)}"#))
+    }
+
     @Test("Stats")
     func stats() throws {
         let none = #"{"count":0,"max-us":0,"p50-us":0,"p90-us":0,"p99-us":0,"p999-us":0}"#

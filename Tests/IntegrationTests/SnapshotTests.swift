@@ -166,7 +166,8 @@ struct SnapshotTests {
             try machine.fill(daemon, 1000 + round + 1)
             daemon.program.send(SIGTERM)
             _ = try daemon.program.line(with: "stopping")
-            usleep(UInt32.random(in: 0..<30_000))
+            // A moment that is another one each time.
+            for _ in 0..<Int.random(in: 0..<15_000) { access(machine.file, F_OK) }
             daemon.program.send(SIGKILL)
             _ = try daemon.program.end()
             #expect(
@@ -178,6 +179,41 @@ struct SnapshotTests {
         #expect(!last.program.errorText.contains("error: "))
         #expect(try machine.names == ["cache.snapshot"])
         try last.stop()
+    }
+
+    /// A file system whose server never answers: whoever asks for a file in it waits for ever.
+    private static let silentDisk = """
+        import ctypes, os, signal, sys
+        device = os.open("/dev/fuse", os.O_RDWR)
+        options = f"fd={device},rootmode=40000,user_id=0,group_id=0"
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mount(b"silent", sys.argv[1].encode(), b"fuse", 0, options.encode()):
+            sys.exit(os.strerror(ctypes.get_errno()))
+        print("mounted", flush=True)
+        signal.pause()
+        """
+
+    @Test(
+        "a disk that does not answer holds up neither answers nor the end",
+        .needs(.unshare, .ip, .python3),
+        .enabled(if: access("/dev/fuse", R_OK | W_OK) == 0, "there is no /dev/fuse")
+    )
+    func silentDisk() throws {
+        let namespace = try Namespace()
+        let machine = try Machine(in: namespace)
+        let disk = try Child(
+            "python3",
+            ["-c", Self.silentDisk, machine.directory],
+            in: namespace
+        )
+        _ = try disk.line(with: "mounted")
+        let daemon = try machine.start()
+        #expect(try daemon.dig("www.example.com", "A").status == "NOERROR")
+        #expect(try daemon.control("status").output.contains("nothing yet"))
+        let end = try daemon.program.stop()
+        #expect(end.status == 0)
+        #expect(end.errors.contains("the disk does not answer, giving up"), "\(end.errors)")
+        try disk.stop()
     }
 
     @Test(

@@ -51,6 +51,24 @@ struct RecentNamesTests {
         #expect(origins.number("two") == 2)
     }
 
+    @Test
+    func `an origin is the same under other numbers in another life`() {
+        let (old, new) = (Origins(), Origins())
+        _ = new.number("somebody else")
+        let vendor = old.number("tencent/192.0.2.1:443", vendor: "tencent")
+        let numbers = [
+            Origins.itself, vendor, old.number("isp/udp://192.0.2.53"),
+            old.number(old.number("isp/udp://192.0.2.53"), after: "tencent"),
+        ]
+        for number in numbers {
+            let again = new.number(labelled: old.label(number))
+            #expect(new.name(again) == old.name(number))
+            #expect(new.vendor(again) == old.vendor(number))
+            #expect((again == Origins.itself) == (number == Origins.itself))
+        }
+        #expect(new.number(labelled: old.label(vendor)) == new.number(labelled: old.label(vendor)))
+    }
+
     init() { ServiceLoop.start() }
 }
 

@@ -123,7 +123,8 @@ final class Run {
     /// Ends as the daemon does, in the time that the clock has.
     func finish() async { await file.finish(by: hours.now + .seconds(2)) }
 
-    func insert(_ name: String, ttl: UInt32 = 600, stale: UInt32 = 0, server: String = "v/1") throws {
+    func insert(_ name: String, ttl: UInt32 = 600, stale: UInt32 = 0, server: String = "v/1") throws
+    {
         cache.insert(
             try .address(name, ttl: ttl, stale: stale, server: origins.number(labelled: server)),
             now: hours.now

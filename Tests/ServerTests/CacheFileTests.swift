@@ -32,7 +32,8 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `answers are there again, as old as they are, and say where they came from`() async throws {
+    func `answers are there again, as old as they are, and say where they came from`() async throws
+    {
         let old = try await life { run in
             try run.insert("www.example.com", server: "tencent\ttencent/192.0.2.1:443")
             try run.insert("short.example.com", ttl: 60, stale: 600, server: "isp/udp://192.0.2.53")
@@ -174,6 +175,21 @@ struct CacheFileTests {
         let numbers = small.cache.numbers
         #expect(numbers.entries > 1000)
         #expect(numbers.octets + numbers.indexOctets <= 1 << 20)
+    }
+
+    @ServiceLoop
+    @Test
+    func `what the settings answer now is left out`() async throws {
+        try await life { run in
+            try run.insert("printer.example.com")
+            try run.insert("www.example.com")
+        }
+        let run = Run(path, hours)
+        let printer = try Name("printer.example.com")
+        run.file.start { $0.name == printer }
+        await hours.rest()
+        #expect(try run.entry("printer.example.com") == nil)
+        #expect(try run.entry("www.example.com") != nil)
     }
 
     // MARK: - Damage

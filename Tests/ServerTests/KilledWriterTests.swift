@@ -12,8 +12,8 @@ private enum Writer {
     /// Answers in each snapshot, so many that writing it takes some ten milliseconds.
     static let entries = 1000
 
-    /// Writes again and again, and dies within `microseconds` after the first time.
-    static func run(_ path: String, microseconds: UInt32) throws {
+    /// Writes again and again, and dies when it has looked at its file so often.
+    static func run(_ path: String, looks: Int) throws {
         let now = Clock.now
         let cache = AnswerCache(limit: 1 << 20, origin: now, seed: 3)
         for index in 0..<entries {
@@ -23,7 +23,7 @@ private enum Writer {
         try file.file.removeLeftover()
         _ = try file.write(at: SnapshotFile.Moment(.system), StopSign())
         _ = try WorkerThread(named: "killer") {
-            usleep(microseconds)
+            for _ in 0..<looks { access(path, F_OK) }
             kill(getpid(), SIGKILL)
         }
         while true { _ = try file.write(at: SnapshotFile.Moment(.system), StopSign()) }
@@ -38,10 +38,10 @@ struct KilledWriterTests {
         let path = folder.path + "/cache.snapshot"
         var inTheMiddle = 0
         for round in 0..<25 {
-            let delay = UInt32.random(in: 0..<40_000)
+            let looks = Int.random(in: 0..<20_000)
             await #expect(processExitsWith: .signal(SIGKILL)) {
-                [path = path as String, delay = delay as UInt32] in
-                try Writer.run(path, microseconds: delay)
+                [path = path as String, looks = looks as Int] in
+                try Writer.run(path, looks: looks)
             }
             let left = names(in: folder.path)
             if left.contains("cache.snapshot.tmp") { inTheMiddle += 1 }

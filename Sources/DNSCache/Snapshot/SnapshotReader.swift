@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
+package import DNSWire
 
 /// Reads a snapshot, in pieces of any size, and puts its entries into a cache.
 ///
@@ -13,6 +13,7 @@ package struct SnapshotReader {
     private let cache: AnswerCache?
     private let now: ContinuousClock.Instant
     private let wallTime: UInt64
+    private let leavesOut: (Question) -> Bool
 
     /// Octets that came and do not make a block yet; the first one's place in the file.
     private var pending: [UInt8] = []
@@ -37,14 +38,17 @@ package struct SnapshotReader {
     ///   - cache: where to put the entries; nil to check the file only.
     ///   - wallTime: seconds since 1970 at `now`.  If that is before the time of writing, no time has
     ///     passed: a clock that was set back says nothing of the answers.
+    ///   - leavesOut: picks questions whose answers are not wanted any more.
     package init(
         into cache: AnswerCache?,
         now: ContinuousClock.Instant,
-        wallTime: UInt64
+        wallTime: UInt64,
+        leavingOut leavesOut: @escaping (Question) -> Bool = { _ in false }
     ) {
         self.cache = cache
         self.now = now
         self.wallTime = wallTime
+        self.leavesOut = leavesOut
     }
 
     /// Takes the next octets of the file.
@@ -177,7 +181,8 @@ package struct SnapshotReader {
             var reader = WireReader(block.payload.span)
             while !reader.isAtEnd {
                 entryStart = reader.offset
-                kept.append(try SnapshotEntry(&reader, servers, passed: passed))
+                let entry = try SnapshotEntry(&reader, servers, passed: passed)
+                if !leavesOut(entry.answer.question) { kept.append(entry) }
                 count += 1
             }
         } catch {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
+internal import DNSWire
 internal import Glibc
 internal import Logging
 internal import Net
@@ -88,11 +89,13 @@ final class CacheFile {
     // MARK: - Life
 
     /// Begins to load, and to write now and then; returns at once.
-    func start() {
+    ///
+    /// - Parameter leavesOut: picks questions that the settings answer now, on any thread.
+    func start(leavingOut leavesOut: @escaping @Sendable (Question) -> Bool = { _ in false }) {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
         work = ServiceLoop.task { [self] in
-            await load()
+            await load(leavesOut)
             alarm.set(clocks.now() + Self.interval)
         }
     }
@@ -152,7 +155,7 @@ final class CacheFile {
 
     // MARK: - Loading
 
-    private func load() async {
+    private func load(_ leavesOut: @escaping @Sendable (Question) -> Bool) async {
         let begin = SnapshotFile.Moment(clocks)
         let result: Result<SnapshotFile.Loaded?, SnapshotFile.LoadFault>
         do throws(SocketError) {
@@ -160,7 +163,7 @@ final class CacheFile {
                 [file, stopLoading, logger] in
                 Self.removeLeftover(of: file, logger)
                 return Result { () throws(SnapshotFile.LoadFault) in
-                    try file.load(at: begin, stopLoading)
+                    try file.load(at: begin, leavingOut: leavesOut, stopLoading)
                 }
             }
         } catch {

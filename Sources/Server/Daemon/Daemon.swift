@@ -176,10 +176,9 @@ package final class Daemon {
     /// Has the cache of an earlier life loaded, and kept for a later one.
     private func startCacheFile() {
         cacheFile?.onLoad = { [assembly] hottest in
-            assembly.resolver.removeOverridden()
             assembly.resolver.refreshing.refresh(hottest: hottest)
         }
-        cacheFile?.start()
+        cacheFile?.start(leavingOut: assembly.resolver.overridden)
     }
 
     private func start(_ server: TCPServer) {

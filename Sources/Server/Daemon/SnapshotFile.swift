@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
+internal import DNSWire
 internal import Net
 internal import Resolver
 internal import Synchronization
@@ -73,7 +74,13 @@ struct SnapshotFile: Sendable {
     /// Puts what is in the file into the cache; nil if there is no file.
     ///
     /// It is read twice, first to check it: what is damaged is not used in part.
-    func load(at moment: Moment, _ stop: StopSign) throws(LoadFault) -> Loaded? {
+    ///
+    /// - Parameter leavesOut: picks questions that the settings answer now.
+    func load(
+        at moment: Moment,
+        leavingOut leavesOut: @Sendable @escaping (Question) -> Bool = { _ in false },
+        _ stop: StopSign
+    ) throws(LoadFault) -> Loaded? {
         let reader: PrivateFileReader
         do throws(FileFault) {
             guard let opened = try file.open() else { return nil }
@@ -81,8 +88,8 @@ struct SnapshotFile: Sendable {
         } catch {
             throw .unread(error)
         }
-        _ = try read(reader, into: nil, at: moment, stop)
-        let summary = try read(reader, into: cache, at: moment, stop)
+        _ = try read(reader, into: nil, at: moment, leavesOut, stop)
+        let summary = try read(reader, into: cache, at: moment, leavesOut, stop)
         return Loaded(
             summary: summary,
             octets: reader.size,
@@ -94,13 +101,15 @@ struct SnapshotFile: Sendable {
         _ file: borrowing PrivateFileReader,
         into cache: AnswerCache?,
         at moment: Moment,
+        _ leavesOut: @escaping (Question) -> Bool,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
         // A second more, as both times have lost a part of one: no TTL is longer than it was.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,
-            wallTime: moment.wallTime + 1
+            wallTime: moment.wallTime + 1,
+            leavingOut: leavesOut
         )
         var position = 0
         while position < file.size {
