@@ -54,7 +54,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `an idle connection that the server closed is not used again, nor looked at`()
+    func `an idle connection that the server closed is not used again`()
         async throws
     {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))

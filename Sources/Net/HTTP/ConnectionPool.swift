@@ -11,17 +11,9 @@ import Glibc
 @ServiceLoop
 final class ConnectionPool {
     /// A descriptor of libcurl's that the loop watches.
-    ///
-    /// Over HTTP/1.1 libcurl waits for a descriptor anew with each request.  The watch stays all the
-    /// same while nothing happens to the idle connection: that spares two calls of the kernel and a
-    /// turn of the loop.
     @ServiceLoop
     private final class Socket {
         var watch: DescriptorWatch?
-        /// What it is watched for.
-        var events: DescriptorWatch.Events = []
-        /// Whether libcurl waits for it.
-        var isWanted = true
         /// When something last came, nil if nothing did since it is watched.
         var lastHeard: ContinuousClock.Instant?
     }
@@ -34,8 +26,9 @@ final class ConnectionPool {
 
         /// Ends the watch of a descriptor, then closes it.
         ///
-        /// All descriptors are closed here, and their watches end here at the latest: else one would
-        /// stand for the next socket that is given the number, and leave that deaf.
+        /// libcurl does not always say that it no longer waits for a descriptor before it closes
+        /// it.  The number may be another socket's by the time that it does, and taking away the
+        /// old watch would then leave that one deaf.
         func close(_ descriptor: Int32) -> Int32 {
             all.removeValue(forKey: descriptor)?.watch?.cancel()
             return Glibc.close(descriptor)
@@ -189,7 +182,7 @@ extension ConnectionPool {
     /// libcurl's wish to watch `descriptor`, or no longer to; -1 breaks all its transfers off.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
-            sockets.all[descriptor]?.isWanted = false
+            sockets.all.removeValue(forKey: descriptor)?.watch?.cancel()
             return 0
         }
         let events: DescriptorWatch.Events =
@@ -199,38 +192,18 @@ extension ConnectionPool {
             default: [.readable, .writable]
             }
         if let socket = sockets.all[descriptor] {
-            socket.isWanted = true
-            if socket.events != events { socket.watch?.change(to: events) }
-            socket.events = events
+            socket.watch?.change(to: events)
             return 0
         }
         let socket = Socket()
         // Level-triggered, as libcurl expects.
         socket.watch = try? DescriptorWatch(descriptor, events) { [weak self, weak socket] in
-            guard let self, let socket else { return }
-            happened(to: socket, descriptor, $0)
+            if $0.contains(.readable) { socket?.lastHeard = Clock.now }
+            self?.drive(descriptor, $0)
         }
         guard socket.watch != nil else { return -1 }
-        socket.events = events
         sockets.all[descriptor] = socket
         return 0
-    }
-
-    /// Tells libcurl what was reported of a descriptor.
-    ///
-    /// If libcurl does not wait for it, the server has hung up, or says what nobody asked: libcurl
-    /// will find that when it wants to use the connection, and the watch would report it for ever.
-    private func happened(
-        to socket: Socket,
-        _ descriptor: Int32,
-        _ events: DescriptorWatch.Events
-    ) {
-        guard socket.isWanted else {
-            sockets.all.removeValue(forKey: descriptor)?.watch?.cancel()
-            return
-        }
-        if events.contains(.readable) { socket.lastHeard = Clock.now }
-        drive(descriptor, events)
     }
 
     /// libcurl's wish to be called after so many milliseconds; -1 is never.

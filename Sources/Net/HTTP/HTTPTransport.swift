@@ -7,6 +7,7 @@ package protocol HTTPTransport: Sendable {
     /// Sends `request` and returns the whole reply, whatever its status code.
     ///
     /// Never waits beyond `deadline`.  Cancelling the task cancels the transfer.
+    @ServiceLoop
     func send(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant

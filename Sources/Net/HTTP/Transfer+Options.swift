@@ -77,7 +77,7 @@ extension Transfer {
     /// before it reuses a connection (a changed RESOLVE would be ignored while one lives).  With a
     /// proxy it also makes libcurl ask for a tunnel, so it is left out of what can be forwarded.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
-        guard request.url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard Self.isPlain(request.url) else {
             throw .invalidRequest("a URL with octets that have to be percent-encoded")
         }
         try set(CURLOPT_URL, request.url)
@@ -137,7 +137,7 @@ extension Transfer {
 
     /// What is sent, and in which version of HTTP.
     private func setContent(_ request: HTTPRequest) throws(HTTPError) {
-        let isSecure = request.url.lowercased().hasPrefix("https:")
+        let isSecure = request.url.prefix(6).lowercased() == "https:"
         let version =
             switch request.version {
             case .http1: CURL_HTTP_VERSION_1_1
@@ -152,7 +152,7 @@ extension Transfer {
         } else if request.version != .http1, isSecure || request.version == .http2 {
             try set(CURLOPT_PIPEWAIT, 1)
         }
-        for line in request.headers where line.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 }) {
+        for line in request.headers where Self.hasControl(line) {
             throw .invalidRequest("a header line with a control character")
         }
         var headers = request.headers
@@ -166,6 +166,18 @@ extension Transfer {
             try set(CURLOPT_HTTPGET, 1)
         }
         try set(CURLOPT_HTTPHEADER, to: headers)
+    }
+
+    /// Whether all octets of a URL are such as need no percent-encoding.
+    ///
+    /// Isolated to nothing, as the runtime asks at each call of an isolated closure where it is.
+    private nonisolated static func isPlain(_ url: String) -> Bool {
+        url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+
+    /// Whether a header line has an octet that could end it.
+    private nonisolated static func hasControl(_ line: String) -> Bool {
+        line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }
 
     /// Address and port as libcurl reads them, without the scope, which it is told apart.
