@@ -97,16 +97,22 @@ final class Stage {
         cache = AnswerCache(
             limit: min(settings.cache.size, Self.cacheOctets),
             origin: world.now,
-            seed: 1
+            seed: 1,
+            rotates: settings.answers.order == .rotate
         )
         resolver = Resolver(
             routes: routes,
             standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
             policy: TTLPolicy(settings.cache),
+            answers: AnswerPolicy(settings.answers, settings.rebinding),
             freshness: Freshness(settings.cache),
             cache: cache,
             clocks: world.clocks
         )
+        // The machine's own file would make each machine another.
+        var hosts = settings.hosts
+        hosts.files = []
+        resolver.hosts = HostsReading(hosts).table
         desk = QueryDesk(
             cache: AnswerCache(limit: 0, origin: world.now, seed: 1),
             resolver: resolver,
@@ -226,17 +232,6 @@ extension Account {
         case .json: self = .json
         default: return nil
         }
-    }
-}
-
-extension RoutePattern {
-    fileprivate init(_ pattern: DomainPattern) {
-        self =
-            switch pattern.form {
-            case .suffix: .suffix(pattern.domain)
-            case .exact: .exact(pattern.domain)
-            case .below: .below(pattern.domain)
-            }
     }
 }
 
