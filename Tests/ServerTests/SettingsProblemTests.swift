@@ -60,8 +60,9 @@ struct SettingsProblemTests {
             "f:9:29: unknown key `prt` in `answers.probe` (did you mean `port`?)",
             "f:10:7: `answers.probe` must be {domain: DOMAIN, port: PORT}, not `example.com`",
             "f:11:22: `rebinding.protect` must be `true` or `false` (or `on`, `off`), not `maybe`",
-            "f:11:38: `rebinding.except` must be a domain (`example.com`, \"=exact.example.com\" or "
-                    + "\"*.below.example.com\"), not `.example.com` (did you mean \"*.example.com\"?)"
+            "f:11:38: `rebinding.except` must be a domain (`example.com`, \"=exact.example.com\" or"
+                + " \"*.below.example.com\"), not `.example.com` (did you mean"
+                + " \"*.example.com\"?)"
         ),
         BadText(
             "unknown key",
