@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 @testable import Control
 
-/// A file in which a cache survives, on a disk that is full.
-static var snapshot: SnapshotStatus {
-    var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
-    snapshot.ageSeconds = 200
-    snapshot.entries = 1234
-    snapshot.octets = 102_400
-    snapshot.lastError =
-        "/var/lib/httpdnsd/cache.snapshot.tmp: write: No space left on device"
-    return snapshot
-}
-
 /// Replies with every field set, for the wire and for the screen.
 enum Samples {
+    /// A file in which a cache survives, on a disk that is full.
+    static var snapshot: SnapshotStatus {
+        var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
+        snapshot.ageSeconds = 200
+        snapshot.entries = 1234
+        snapshot.octets = 102_400
+        snapshot.lastError =
+            "/var/lib/httpdnsd/cache.snapshot.tmp: write: No space left on device"
+        return snapshot
+    }
+
     static var status: StatusReply {
         var status = StatusReply(
             state: .degraded,

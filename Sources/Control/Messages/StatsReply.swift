@@ -69,7 +69,7 @@ package struct QueryStats: Codable, Sendable, Equatable {
     /// All queries.
     package var total: UInt64 = 0
 
-    /// By who answered: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused`, `failed` …
+    /// By who answered: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and so on.
     package var bySource: Counts = [:]
 
     /// By response code: `noerror`, `nodata`, `nxdomain`, `servfail` …, `none` if not answered.
