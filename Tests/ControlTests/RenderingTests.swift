@@ -65,7 +65,7 @@ struct RenderingTests {
         let written = StatusText.render(status, plain)
         #expect(
             written.contains(
-                "snapshot     1,234 entries, 100 KiB, 3 min 20 s old; "
+                "snapshot     1,234 entries, 100.0 KiB, 3 min 20 s old; "
                     + "/var/lib/httpdnsd/cache.snapshot.tmp: write: No space left on device\n"
             ),
             "\(written)"
@@ -76,7 +76,7 @@ struct RenderingTests {
         let text = StatsText.render(stats, plain)
         #expect(
             text.contains(
-                "1,234 entries, 100 KiB, 3 min 20 s old, in /var/lib/httpdnsd/cache.snapshot\n"
+                "1,234 entries, 100.0 KiB, 3 min 20 s old, in /var/lib/httpdnsd/cache.snapshot\n"
             ),
             "\(text)"
         )
