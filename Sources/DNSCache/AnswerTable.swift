@@ -57,7 +57,10 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh { ring[reference].noteRefresh() }
         let length = write(reference, age: age, facts, in: &buffer, limit: limit)
-        if rotates { rotate(reference, facts, &buffer) }
+        if rotates {
+            let turn = Int(entry.demand.hits)
+            Self.rotate(&buffer, from: facts.questionEnd, facts.type.rawValue, to: turn)
+        }
         return CacheHit(
             length: length,
             rcode: entry.rcode,
@@ -92,27 +95,29 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Lets the reply in `buffer` begin with the next address of the entry.
+    /// Lets the reply in `buffer` begin with another address at each turn.
     ///
-    /// Not inlined, so that it costs those nothing who do not want it.
+    /// Neither inlined nor a method of the table, so that it costs those next to nothing who do not
+    /// want it.
     @inline(never)
-    private func rotate(
-        _ reference: Int,
-        _ facts: QueryFacts,
-        _ buffer: inout MutableRawSpan
+    private static func rotate(
+        _ buffer: inout MutableRawSpan,
+        from questionEnd: Int,
+        _ type: UInt16,
+        to turn: Int
     ) {
         // None, if the answer was cut.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
-        guard answerCount > 1, facts.type.isAddress else { return }
+        let type = RecordType(rawValue: type)
+        guard answerCount > 1, type.isAddress else { return }
         let block = AddressBlock(
             in: buffer.bytes,
-            from: facts.questionEnd,
+            from: questionEnd,
             answerCount: answerCount,
-            type: facts.type
+            type: type
         )
         guard let block else { return }
-        // The hit is counted already.
-        block.rotate(&buffer, to: Int(ring[reference].demand.hits &- 1) % block.count)
+        block.rotate(&buffer, to: turn % block.count)
     }
 
     /// The fresh entry that answers `query`.

@@ -122,7 +122,7 @@ extension RouteSettings: SettingsEntry {
             .choice(),
             """
             Whether private addresses (RFC 1918, RFC 4193) in the answers of vendors are dropped, \
-            which stops DNS rebinding, or allowed.
+            which stops DNS rebinding, or allowed: then also in those of upstreams, see `rebinding`.
             """
         ),
         .option(
