@@ -83,7 +83,9 @@ extension QueryFacts {
         buffer.store(answer.answerCount, at: 6)
         buffer.store(answer.authorityCount, at: 8)
         buffer.store(answer.additionalCount + (edns == nil ? 0 : 1), at: 10)
+        guard let edns else { return end }
         return writeOPT(
+            edns,
             rcode: answer.rcode,
             explanation: answer.options,
             at: end,
@@ -109,7 +111,9 @@ extension QueryFacts {
         buffer.store(UInt16(0), at: 6)
         buffer.store(UInt16(0), at: 8)
         buffer.store(UInt16(edns == nil ? 0 : 1), at: 10)
+        guard let edns else { return questionEnd }
         return writeOPT(
+            edns,
             rcode: rcode,
             explanation: explanation,
             at: questionEnd,
@@ -145,15 +149,15 @@ extension QueryFacts {
     /// Octets of an extended error without text: code, length and INFO-CODE.
     private static var bareErrorCount: Int { 6 }
 
-    /// Appends our OPT if the client sent one (RFC 6891 §6.1.1), and returns the message's length.
+    /// Appends our OPT, as the client sent one (RFC 6891 §6.1.1), and returns the message's length.
     private func writeOPT(
+        _ edns: EDNSFacts,
         rcode: UInt16,
         explanation: RawSpan,
         at end: Int,
         in buffer: inout MutableRawSpan,
         limit: Int
     ) -> Int {
-        guard let edns else { return end }
         buffer.store(UInt8(0), at: end)
         buffer.store(RecordType.opt.rawValue, at: end + 1)
         buffer.store(UInt16(Self.largestPayload), at: end + 3)
