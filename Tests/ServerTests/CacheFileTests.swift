@@ -22,10 +22,10 @@ struct CacheFileTests {
     /// Fills the cache of a run and ends it.
     @ServiceLoop
     @discardableResult
-    func life(_ fill: (Run) throws -> Void) async throws -> Run {
+    func life(_ fill: (Run) async throws -> Void) async throws -> Run {
         let run = Run(path, hours)
         await run.start()
-        try fill(run)
+        try await fill(run)
         await run.finish()
         return run
     }
@@ -164,17 +164,14 @@ struct CacheFileTests {
     @ServiceLoop
     @Test
     func `a file larger than the cache fills it, and no more`() async throws {
-        let big = Run(path, hours, size: 4 << 20)
-        await big.start()
-        for index in 0..<20_000 { try big.insert("n\(index).example.com") }
-        await big.finish()
-        #expect(big.file.numbers.latest?.entries == 20_000)
+        let big = try await life { try await $0.fill(4000) }
+        #expect(big.file.numbers.latest?.entries == 4000)
 
-        let small = Run(path, hours, size: 1 << 20)
+        let small = Run(path, hours, size: 256 << 10)
         await small.start()
         let numbers = small.cache.numbers
-        #expect(numbers.entries > 1000)
-        #expect(numbers.octets + numbers.indexOctets <= 1 << 20)
+        #expect(numbers.entries > 500)
+        #expect(numbers.octets + numbers.indexOctets <= 256 << 10)
     }
 
     @ServiceLoop
@@ -197,9 +194,7 @@ struct CacheFileTests {
     @ServiceLoop
     @Test(arguments: ["empty", "cut", "flipped", "another file", "longer", "a later version"])
     func `what is damaged is reported, set aside and ignored`(_ what: String) async throws {
-        try await life { run in
-            for index in 0..<50 { try run.insert("n\(index).example.com") }
-        }
+        try await life { try await $0.fill(50) }
         var octets = try read(path)
         switch what {
         case "empty": octets = []
@@ -279,9 +274,7 @@ struct CacheFileTests {
     @ServiceLoop
     @Test
     func `a stop while it is loaded leaves the file as it is`() async throws {
-        try await life { run in
-            for index in 0..<3000 { try run.insert("n\(index).example.com") }
-        }
+        try await life { try await $0.fill(3000) }
         let before = try read(path)
         let run = Run(path, hours)
         run.file.start()
