@@ -110,6 +110,22 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
+    func `a file that has the inode of one that has just gone`() async throws {
+        let scene = try Scene("hosts")
+        for _ in 0..<20 {
+            // Another watch still knows the old file when the new one gets its number.
+            try scene.write("one", to: "old")
+            let other = try FileWatch("\(scene.folder)/old") {}
+            try scene.remove("old")
+            try await scene.expect { try $0.write("two", to: "hosts") }
+            try await scene.expect { try $0.write("three", to: "hosts") }
+            try await scene.expect { try $0.remove("hosts") }
+            withExtendedLifetime(other) {}
+        }
+    }
+
+    @Test
+    @ServiceLoop
     func `a watch that was let go tells nothing`() async throws {
         let scene = try Scene("hosts")
         var told = 0
