@@ -17,7 +17,11 @@ final class TCPSession {
 
     /// Replies that wait to be written, each with its length before it (RFC 7766 §8).
     private var outgoing: [UInt8] = []
+
     private var isWriting = false
+
+    /// Octets of the replies that are being written, which no longer wait.
+    private var leaving = 0
 
     /// Queries that wait for their answers.
     private var pending = 0
@@ -41,7 +45,7 @@ final class TCPSession {
     var isIdle: Bool { pending == 0 && outgoing.isEmpty && !isWriting }
 
     /// Whether no more is read because the client has too many replies to read.
-    var isBlocked: Bool { outgoing.count > TCPLimits.unwritten }
+    var isBlocked: Bool { outgoing.count + leaving > TCPLimits.unwritten }
 
     /// Makes a session for an accepted connection.
     ///
@@ -243,8 +247,12 @@ final class TCPSession {
         while !outgoing.isEmpty {
             let octets = outgoing
             outgoing = []
+            leaving = octets.count
             deadlines.writing = clocks.now() + TCPLimits.writeTime
-            defer { deadlines.writing = nil }
+            defer {
+                leaving = 0
+                deadlines.writing = nil
+            }
             watch()
             do throws(SocketError) {
                 try await stream.write(octets, deadline: nil)
