@@ -81,7 +81,7 @@ let package = Package(
         // Floor 2: the answer cache; the control protocol.
         .target(
             name: "DNSCache",
-            dependencies: ["DNSWire", "Locks"],
+            dependencies: ["CLinux", "DNSWire", "Locks"],
             swiftSettings: product
         ),
         .target(name: "Control", swiftSettings: product),

@@ -10,6 +10,9 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
+    /// The table's; here, too, as it needs no lock.
+    private let hash: NameHash
+
     /// The instant from which entries count their age.
     private let origin: ContinuousClock.Instant
 
@@ -33,6 +36,7 @@ package final class AnswerCache: Sendable {
         rotates: Bool = false
     ) {
         self.origin = origin
+        hash = NameHash(seed: seed)
         table = Lock(
             AnswerTable(
                 limit: max(limit, Self.sizes.smallest),
@@ -43,6 +47,11 @@ package final class AnswerCache: Sendable {
     }
 
     // MARK: - Answering
+
+    /// Under which number the question of `facts`, which were read from `octets`, is looked for.
+    package func hash(_ facts: QueryFacts, in octets: RawSpan) -> UInt64 {
+        hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
+    }
 
     /// Takes the lock once for any number of queries, which `AnswerTable.answer` answers.
     ///

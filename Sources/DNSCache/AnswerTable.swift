@@ -35,21 +35,34 @@ package struct AnswerTable: ~Copyable {
         numbers.indexOctets = UInt64(index.octets)
     }
 
+    // MARK: - Looking ahead
+
+    /// Starts to bring near what tells where the answer to a question of this hash is.
+    package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
+
+    /// Starts to bring near that answer itself; of use some time after `prefetchPlace`.
+    package func prefetchAnswer(_ hash: UInt64) {
+        var probe = index.probe(hash)
+        if let reference = index.next(&probe) { ring.prefetch(reference) }
+    }
+
     // MARK: - Answering
 
     /// Answers the query at the start of `buffer` in place, if a fresh answer for it is here.
     ///
     /// - Parameters:
+    ///   - hash: the query's, if it is known already.
     ///   - limit: octets that the reply may have, at least 512; `buffer` has as many.
     ///   - now: milliseconds since the cache's origin.
     /// - Returns: nil if there is none; then `buffer` is as it was.
     package mutating func answer(
         _ facts: QueryFacts,
+        hash: UInt64? = nil,
         in buffer: inout MutableRawSpan,
         limit: Int,
         now: UInt64
     ) -> CacheHit? {
-        let found = find(QueryView(facts, in: buffer.bytes), now: now)
+        let found = find(QueryView(facts, in: buffer.bytes), hash, now: now)
         guard let reference = found else { return nil }
         let entry = ring.noteHit(reference)
         hitsByServer[Int(entry.server)] &+= 1
@@ -125,13 +138,13 @@ package struct AnswerTable: ~Copyable {
     /// One whose time has passed does not end the search: there may be a fresh one of another
     /// variant that is right for this client, too.  Nor does a failure: any good answer is better,
     /// even a stale one, and that is not given here.
-    private func find(_ query: borrowing QueryView, now: UInt64) -> Int? {
+    private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
             dnssecOK: query.facts.dnssecOK,
             checkingDisabled: query.facts.checkingDisabled
         )
-        let hash = hash(query.name, type: type)
+        let hash = hash ?? self.hash(query.name, type: type)
         var probe = index.probe(hash)
         var failure: Int?
         var hasStale = false

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import CLinux
 internal import Glibc
 
 /// Finds entries by hash: buckets of eight slots, one cache line each.
@@ -85,6 +86,12 @@ struct BucketIndex: ~Copyable {
             probe.slot = probe.secondBucket
             probe.end = end
         }
+    }
+
+    /// Starts to bring near the bucket that `probe(hash)` looks into first.
+    func prefetch(_ hash: UInt64) {
+        // SAFETY: an address is named, not read.
+        unsafe memory_prefetch(slots + buckets(hash).0)
     }
 
     // MARK: - Changing

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import CLinux
 internal import DNSWire
 internal import Glibc
 
@@ -131,6 +132,14 @@ struct EntryRing: ~Copyable {
             byteCount: Int(entry.sectionCount)
         )
         body(&sections)
+    }
+
+    /// Starts to bring near the entry at `reference`, as far as most entries go.
+    func prefetch(_ reference: Int) {
+        // SAFETY: addresses are named, not read.
+        let start = unsafe UnsafeRawPointer(base) + (reference - 8)
+        unsafe memory_prefetch(start)
+        unsafe memory_prefetch(start + 64)
     }
 
     private func header(_ reference: Int) -> UnsafeMutablePointer<EntryHeader> {

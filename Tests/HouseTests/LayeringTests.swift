@@ -28,7 +28,7 @@ private let house: [Room] = [
     Room("Locks", floor: 0, imports: "Glibc"),
     Room("DNSWire", floor: 1, imports: ""),
     // Glibc is for memory that is no Swift array.
-    Room("DNSCache", floor: 2, imports: "DNSWire Glibc Locks"),
+    Room("DNSCache", floor: 2, imports: "CLinux DNSWire Glibc Locks"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Net"),

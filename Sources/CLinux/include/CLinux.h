@@ -5,4 +5,5 @@
 #pragma once
 #include "datagrams.h"
 #include "loop.h"
+#include "memory.h"
 #include "network.h"

@@ -50,11 +50,13 @@ extension RawSpan {
 
     /// The fewer than eight octets from `offset` to the end, the rest zero.
     fileprivate func lastOctets(from offset: Int) -> UInt64 {
+        // One load that ends where the name does, and a shift, instead of a turn for each octet.
+        guard byteCount < 8 else {
+            return octets8(at: byteCount - 8) >> UInt64(8 * (8 + offset - byteCount))
+        }
         var octets: UInt64 = 0
-        var shift: UInt64 = 0
         for position in offset..<byteCount {
-            octets |= UInt64(uint8(at: position)) << shift
-            shift += 8
+            octets |= UInt64(uint8(at: position)) << UInt64(8 * (position - offset))
         }
         return octets
     }

@@ -27,6 +27,9 @@ package struct DatagramBatch: ~Copyable {
     private let controlOctets: Int
     private var outgoingCount = 0
 
+    /// The first slots, which the last datagrams were in: the others are ready to receive.
+    private var usedCount = DatagramBatch.capacity
+
     /// Makes buffers for the datagrams of `listener`.
     package init(for listener: DatagramListener) {
         let count = Self.capacity
@@ -77,11 +80,13 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Waits for a datagram and takes all that are there, up to `capacity`.
+    /// Takes all datagrams that are there, up to `capacity`.
     ///
+    /// - Parameter waits: whether the thread sleeps until there is one; if not, and there is none,
+    ///   the result is zero.
     /// - Returns: how many there are, or a negated errno.
-    package mutating func receive(from listener: DatagramListener) -> Int {
-        for slot in 0..<Self.capacity {
+    package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
+        for slot in 0..<usedCount {
             // SAFETY: as in `init`.
             unsafe vectors[slot].iov_len = Self.bufferOctets
             unsafe received[slot].name_octets = UInt32(MemoryLayout<sockaddr_storage>.size)
@@ -89,9 +94,14 @@ package struct DatagramBatch: ~Copyable {
         }
         outgoingCount = 0
         // SAFETY: the headers lead to blocks that live as long as the batch.
-        return unsafe Int(
-            datagrams_receive(listener.descriptor, received, UInt32(Self.capacity), 0)
+        let count = unsafe datagrams_receive(
+            listener.descriptor,
+            received,
+            UInt32(Self.capacity),
+            waits ? 0 : Int32(MSG_DONTWAIT)
         )
+        usedCount = max(0, Int(count))
+        return count == -EAGAIN ? 0 : Int(count)
     }
 
     /// Octets of the datagram in `slot`, as far as the buffer held them.

@@ -52,9 +52,12 @@ final class UDPWorker: Sendable {
     /// To be called on a thread of its own.
     func run() {
         var batch = DatagramBatch(for: listener)
+        var queries = PlainQueries()
+        var lookout = Lookout()
+        var idleSince = Clock.now
         var failures = 0
         while !isStopping.load(ordering: .relaxed) {
-            let count = batch.receive(from: listener)
+            let count = receive(&batch, lookout, idleSince)
             guard count > 0 else {
                 failures += 1
                 // An ICMP message that came back, an interrupted call: the next call goes on.  Only
@@ -64,22 +67,34 @@ final class UDPWorker: Sendable {
             }
             failures = 0
             let start = Clock.now
+            lookout.note(wait: start - idleSince)
             let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
-            let outcome = cache.withTable(now: start) { table, now in
-                var outcome = BatchOutcome()
-                for slot in 0..<count {
-                    answer(slot, &batch, terms, &table, now, &outcome)
-                }
-                return outcome
-            }
+            var outcome = BatchOutcome()
+            for slot in 0..<count { look(at: slot, &batch, terms, &queries, &outcome) }
+            if !queries.slots.isEmpty { answer(&queries, &batch, now: start, &outcome) }
             let unsent = batch.send(to: listener)
+            idleSince = Clock.now
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
-            if outcome.hits > 0 {
-                counters.hitLatency.note(Clock.now - start, times: outcome.hits)
-            }
-            if outcome.misses != 0 { handOver(outcome.misses, batch, terms, start) }
-            if outcome.refreshes != 0 { refresh(outcome.refreshes, outcome.signed, batch) }
+            if outcome.hits > 0 { counters.hitLatency.note(idleSince - start, times: outcome.hits) }
+            if !outcome.misses.isEmpty { handOver(outcome.misses, batch, terms, start) }
+            if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, outcome.signed, batch) }
         }
+    }
+
+    /// Waits for datagrams, at first without sleeping if that is likely to pay.
+    private func receive(
+        _ batch: inout DatagramBatch,
+        _ lookout: Lookout,
+        _ idleSince: ContinuousClock.Instant
+    ) -> Int {
+        if lookout.isAwake {
+            let end = idleSince + Lookout.time
+            repeat {
+                let count = batch.receive(from: listener, waits: false)
+                if count != 0 { return count }
+            } while Clock.now < end
+        }
+        return batch.receive(from: listener)
     }
 
     /// Ends `run`, which may be waiting for a datagram.
@@ -92,49 +107,45 @@ final class UDPWorker: Sendable {
     private struct BatchOutcome {
         var hits: UInt64 = 0
 
-        /// Bit n is set if the cache has no answer to the datagram in slot n.
-        var misses: UInt32 = 0
+        /// Where the datagrams are that the cache has no answer to.
+        var misses = SlotSet()
 
-        /// Bit n is set if the answer to the datagram in slot n is to be asked for anew.
-        var refreshes: UInt32 = 0
+        /// Where the questions are that are to be asked anew.
+        var refreshes = SlotSet()
 
-        /// Of those: bit n is set if the client wants DNSSEC records.
-        var signed: UInt32 = 0
+        /// Of those: whose client wants DNSSEC records.
+        var signed = SlotSet()
     }
 
-    /// Answers the datagram in `slot` in place, if that can be done without waiting.
-    private func answer(
-        _ slot: Int,
+    /// The queries of a batch that the cache is asked for.
+    private struct PlainQueries {
+        /// Where they are.
+        var slots = SlotSet()
+
+        /// What they ask, and under which numbers that is looked for; of other slots what was there
+        /// earlier.
+        var facts = InlineArray<32, QueryFacts?>(repeating: nil)
+        var hashes = InlineArray<32, UInt64>(repeating: 0)
+    }
+
+    /// Reads the datagram in `slot`, and answers it in place if that needs no cache.
+    private func look(
+        at slot: Int,
         _ batch: inout DatagramBatch,
         _ terms: CookieTerms?,
-        _ table: inout AnswerTable,
-        _ now: UInt64,
+        _ queries: inout PlainQueries,
         _ outcome: inout BatchOutcome
     ) {
         let count = batch.count(slot)
         let asker = asker(slot, batch, terms)
         let length = batch.withBuffer(slot) { buffer -> Int in
             switch FirstLook(at: &buffer, count: count, from: asker) {
-            case .query(let facts, _):
-                if asksCache,
-                    let hit = table.answer(facts, in: &buffer, limit: facts.replyLimit, now: now)
-                {
-                    counters.count(
-                        .cache,
-                        QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty),
-                        .udp
-                    )
-                    if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
-                    outcome.hits += 1
-                    if hit.wantsRefresh {
-                        outcome.refreshes |= 1 << UInt32(slot)
-                        if facts.dnssecOK { outcome.signed |= 1 << UInt32(slot) }
-                    }
-                    return hit.length
-                }
-                outcome.misses |= 1 << UInt32(slot)
-            case .unusual:
-                outcome.misses |= 1 << UInt32(slot)
+            case .query(let facts, _) where asksCache:
+                queries.slots.insert(slot)
+                queries.facts[slot] = facts
+                queries.hashes[slot] = cache.hash(facts, in: buffer.bytes)
+            case .query, .unusual:
+                outcome.misses.insert(slot)
             case .answered(let length, let source, let result):
                 counters.count(source, result, .udp)
                 return length
@@ -146,16 +157,69 @@ final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
+    /// Answers in place what the cache knows of `queries`, and leaves none.
+    ///
+    /// The memory that all of them need is on its way before the first is answered: one after the
+    /// other, each would wait for its own, and in a large cache that is most of what an answer takes.
+    private func answer(
+        _ queries: inout PlainQueries,
+        _ batch: inout DatagramBatch,
+        now: ContinuousClock.Instant,
+        _ outcome: inout BatchOutcome
+    ) {
+        cache.withTable(now: now) { table, now in
+            if queries.slots.count > 1 {
+                for slot in queries.slots { table.prefetchPlace(queries.hashes[slot]) }
+                for slot in queries.slots { table.prefetchAnswer(queries.hashes[slot]) }
+            }
+            for slot in queries.slots {
+                guard let facts = queries.facts[slot] else { continue }
+                let hash = queries.hashes[slot]
+                let length = batch.withBuffer(slot) { buffer -> Int in
+                    let limit = facts.replyLimit
+                    let hit = table.answer(facts, hash: hash, in: &buffer, limit: limit, now: now)
+                    guard let hit else {
+                        outcome.misses.insert(slot)
+                        return 0
+                    }
+                    note(hit, slot, dnssecOK: facts.dnssecOK, &outcome)
+                    return hit.length
+                }
+                if length > 0 { batch.reply(slot, count: length) }
+            }
+        }
+        queries.slots = SlotSet()
+    }
+
+    private func note(
+        _ hit: CacheHit,
+        _ slot: Int,
+        dnssecOK: Bool,
+        _ outcome: inout BatchOutcome
+    ) {
+        counters.count(
+            .cache,
+            QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty),
+            .udp
+        )
+        if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
+        outcome.hits += 1
+        if hit.wantsRefresh {
+            outcome.refreshes.insert(slot)
+            if dnssecOK { outcome.signed.insert(slot) }
+        }
+    }
+
     /// Gives the datagrams in the slots of `misses` to the service loop.
     private func handOver(
-        _ misses: UInt32,
+        _ misses: SlotSet,
         _ batch: borrowing DatagramBatch,
         _ terms: CookieTerms?,
         _ start: ContinuousClock.Instant
     ) {
         var handed: [Miss] = []
-        handed.reserveCapacity(misses.nonzeroBitCount)
-        for slot in 0..<DatagramBatch.capacity where misses & 1 << UInt32(slot) != 0 {
+        handed.reserveCapacity(misses.count)
+        for slot in misses {
             handed.append(
                 Miss(
                     datagram: batch.copy(slot),
@@ -184,11 +248,11 @@ final class UDPWorker: Sendable {
     }
 
     /// Tells the service loop which of the questions just answered are to be asked anew.
-    private func refresh(_ slots: UInt32, _ signed: UInt32, _ batch: borrowing DatagramBatch) {
-        for slot in 0..<DatagramBatch.capacity where slots & 1 << UInt32(slot) != 0 {
+    private func refresh(_ slots: SlotSet, _ signed: SlotSet, _ batch: borrowing DatagramBatch) {
+        for slot in slots {
             let query = Query(
                 answeredIn: batch.copy(slot).octets,
-                dnssecOK: signed & 1 << UInt32(slot) != 0
+                dnssecOK: signed.contains(slot)
             )
             if let query { desk.take(refresh: query) }
         }
