@@ -20,14 +20,13 @@ package final class HTTPSUpstream: Forwarding {
     private let certificateFile: String?
     private let transport: any HTTPTransport
     private let clocks: Clocks
-    private let reset: @ServiceLoop () -> Void
     private var random = SystemRandomNumberGenerator()
 
     /// Makes an upstream that is asked with POST requests for `requestURL` at `server`.
     ///
     /// - Parameters:
     ///   - url: what people are shown.
-    ///   - reset: drops the connections of `transport`; may be called more often than needed.
+    ///   - transport: shared with others; its connections are dropped when the network changes.
     package init(
         name: String,
         url: String,
@@ -37,8 +36,7 @@ package final class HTTPSUpstream: Forwarding {
         timeout: Duration,
         transport: any HTTPTransport,
         latency: LatencyHistogram = LatencyHistogram(),
-        clocks: Clocks = .system,
-        reset: @escaping @ServiceLoop () -> Void = {}
+        clocks: Clocks = .system
     ) {
         self.name = name
         self.url = url
@@ -49,7 +47,6 @@ package final class HTTPSUpstream: Forwarding {
         self.transport = transport
         self.latency = latency
         self.clocks = clocks
-        self.reset = reset
     }
 
     package func exchange(
@@ -67,7 +64,7 @@ package final class HTTPSUpstream: Forwarding {
         try await exchange(query, fresh: true, deadline: deadline)
     }
 
-    package func networkChanged() { reset() }
+    package func networkChanged() { transport.reset() }
 
     /// Asks, and counts what comes of it.
     private func exchange(

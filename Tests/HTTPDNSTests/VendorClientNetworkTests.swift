@@ -118,9 +118,9 @@ struct VendorClientNetworkTests {
         let begun = try world.begin(client, "two.example.com")
         await world.advance(by: .milliseconds(500))
         world.servers([:])
-        if first { world.dropConnections() }
+        if first { world.reset() }
         #expect(client.networkChanged() == 1)
-        if !first { world.dropConnections() }
+        if !first { world.reset() }
         #expect(try await world.value(of: begun).get().failedTries.isEmpty)
         await world.advance(by: .seconds(5))
         #expect(client.statistics.failuresByKind == [:])
@@ -135,7 +135,7 @@ struct VendorClientNetworkTests {
         client.start()
         await world.advance(by: .milliseconds(100))
         serve("192.0.2.5")
-        world.dropConnections()
+        world.reset()
         client.networkChanged()
         await world.advance(by: .seconds(5))
         #expect(client.statistics.refreshes == 1)

@@ -70,7 +70,7 @@ final class Office {
             // However busy the machine, nobody's time is over.
             clocks: StandingClock().clocks
         )
-        desk = QueryDesk(cache: cache, resolver: resolver, queryLog: nil)
+        desk = QueryDesk(cache: cache, resolver: resolver, clocks: .system, queryLog: nil)
     }
 
     /// Puts an address into the cache.

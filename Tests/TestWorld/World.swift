@@ -84,8 +84,7 @@ package final class World: HTTPTransport {
         now = start
     }
 
-    /// Breaks off what waits for a reply, as `HTTPClient.reset()` does.
-    package func dropConnections() {
+    package func reset() {
         drops += 1
         for number in replies { wake(number, false) }
     }

@@ -23,6 +23,8 @@ private final class ScriptedTransport: HTTPTransport {
         sent.append(request)
         return try script(sent.count - 1, request)
     }
+
+    func reset() {}
 }
 
 @Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")

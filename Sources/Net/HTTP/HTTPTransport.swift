@@ -12,6 +12,12 @@ package protocol HTTPTransport: Sendable {
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant
     ) async throws(HTTPError) -> HTTPReply
+
+    /// Drops all connections, as after a change of the network.
+    ///
+    /// Requests in flight fail with `HTTPError.broken`, so that their owners can send them again.
+    @ServiceLoop
+    func reset()
 }
 
 /// One request, made of facts only: no handle, no connection.

@@ -1,23 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import DNSWire
-internal import Net
 internal import Resolver
-
-extension Assembly {
-    /// Whether somebody accepts a TCP connection, to whom nothing is sent.
-    static func probe(
-        _ target: AddressRanking.Target,
-        deadline: ContinuousClock.Instant
-    ) async -> Bool {
-        guard let address = SocketAddress(octets: target.address.octets, port: target.port),
-            let connection = try? await StreamConnection.connect(to: address, deadline: deadline)
-        else { return false }
-        connection.close()
-        return true
-    }
-}
-
-// MARK: - From settings
 
 extension AnswerPolicy {
     /// What the settings say of answers.

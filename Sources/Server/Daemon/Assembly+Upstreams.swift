@@ -8,73 +8,36 @@ extension Assembly {
     ///
     /// - Throws: `StartError.upstream`: certificates to trust that cannot be read.
     static func upstreams(
-        _ all: [UpstreamSettings]
+        _ all: [UpstreamSettings],
+        _ surroundings: Surroundings
     ) throws(StartError) -> [any Forwarding] {
-        // One client for all over HTTPS, not the vendors': a busy one must not take the other's
+        // One transport for all over HTTPS, not the vendors': a busy one must not take the other's
         // connections, nor may one whose handshake is long be cut off after 800 ms.
-        lazy var http = HTTPClient(limits: Self.patientLimits)
+        lazy var http = surroundings.transport(Self.patientLimits)
         var tls: [String?: TLSClient] = [:]
         var upstreams: [any Forwarding] = []
         for settings in all {
             if settings.url.scheme == .tls, tls[settings.caFile] == nil {
-                do throws(TLSError) {
-                    tls[settings.caFile] = try TLSClient(
-                        certificateFile: settings.caFile,
-                        protocols: ["dot"]
-                    )
-                } catch {
-                    throw .upstream(settings.name, "\(error)")
-                }
+                tls[settings.caFile] = try client(settings)
             }
             let latency = LatencyHistogram()
-            var servers: [any Forwarding] = []
-            for address in settings.servers {
+            let servers = settings.servers.map { address -> any Forwarding in
                 switch settings.url.scheme {
-                case .udp:
-                    servers.append(
-                        PlainUpstream(
-                            name: settings.name,
-                            address: address,
-                            timeout: settings.timeout,
-                            latency: latency
-                        )
-                    )
-                case .tcp:
-                    servers.append(
-                        StreamUpstream(
-                            name: settings.name,
-                            url: settings.shown(at: address),
-                            server: address,
-                            timeout: settings.timeout,
-                            latency: latency
-                        )
-                    )
+                case .udp, .tcp:
+                    surroundings.server(settings, address, nil, latency)
                 case .tls:
-                    guard let client = tls[settings.caFile] else { continue }
-                    servers.append(
-                        StreamUpstream(
-                            name: settings.name,
-                            url: settings.shown(at: address),
-                            server: address,
-                            tlsName: settings.url.host,
-                            tls: client,
-                            timeout: settings.timeout,
-                            latency: latency
-                        )
-                    )
+                    surroundings.server(settings, address, tls[settings.caFile], latency)
                 case .https:
-                    servers.append(
-                        HTTPSUpstream(
-                            name: settings.name,
-                            url: settings.shown(at: address),
-                            requestURL: "\(settings.url)",
-                            server: address,
-                            certificateFile: settings.caFile,
-                            timeout: settings.timeout,
-                            transport: http,
-                            latency: latency,
-                            reset: { [http] in http.reset() }
-                        )
+                    HTTPSUpstream(
+                        name: settings.name,
+                        url: settings.shown(at: address),
+                        requestURL: "\(settings.url)",
+                        server: address,
+                        certificateFile: settings.caFile,
+                        timeout: settings.timeout,
+                        transport: http,
+                        latency: latency,
+                        clocks: surroundings.clocks
                     )
                 }
             }
@@ -85,6 +48,15 @@ extension Assembly {
             )
         }
         return upstreams
+    }
+
+    /// Makes what speaks TLS with the servers of an upstream.
+    private static func client(_ settings: UpstreamSettings) throws(StartError) -> TLSClient {
+        do throws(TLSError) {
+            return try TLSClient(certificateFile: settings.caFile, protocols: ["dot"])
+        } catch {
+            throw .upstream(settings.name, "\(error)")
+        }
     }
 
     /// Has an operator told when an upstream rests, leads back here, or is well again.
@@ -110,7 +82,7 @@ extension Assembly {
 
 extension UpstreamSettings {
     /// The URL, and behind it the address if that is another.
-    fileprivate func shown(at address: SocketAddress) -> String {
+    func shown(at address: SocketAddress) -> String {
         guard !addresses.isEmpty else { return "\(url)" }
         return "\(url) (\(address.port == url.port ? address.host : address.description))"
     }

@@ -9,7 +9,8 @@ extension Assembly {
     ///   OpenSSL does not have.
     static func client(
         _ settings: VendorSettings,
-        _ http: HTTPClient
+        _ http: any HTTPTransport,
+        _ clocks: Clocks
     ) throws(StartError) -> VendorClient {
         let vendor: any Vendor
         do {
@@ -23,7 +24,7 @@ extension Assembly {
             servers: settings.servers,
             settings: VendorClient.Settings(settings),
             transport: http,
-            clocks: .system,
+            clocks: clocks,
             source: settings.account.any.source(servers: settings.servers)
         )
     }

@@ -11,10 +11,12 @@ internal import Upstream
 /// This page and `Resolver.init` are where to look for who knows whom.
 @ServiceLoop
 struct Assembly {
+    /// The clocks of all parts.
+    let clocks: Clocks
     let cache: AnswerCache
 
     /// What vendors are spoken to with, over connections that they share; nil if there are none.
-    let http: HTTPClient?
+    let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
     let upstreams: [any Forwarding]
 
@@ -25,28 +27,33 @@ struct Assembly {
 
     /// Makes everything that `settings`, which were checked, ask for.
     ///
+    /// - Parameter surroundings: the network and the clock that all of it gets to know.
     /// - Throws: `StartError` for what only shows when it is made, such as a cipher that the
     ///   installed OpenSSL does not have.
-    init(_ settings: Settings) throws(StartError) {
+    init(
+        _ settings: Settings,
+        in surroundings: Surroundings = .system
+    ) throws(StartError) {
+        clocks = surroundings.clocks
         cache = AnswerCache(
             limit: settings.cache.size,
-            origin: Clock.now,
-            seed: .random(in: .min ... .max),
+            origin: clocks.now(),
+            seed: surroundings.seed,
             rotates: settings.answers.order == .rotate
         )
         access = AccessList(settings.allow)
 
         // Without a vendor libcurl is not even initialised, which takes milliseconds of the start.
-        http = settings.vendors.isEmpty ? nil : HTTPClient()
+        http = settings.vendors.isEmpty ? nil : surroundings.transport(HTTPClient.Limits())
         var vendors: [(settings: VendorSettings, client: VendorClient)] = []
         for vendor in settings.vendors {
             guard let http else { break }
-            vendors.append((vendor, try Self.client(vendor, http)))
+            vendors.append((vendor, try Self.client(vendor, http, clocks)))
         }
-        let upstreams = try Self.upstreams(settings.upstreams)
+        let upstreams = try Self.upstreams(settings.upstreams, surroundings)
         self.vendors = vendors
         self.upstreams = upstreams
-        let health = HealthBook()
+        let health = HealthBook(clocks: clocks)
         upstreamHealth = health
 
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
@@ -73,9 +80,10 @@ struct Assembly {
             standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
             policy: TTLPolicy(settings.cache),
             answers: AnswerPolicy(settings.answers, settings.rebinding),
-            probe: { await Self.probe($0, deadline: $1) },
+            probe: surroundings.probe,
             freshness: Freshness(settings.cache),
-            cache: cache
+            cache: cache,
+            clocks: clocks
         )
     }
 }

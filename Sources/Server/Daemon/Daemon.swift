@@ -15,7 +15,7 @@ package final class Daemon {
     private let assembly: Assembly
     private let desk: QueryDesk
 
-    private let network: NetworkReaction
+    let network: NetworkReaction
     private let hosts: HostsFiles
 
     /// Where the cache survives a restart; nil if it does not.
@@ -31,14 +31,20 @@ package final class Daemon {
     private static let drainTime: Duration = .seconds(2)
 
     /// Makes the daemon's parts; binds nothing yet.
-    package init(_ settings: Settings, logger: Logger) throws(StartError) {
+    package convenience init(_ settings: Settings, logger: Logger) throws(StartError) {
+        try self.init(settings, in: .system, logger: logger)
+    }
+
+    /// The same in surroundings that need not be the system's.
+    init(_ settings: Settings, in surroundings: Surroundings, logger: Logger) throws(StartError) {
         self.settings = settings
         self.logger = logger
-        assembly = try Assembly(settings)
+        assembly = try Assembly(settings, in: surroundings)
         assembly.reportUpstreams(to: logger)
         desk = QueryDesk(
             cache: assembly.cache,
             resolver: assembly.resolver,
+            clocks: assembly.clocks,
             queryLog: settings.log.queries ? logger : nil
         )
         network = NetworkReaction(assembly, logger: logger)
@@ -51,7 +57,7 @@ package final class Daemon {
                 path,
                 of: assembly.cache,
                 assembly.resolver.origins,
-                clocks: .system,
+                clocks: assembly.clocks,
                 logger: logger
             )
         }
@@ -251,7 +257,7 @@ package final class Daemon {
         for worker in workers { worker.stop() }
         for thread in threads { thread.join() }
         for server in servers { server.stop() }
-        let deadline = Clock.now + Self.drainTime
+        let deadline = assembly.clocks.now() + Self.drainTime
         // At once, not afterwards: a vendor that is silent must not cost the cache.
         let keeping = ServiceLoop.task { [cacheFile] in await cacheFile?.finish(by: deadline) }
         await desk.drained(by: deadline)

@@ -61,9 +61,8 @@ final class NetworkReaction {
     }
 
     /// Does all that is to be done, in one turn of the loop: nothing is sent in between.
-    private func react(to event: String) {
-        let now = Clock.now
-        numbers.latest = now
+    func react(to event: String) {
+        numbers.latest = assembly.clocks.now()
         assembly.http?.reset()
         assembly.upstreamNetworkChanged()
         let reissued = assembly.vendors.map { $0.client.networkChanged() }.reduce(0, +)

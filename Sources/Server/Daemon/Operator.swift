@@ -11,30 +11,34 @@ internal import Upstream
 @ServiceLoop
 final class Operator: ControlHandling {
     private unowned let daemon: Daemon
-    private let start = Clock.now
+    private let clocks: Clocks
+    private let start: ContinuousClock.Instant
 
     /// The counters as they were when somebody last asked to start from zero.
     private var zero = Snapshot()
-    private var zeroAt = Clock.now
+    private var zeroAt: ContinuousClock.Instant
 
     /// An operator of `daemon`, which outlives it.
     init(_ daemon: Daemon) {
         self.daemon = daemon
+        clocks = daemon.parts.assembly.clocks
+        start = clocks.now()
+        zeroAt = start
     }
 
     // MARK: - Looking
 
     func status() async throws(MethodError) -> StatusReply {
-        StatusReply(daemon.parts, uptimeSeconds: Self.seconds(since: start), now: Clock.now)
+        StatusReply(daemon.parts, uptimeSeconds: seconds(since: start), now: clocks.now())
     }
 
     func stats(reset: Bool) async throws(MethodError) -> StatsReply {
         let parts = daemon.parts
         let now = Snapshot(parts)
-        let reply = now.reply(since: zero, seconds: Self.seconds(since: zeroAt), parts)
+        let reply = now.reply(since: zero, seconds: seconds(since: zeroAt), parts)
         if reset {
             zero = now
-            zeroAt = Clock.now
+            zeroAt = clocks.now()
             for vendor in parts.assembly.vendors { vendor.client.forgetCosts() }
         }
         return reply
@@ -45,7 +49,7 @@ final class Operator: ControlHandling {
         let entries = assembly.cache.entries(
             named: try Self.name(request.name, "name"),
             type: try request.type.map(Self.type),
-            now: Clock.now
+            now: clocks.now()
         )
         return LookupReply(
             entries: entries.map { entry in
@@ -61,7 +65,7 @@ final class Operator: ControlHandling {
             return TopReply(
                 costliest: count,
                 total: Snapshot(parts).billableNames(since: zero),
-                sinceSeconds: Self.seconds(since: zeroAt),
+                sinceSeconds: seconds(since: zeroAt),
                 parts
             )
         }
@@ -90,9 +94,9 @@ final class Operator: ControlHandling {
         }
         assembly.resolver.vendors.forget()
         guard soft else {
-            return FlushReply(removed: assembly.cache.remove(selection, now: Clock.now))
+            return FlushReply(removed: assembly.cache.remove(selection, now: clocks.now()))
         }
-        let marked = assembly.cache.markStale(selection, now: Clock.now)
+        let marked = assembly.cache.markStale(selection, now: clocks.now())
         return FlushReply(removed: 0, marked: marked)
     }
 
@@ -100,7 +104,7 @@ final class Operator: ControlHandling {
         let client = try client(vendor)
         let before = client.statistics.state
         client.pause()
-        return VendorChange(client, changed: before != .paused, now: Clock.now)
+        return VendorChange(client, changed: before != .paused, now: clocks.now())
     }
 
     func resume(_ vendor: String) async throws(MethodError) -> VendorChange {
@@ -111,7 +115,7 @@ final class Operator: ControlHandling {
             case .open, .limited, .overBudget: false
             }
         client.resume()
-        return VendorChange(client, changed: changed, now: Clock.now)
+        return VendorChange(client, changed: changed, now: clocks.now())
     }
 
     // MARK: - Arguments
@@ -165,7 +169,7 @@ final class Operator: ControlHandling {
         return type
     }
 
-    private static func seconds(since instant: ContinuousClock.Instant) -> Int {
-        Int((Clock.now - instant).components.seconds)
+    private func seconds(since instant: ContinuousClock.Instant) -> Int {
+        Int((clocks.now() - instant).components.seconds)
     }
 }

@@ -27,6 +27,7 @@ struct Snapshot {
     /// The counters as they are now.
     init(_ parts: Daemon.Parts) {
         let assembly = parts.assembly
+        let now = assembly.clocks.now()
         for counters in parts.workers.map(\.counters) + [parts.desk.counters] {
             counters.add(to: &queries)
             counters.hitLatency.add(to: &hits)
@@ -36,7 +37,7 @@ struct Snapshot {
         assembly.resolver.upstreams.latency.add(to: &upstreamLatency)
 
         cache = CacheStats(assembly.cache.numbers)
-        cache.snapshot = parts.cacheFile.map { SnapshotStatus($0, now: Clock.now) }
+        cache.snapshot = parts.cacheFile.map { SnapshotStatus($0, now: now) }
         let spared = SparedCalls(assembly)
         let routes = RouteNames(parts.settings.routes)
         let clients = assembly.vendors.map { ($0.settings.name, $0.client.statistics) }
@@ -44,7 +45,7 @@ struct Snapshot {
         upstreams = assembly.upstreams.map(UpstreamStats.init)
 
         refresh = RefreshStats(assembly.resolver.refreshing.numbers)
-        network = NetworkStats(parts.network, now: Clock.now)
+        network = NetworkStats(parts.network, now: now)
         misses.inFlight = UInt64(parts.desk.inFlight)
         misses.merged =
             assembly.resolver.merging.merged + assembly.resolver.vendors.numbers.paired

@@ -16,6 +16,7 @@ final class QueryDesk {
 
     private let cache: AnswerCache
     private let resolver: Resolver
+    private let clocks: Clocks
     private let queryLog: Logger?
 
     /// Queries that are waiting for an answer.
@@ -32,10 +33,13 @@ final class QueryDesk {
 
     /// Makes a desk.
     ///
-    /// - Parameter queryLog: gets a line for each query that is answered here; nil for none.
-    init(cache: AnswerCache, resolver: Resolver, queryLog: Logger?) {
+    /// - Parameters:
+    ///   - clocks: the kind of time in which queries arrive and answers grow old.
+    ///   - queryLog: gets a line for each query that is answered here; nil for none.
+    init(cache: AnswerCache, resolver: Resolver, clocks: Clocks, queryLog: Logger?) {
         self.cache = cache
         self.resolver = resolver
+        self.clocks = clocks
         self.queryLog = queryLog
     }
 
@@ -111,7 +115,7 @@ final class QueryDesk {
         guard inFlight > 0 else { return }
         let patience = ServiceLoop.task { [self] in
             do {
-                try await ServiceLoop.sleep(until: deadline)
+                try await clocks.sleep(deadline)
                 resumeDrained()
             } catch {
                 // Cancelled, because the last answer came first.
@@ -146,7 +150,7 @@ final class QueryDesk {
         over transport: QueryTransport,
         arrival: ContinuousClock.Instant
     ) -> [UInt8]? {
-        let hit = cache.withTable(now: Clock.now) { table, now in
+        let hit = cache.withTable(now: clocks.now()) { table, now in
             scratch.withMutableRawSpan { buffer in
                 table.answer(facts, in: &buffer, limit: limit, now: now)
             }
@@ -158,7 +162,7 @@ final class QueryDesk {
             transport
         )
         if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
-        counters.hitLatency.note(Clock.now - arrival)
+        counters.hitLatency.note(clocks.now() - arrival)
         if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
             resolver.refreshing.refresh(query)
         }
@@ -309,7 +313,7 @@ final class QueryDesk {
             isEmpty: resolution.sections.answerCount == 0
         )
         counters.count(source, outcome, transport)
-        missLatency.note(Clock.now - arrival)
+        missLatency.note(clocks.now() - arrival)
     }
 
     // MARK: - Logging
@@ -344,7 +348,7 @@ final class QueryDesk {
             metadata: [
                 "name": "\(question.name)", "type": "\(question.type)", "rcode": "\(rcode)",
                 "from": "\(server)", "transport": "\(transport)",
-                "took": "\(Clock.now - arrival)",
+                "took": "\(clocks.now() - arrival)",
             ]
         )
     }

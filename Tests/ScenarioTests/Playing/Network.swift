@@ -176,6 +176,34 @@ extension Entry {
     }
 }
 
+// MARK: - Servers that are tried
+
+extension Network {
+    /// Whether a server that addresses lead to accepts a connection, as soon as it is known.
+    func accepts(
+        _ address: IPAddress,
+        port: UInt16,
+        deadline: ContinuousClock.Instant
+    ) async -> Bool {
+        let who = "server \(address) \(port)"
+        journal.append(Sent(what: who, at: world.now))
+        let delays = scenario.ranges.compactMap { range -> Duration?? in
+            guard range.steps.contains(step.number),
+                case .server("\(address)", port, let accepts) = range.peer
+            else { return nil }
+            return .some(accepts)
+        }
+        if delays.isEmpty { regret("nobody plays `\(who)`, which was tried in this step") }
+        let end = delays.first.flatMap(\.self).map { world.now + $0 } ?? deadline
+        do throws(CancellationError) {
+            try await world.pause(until: min(end, deadline))
+        } catch {
+            return false
+        }
+        return end < deadline
+    }
+}
+
 // MARK: - Vendors, and upstreams over HTTPS
 
 extension Network {
@@ -306,4 +334,7 @@ struct Line: HTTPTransport {
             throw error
         }
     }
+
+    @ServiceLoop
+    func reset() { network.world.reset() }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSCache
+import Control
 import DNSWire
-import HTTPDNS
 import Net
 import TestWorld
 
@@ -66,15 +65,17 @@ final class Player {
             }
         case .checkOutQuery(let entry): try await checkOutQuery(entry)
         case .checkAsked(let lines): try await checkAsked(lines)
-        case .checkCached(let name, let lines): try check("cached", lines, cached(name))
+        case .checkCached(let name, let lines): try check("cached", lines, stage.cached(name))
         case .checkBilled(let vendor, let count): try checkBilled(vendor, count)
         case .timePasses(let duration): await world.advance(by: duration)
         case .timeout: try await awaitTimeout()
         case .nothing: await world.advance(by: .zero)
         case .networkChange: stage.networkChanged()
-        case .flush(let flushing): stage.flush(flushing)
-        case .pause(let name): try vendor(name).pause()
-        case .resume(let name): try vendor(name).resume()
+        case .hosts(let lines): stage.hostsChanged(lines)
+        case .flush(let scope, let isSoft):
+            try await operate { _ = try await $0.flush(scope, soft: isSoft) }
+        case .pause(let name): try await operate { _ = try await $0.pause(name) }
+        case .resume(let name): try await operate { _ = try await $0.resume(name) }
         }
     }
 
@@ -178,16 +179,11 @@ extension Player {
     }
 
     private func checkBilled(_ name: String?, _ count: Int) throws {
-        let vendors = try name.map { [try vendor($0)] } ?? stage.vendors
-        let billed = vendors.map { Int($0.statistics.billable) }.reduce(0, +)
-        try check("billed", ["\(count)"], ["\(billed)"])
-    }
-
-    private func vendor(_ name: String) throws -> VendorClient {
-        guard let vendor = stage.vendors.first(where: { $0.name == name }) else {
-            throw failure(["the settings have no vendor `\(name)`"])
+        let bills = stage.billed
+        guard let billed = name.map({ bills[$0] }) ?? bills.values.reduce(0, +) else {
+            throw failure(["the settings have no vendor `\(name ?? "")`"])
         }
-        return vendor
+        try check("billed", ["\(count)"], ["\(billed)"])
     }
 
     private func awaitTimeout() async throws {
@@ -198,16 +194,15 @@ extension Player {
         guard network.timeouts > before else { throw failure(["nobody is waited for in vain"]) }
     }
 
-    /// What the cache has of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
-    private func cached(_ name: Name) -> [String] {
-        stage.cache.entries(named: name, type: nil, now: world.now)
-            .filter { $0.remaining > 0 }
-            .map { entry in
-                let kind =
-                    entry.rcode != .noError
-                    ? " \(entry.rcode)" : entry.isNegative ? " NODATA" : ""
-                return "\(entry.type)\(kind) \(entry.remaining)"
-            }
+    /// Does what an operator asks.
+    private func operate(
+        _ verb: @ServiceLoop (Operator) async throws -> Void
+    ) async throws {
+        do {
+            try await verb(stage.operator)
+        } catch {
+            throw failure(["\(error)"])
+        }
     }
 }
 

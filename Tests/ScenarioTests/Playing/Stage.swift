@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import DNSCache
 import DNSWire
 import HTTPDNS
+import Logging
 import Net
 import Resolver
 import TestWorld
@@ -9,260 +11,144 @@ import Upstream
 
 @testable import Server
 
-/// The daemon that a scenario's settings describe, but for its sockets and its clock.
+/// The daemon that a scenario's settings describe, in a world of its own.
 ///
-/// The parts are put together as `Assembly` does it; clients are answered as a worker and the
-/// service loop would do it, in the world's time.
+/// It is the daemon, but that it binds no address and starts no thread: clients are answered at the
+/// desk where all that come over TCP are, and operators call what their socket would.
 @ServiceLoop
 final class Stage {
     let world = World()
     let network: Network
-    let cache: AnswerCache
-    let health: HealthBook
-    let resolver: Resolver
-    let vendors: [VendorClient]
-    let upstreams: [any Forwarding]
 
-    /// The service loop's desk.
-    ///
-    /// Its cache stays empty: a desk looks into its cache at an instant of the system's clock, so
-    /// that here the worker's look has to do for both.
-    private let desk: QueryDesk
+    private let settings: Settings
+    private let daemon: Daemon
 
     /// Octets that a scenario's cache has at most.
     private static let cacheOctets = 1 << 20
 
     init(_ scenario: Scenario) throws {
-        let settings = try Settings(
+        var settings = try Settings(
             parsing: scenario.settings,
             fileName: scenario.file,
             environment: SettingsEnvironment(credentialsDirectory: Files.credentials)
         )
-        let place = Place(file: scenario.file, line: 1)
-        let accounts = try settings.vendors.map { vendor in
-            guard let account = Account(vendor.account) else {
-                throw ScenarioError(place: place, message: "nobody can play \(vendor.name)")
-            }
-            guard vendor.account.any.source(servers: vendor.servers) == nil else {
-                throw ScenarioError(
-                    place: place,
-                    message: "\(vendor.name) has no scheduling service here: name its servers"
-                )
-            }
-            return (settings: vendor, account: account)
-        }
-        let world = world
+        settings.cache.size = min(settings.cache.size, Self.cacheOctets)
+        // The machine's own file would make each machine another.
+        settings.hosts.files = []
+        self.settings = settings
         let network = Network(
             scenario,
             world,
-            vendors: accounts,
+            vendors: try settings.vendors.map { ($0, try Account(playing: $0, scenario.file)) },
             upstreams: settings.upstreams
         )
         self.network = network
-        let clients = try settings.vendors.map { vendor in
-            VendorClient(
-                name: vendor.name,
-                vendor: try vendor.account.any.vendor(),
-                servers: vendor.servers,
-                settings: VendorClient.Settings(vendor),
-                transport: Line(network: network),
-                clocks: world.clocks
-            )
-        }
-        vendors = clients
-        let upstreams = settings.upstreams.map { Self.upstream($0, network) }
-        self.upstreams = upstreams
-        let health = HealthBook(clocks: world.clocks)
-        self.health = health
-
-        let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
-        var routes = RouteTable()
-        for route in settings.routes {
-            let named = route.upstreams.compactMap { name in upstreams.first { $0.name == name } }
-            routes.add(
-                Route(
-                    place: "\(route.place)",
-                    vendors: route.vendors.compactMap { name in
-                        clients.first { $0.name == name }
-                    },
-                    upstreams: named.isEmpty ? nil : UpstreamGroup(named, health: health),
-                    fallsBack: route.fallback == .upstream,
-                    allowsPrivateAnswers: route.privateAnswers == .allow,
-                    servesStale: route.stale
-                ),
-                for: route.domains.map(RoutePattern.init),
-                except: route.except.map(RoutePattern.init)
-            )
-        }
-        cache = AnswerCache(
-            limit: min(settings.cache.size, Self.cacheOctets),
-            origin: world.now,
-            seed: 1,
-            rotates: settings.answers.order == .rotate
+        daemon = try Daemon(
+            settings,
+            in: Surroundings(
+                clocks: world.clocks,
+                seed: 1,
+                transport: { _ in Line(network: network) },
+                server: { WireUpstream($0, server: $1, latency: $3, network) },
+                probe: { await network.accepts($0.address, port: $0.port, deadline: $1) }
+            ),
+            logger: Logger(label: "scenario") { _ in SwiftLogNoOpLogHandler() }
         )
-        resolver = Resolver(
-            routes: routes,
-            standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
-            policy: TTLPolicy(settings.cache),
-            answers: AnswerPolicy(settings.answers, settings.rebinding),
-            freshness: Freshness(settings.cache),
-            cache: cache,
-            clocks: world.clocks
-        )
-        // The machine's own file would make each machine another.
-        var hosts = settings.hosts
-        hosts.files = []
-        resolver.hosts = HostsReading(hosts).table
-        desk = QueryDesk(
-            cache: AnswerCache(limit: 0, origin: world.now, seed: 1),
-            resolver: resolver,
-            queryLog: nil
-        )
+        resolver.hosts = HostsReading(settings.hosts).table
     }
 
-    /// An upstream of the settings, each of its addresses a server.
-    private static func upstream(
-        _ settings: UpstreamSettings,
-        _ network: Network
-    ) -> any Forwarding {
-        let servers = settings.servers.map { server -> any Forwarding in
-            guard settings.url.scheme == .https else {
-                return WireUpstream(settings, server: server, network)
-            }
-            return HTTPSUpstream(
-                name: settings.name,
-                url: "\(settings.url)",
-                requestURL: "\(settings.url)",
-                server: server,
-                certificateFile: nil,
-                timeout: settings.timeout,
-                transport: Line(network: network),
-                clocks: network.world.clocks
-            )
-        }
-        return servers.count == 1
-            ? servers[0]
-            : Upstream(url: "\(settings.url)", servers: servers, latency: LatencyHistogram())
-    }
+    private var resolver: Resolver { daemon.parts.assembly.resolver }
 }
 
 // MARK: - Clients
 
 extension Stage {
-    /// The reply to a client's message; nil if there is none.
+    /// The reply to the message of a client on this machine; nil if there is none.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
-        if let reply = cachedReply(octets, over: transport) { return reply }
-        let look = desk.look(at: octets, from: Self.client(over: transport), arrival: world.now)
-        switch look {
+        let client = Asker(
+            transport: transport,
+            address: .v4(IPv4Address(value: 0x7F00_0001)),
+            isAllowed: true
+        )
+        let desk = daemon.parts.desk
+        switch desk.look(at: octets, from: client, arrival: world.now) {
         case .reply(let reply): return reply
         case .nothing: return nil
         case .question(let open): return await desk.resolve(open)
         }
-    }
-
-    /// A client on this machine.
-    private static func client(over transport: QueryTransport) -> Asker {
-        Asker(transport: transport, address: .v4(IPv4Address(value: 0x7F00_0001)), isAllowed: true)
-    }
-
-    /// What a worker replies without asking anybody.
-    private func cachedReply(_ octets: [UInt8], over transport: QueryTransport) -> [UInt8]? {
-        var buffer = octets + [UInt8](repeating: 0, count: 65_535 - octets.count)
-        var refresh: Bool?
-        let length = cache.withTable(now: world.now) { table, now in
-            buffer.withMutableRawSpan { bytes -> Int? in
-                let client = Self.client(over: transport)
-                let look = FirstLook(at: &bytes, count: octets.count, from: client)
-                guard case .query(let facts, _) = look else { return nil }
-                let limit = transport == .udp ? facts.replyLimit : 65_535
-                let hit = table.answer(facts, in: &bytes, limit: limit, now: now)
-                if let hit, hit.wantsRefresh { refresh = facts.dnssecOK }
-                return hit?.length
-            }
-        }
-        if let refresh, let query = Query(answeredIn: buffer, dnssecOK: refresh) {
-            resolver.refreshing.refresh(query)
-        }
-        return length.map { Array(buffer[..<$0]) }
     }
 }
 
 // MARK: - Events
 
 extension Stage {
-    /// What `Daemon` does before the first client is answered.
+    /// What the daemon does before the first client is answered.
     func begin() { resolver.refreshing.start() }
 
     /// What it does before it stops.
     func end() { resolver.refreshing.stop() }
 
-    /// What `NetworkReaction` does.
-    func networkChanged() {
-        world.dropConnections()
-        health.networkChanged()
-        for upstream in upstreams { upstream.networkChanged() }
-        for vendor in vendors { vendor.networkChanged() }
-        _ = resolver.networkChanged()
-    }
+    /// The machine is in another network.
+    func networkChanged() { daemon.network.react(to: "another network") }
 
-    /// What `Operator` does.
-    func flush(_ flushing: Scenario.Flushing) {
-        resolver.vendors.forget()
-        let selection: AnswerCache.Selection =
-            switch flushing {
-            case .all: .all
-            case .negative: .negative
-            case .name(let name, let type): .name(name, type)
-            case .tree(let name): .tree(name)
-            }
-        cache.remove(selection, now: world.now)
+    /// The hosts files now say this.
+    func hostsChanged(_ lines: [String]) {
+        var table = HostsReading(settings.hosts).table
+        let text = lines.map { $0 + "\n" }.joined()
+        _ = table.add(hostsFile: Array(text.utf8))
+        resolver.hosts = table
     }
 }
 
-// MARK: - From settings
+// MARK: - Operators
+
+extension Stage {
+    /// Who does what the verbs of `httpdnsctl` ask.
+    var `operator`: Operator { Operator(daemon) }
+
+    /// How many calls of vendors may be on the bill, by the vendors' names.
+    var billed: [String: Int] {
+        let clients = daemon.parts.assembly.vendors.map(\.client)
+        return Dictionary(
+            uniqueKeysWithValues: clients.map { ($0.name, Int($0.statistics.billable)) }
+        )
+    }
+
+    /// What the cache has of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
+    func cached(_ name: Name) -> [String] {
+        daemon.parts.assembly.cache.entries(named: name, type: nil, now: world.now)
+            .filter { $0.remaining > 0 }
+            .map { entry in
+                let kind =
+                    entry.rcode != .noError
+                    ? " \(entry.rcode)" : entry.isNegative ? " NODATA" : ""
+                return "\(entry.type)\(kind) \(entry.remaining)"
+            }
+    }
+}
+
+// MARK: - Vendors
 
 extension Account {
-    /// Who plays a vendor; nil if nobody can.
-    fileprivate init?(_ settings: VendorSettings.Account) {
-        switch settings {
+    /// Who plays a vendor.
+    ///
+    /// - Throws: `ScenarioError` if nobody can.
+    fileprivate init(playing vendor: VendorSettings, _ file: String) throws {
+        let place = Place(file: file, line: 1)
+        switch vendor.account {
         case .tencent(let tencent) where tencent.channel == .https: self = .tencent
         case .tencent(let tencent) where tencent.channel == .aes: self = .sealed
         case .alibaba(let alibaba) where alibaba.api == .v2 && alibaba.encryption == .none:
             self = .alibaba
         case .json: self = .json
-        default: return nil
+        default:
+            throw ScenarioError(place: place, message: "nobody can play \(vendor.name)")
+        }
+        guard vendor.account.any.source(servers: vendor.servers) == nil else {
+            throw ScenarioError(
+                place: place,
+                message: "\(vendor.name) has no scheduling service here: name its servers"
+            )
         }
     }
-}
-
-extension TTLPolicy {
-    fileprivate init(_ settings: CacheSettings) {
-        self.init()
-        positive = settings.minimumTTL.seconds...settings.maximumTTL.seconds
-        negative = settings.negativeTTL.minimum.seconds...settings.negativeTTL.maximum.seconds
-    }
-}
-
-extension Freshness {
-    fileprivate init(_ settings: CacheSettings) {
-        self.init()
-        stale = settings.stale.map { settings in
-            var stale = Stale()
-            stale.window = settings.window.seconds
-            stale.after = settings.after
-            stale.ttl = settings.ttl.seconds
-            return stale
-        }
-        prefetch = settings.prefetch.map { settings in
-            var prefetch = Prefetch()
-            prefetch.at = UInt32(settings.at)
-            prefetch.budgetPerMinute = settings.budgetPerMinute
-            prefetch.names = settings.names
-            return prefetch
-        }
-    }
-}
-
-extension Duration {
-    fileprivate var seconds: UInt32 { UInt32(clamping: components.seconds) }
 }

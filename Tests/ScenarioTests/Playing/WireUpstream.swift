@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Net
-import Server
 import TestWorld
 
+@testable import Server
 @testable import Upstream
 
 /// An upstream of the settings in a scenario's network: the real messages and their judgement, over
@@ -16,7 +16,7 @@ final class WireUpstream: Forwarding {
     let url: String
     let isProtected: Bool
     let timeout: Duration
-    let latency = LatencyHistogram()
+    let latency: LatencyHistogram
     let repeatsAfter: Duration?
     private(set) var numbers = UpstreamNumbers()
 
@@ -25,9 +25,15 @@ final class WireUpstream: Forwarding {
     private let network: Network
     private var random: Seeded
 
-    init(_ settings: UpstreamSettings, server: SocketAddress, _ network: Network) {
+    init(
+        _ settings: UpstreamSettings,
+        server: SocketAddress,
+        latency: LatencyHistogram,
+        _ network: Network
+    ) {
+        self.latency = latency
         name = settings.name
-        url = "\(settings.url)"
+        url = settings.shown(at: server)
         isProtected = settings.url.scheme.isProtected
         timeout = settings.timeout
         repeatsAfter = settings.url.scheme == .udp ? .zero : .seconds(1)

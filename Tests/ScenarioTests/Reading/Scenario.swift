@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import DNSWire
 
 /// A scenario as it stands in its file: settings, who else is there, and what happens.
@@ -56,6 +57,9 @@ extension Scenario {
 
         /// A server of a vendor, by the name in the settings; without an address, each of them.
         case vendor(String, server: String?)
+
+        /// What an address in answers leads to, and how soon it accepts a connection; nil for never.
+        case server(String, port: UInt16, accepts: Duration?)
     }
 }
 
@@ -98,17 +102,12 @@ extension Scenario {
 
         case nothing
         case networkChange
-        case flush(Flushing)
+
+        /// The hosts files say this from now on.
+        case hosts([String])
+        case flush(FlushRequest.Scope, isSoft: Bool)
         case pause(vendor: String)
         case resume(vendor: String)
-    }
-
-    /// What an operator makes the cache forget.
-    enum Flushing: Sendable, Hashable {
-        case all
-        case negative
-        case name(Name, RecordType?)
-        case tree(Name)
     }
 }
 

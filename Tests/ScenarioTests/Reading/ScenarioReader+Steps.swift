@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import DNSWire
 
 extension ScenarioReader {
@@ -39,21 +40,27 @@ extension ScenarioReader {
         case ("TIMEOUT", 0): return .timeout
         case ("NOTHING", 0): return .nothing
         case ("NETWORK_CHANGE", 0): return .networkChange
-        case ("FLUSH", _): return .flush(try flushing(arguments))
+        case ("HOSTS", 0): return .hosts(try lines())
+        case ("FLUSH", 1...) where arguments[0] == "SOFT":
+            return .flush(try scope(Array(arguments.dropFirst())), isSoft: true)
+        case ("FLUSH", _): return .flush(try scope(arguments), isSoft: false)
         case ("PAUSE", 1): return .pause(vendor: arguments[0])
         case ("RESUME", 1): return .resume(vendor: arguments[0])
         default: throw error("nothing can be done with `\(([verb] + arguments).joined(" "))`")
         }
     }
 
-    private func flushing(_ arguments: [String]) throws -> Scenario.Flushing {
+    /// What is flushed; names and sources are for the operator to find wrong.
+    private func scope(_ arguments: [String]) throws -> FlushRequest.Scope {
         switch (arguments.first, arguments.count) {
         case (nil, 0): return .all
         case ("NEGATIVE", 1): return .negative
-        case ("TREE", 2): return .tree(try name(arguments[1]))
-        case (let text?, 1): return .name(try name(text), nil)
-        case (let text?, 2): return .name(try name(text), try type(arguments[1]))
-        default: throw error("FLUSH takes nothing, NEGATIVE, TREE and a name, or a name and a type")
+        case ("STALE", 1): return .stale
+        case ("TREE", 2): return .tree(arguments[1])
+        case ("SOURCE", 2): return .source(arguments[1])
+        case (let name?, 1): return .name(name, type: nil)
+        case (let name?, 2): return .name(name, type: arguments[1])
+        default: throw error("FLUSH takes nothing, NEGATIVE, STALE, TREE …, SOURCE … or a name")
         }
     }
 

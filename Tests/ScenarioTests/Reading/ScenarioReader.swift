@@ -134,8 +134,19 @@ struct ScenarioReader {
         case ("ADDRESS", 2): return .upstream(words[1])
         case ("VENDOR", 2): return .vendor(words[1], server: nil)
         case ("VENDOR", 4) where words[2] == "SERVER": return .vendor(words[1], server: words[3])
-        default: throw error("ADDRESS …, VENDOR … or VENDOR … SERVER … are expected")
+        case ("SERVER", 4) where words[3] == "SILENT":
+            return .server(words[1], port: try port(words[2]), accepts: nil)
+        case ("SERVER", 5) where words[3] == "ACCEPTS":
+            return .server(words[1], port: try port(words[2]), accepts: try duration(words[4]))
+        default: throw error("ADDRESS …, VENDOR …, VENDOR … SERVER … or SERVER … are expected")
         }
+    }
+}
+
+extension ScenarioReader {
+    private func port(_ text: String) throws -> UInt16 {
+        guard let port = UInt16(text) else { throw error("`\(text)` is no port") }
+        return port
     }
 }
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+internal import Resolver
+internal import Upstream
+
+/// The network and the clock that an assembly's parts find: what is not its own.
+///
+/// The system's, or in tests a world's.  Nothing else differs between the two.
+@ServiceLoop
+struct Surroundings {
+    var clocks: Clocks
+
+    /// What makes the cache's order and places unforeseeable.
+    var seed: UInt64
+
+    /// Makes what sends HTTP requests.
+    var transport: (HTTPClient.Limits) -> any HTTPTransport
+
+    /// Makes an upstream's server that is not asked over HTTPS: at this address, with TLS if there is
+    /// a client for it, noting its latencies there.
+    var server: (UpstreamSettings, SocketAddress, TLSClient?, LatencyHistogram) -> any Forwarding
+
+    /// Finds out whether a server accepts connections.
+    var probe: Probing.Probe
+
+    /// Sockets and clock of the machine.
+    static var system: Surroundings {
+        Surroundings(
+            clocks: .system,
+            seed: .random(in: .min ... .max),
+            transport: { HTTPClient(limits: $0) },
+            server: server,
+            probe: probe
+        )
+    }
+
+    private static func server(
+        _ settings: UpstreamSettings,
+        at address: SocketAddress,
+        _ tls: TLSClient?,
+        _ latency: LatencyHistogram
+    ) -> any Forwarding {
+        if let tls {
+            StreamUpstream(
+                name: settings.name,
+                url: settings.shown(at: address),
+                server: address,
+                tlsName: settings.url.host,
+                tls: tls,
+                timeout: settings.timeout,
+                latency: latency
+            )
+        } else if settings.url.scheme == .tcp {
+            StreamUpstream(
+                name: settings.name,
+                url: settings.shown(at: address),
+                server: address,
+                timeout: settings.timeout,
+                latency: latency
+            )
+        } else {
+            PlainUpstream(
+                name: settings.name,
+                address: address,
+                timeout: settings.timeout,
+                latency: latency
+            )
+        }
+    }
+
+    /// Whether somebody accepts a TCP connection, to whom nothing is sent.
+    private static func probe(
+        _ target: AddressRanking.Target,
+        deadline: ContinuousClock.Instant
+    ) async -> Bool {
+        guard let address = SocketAddress(octets: target.address.octets, port: target.port),
+            let connection = try? await StreamConnection.connect(to: address, deadline: deadline)
+        else { return false }
+        connection.close()
+        return true
+    }
+}
