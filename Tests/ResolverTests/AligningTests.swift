@@ -120,6 +120,26 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
+    func `hints that are ours already live no longer than our addresses`() async throws {
+        let house = try House(
+            .tencent,
+            upstream: .binding([
+                .https(
+                    "www.example.com",
+                    v4: ["192.0.2.101", "192.0.2.102"],
+                    v6: ["2001:db8::101"]
+                )
+            ])
+        )
+        _ = try await house.ask("www.example.com")
+        await house.world.advance(by: .seconds(10))
+        let answer = try await house.ask("www.example.com", .https)
+        #expect(answer.message.answers.map(\.ttl) == [50])
+        #expect(answer.resolution.lifetime == 50)
+    }
+
+    @Test
+    @ServiceLoop
     func `a family without addresses has no hint, and none is added where there was none`()
         async throws
     {

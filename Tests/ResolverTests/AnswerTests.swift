@@ -218,6 +218,18 @@ struct AnswerTests {
         )
     }
 
+    @Test("the call that is spared is that of the vendor that had nothing, not of one that failed")
+    @ServiceLoop
+    func rememberedOfTheSecond() async throws {
+        let house = try House(.tencent, .alibaba)
+        for server in 1...2 {
+            house.faults["tencent \(server)"] = .broken(.connect("refused"))
+        }
+        _ = try await house.ask("none.example.com")
+        _ = try await house.ask("none.example.com", .aaaa)
+        #expect(house.resolver.vendors.numbers.pairedByVendor == ["alibaba": 1])
+    }
+
     @Test("without a fallback nothing is NODATA, whether the name is registered or not")
     @ServiceLoop
     func nothingWithoutFallback() async throws {

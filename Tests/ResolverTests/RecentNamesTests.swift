@@ -10,30 +10,34 @@ struct RecentNamesTests {
     private let start = ContinuousClock.now
 
     @Test
-    func `a name is remembered until its time, in any spelling`() {
-        var names = RecentNames(limit: 4)
-        names.insert("www.example.com", until: start + .seconds(5))
-        #expect(names.contains("WWW.example.com", now: start + .milliseconds(4_999)))
-        #expect(!names.contains("www.example.com", now: start + .seconds(5)))
-        #expect(!names.contains("example.com", now: start))
-        names.insert("www.example.com", until: start + .seconds(9))
-        #expect(names.contains("www.example.com", now: start + .seconds(8)))
+    func `what is said of a name is remembered until its time, in any spelling`() {
+        var names = RecentNames<Int>(limit: 4)
+        names.insert(1, of: "www.example.com", until: start + .seconds(5))
+        #expect(names.value(of: "WWW.example.com", now: start + .milliseconds(4_999)) == 1)
+        #expect(names.value(of: "www.example.com", now: start + .seconds(5)) == nil)
+        #expect(names.value(of: "example.com", now: start) == nil)
+        names.insert(2, of: "www.example.com", until: start + .seconds(9))
+        #expect(names.value(of: "www.example.com", now: start + .seconds(8)) == 2)
     }
 
     @Test
     func `no more names are remembered than may be, the oldest goes`() throws {
-        var names = RecentNames(limit: 3)
+        var names = RecentNames<Int>(limit: 3)
         for round in 0..<20 {
-            names.insert(try Name("n\(round).example.com"), until: start + .seconds(60))
-            let known = try (0..<20).filter {
-                names.contains(try Name("n\($0).example.com"), now: start)
+            names.insert(
+                round,
+                of: try Name("n\(round).example.com"),
+                until: start + .seconds(60)
+            )
+            let known = try (0..<20).compactMap { number in
+                names.value(of: try Name("n\(number).example.com"), now: start)
             }
             #expect(known == Array(max(0, round - 2)...round))
         }
         names.removeAll()
-        #expect(!names.contains("n19.example.com", now: start))
-        names.insert("a.example.com", until: start + .seconds(1))
-        #expect(names.contains("a.example.com", now: start))
+        #expect(names.value(of: "n19.example.com", now: start) == nil)
+        names.insert(1, of: "a.example.com", until: start + .seconds(1))
+        #expect(names.value(of: "a.example.com", now: start) == 1)
     }
 
     @Test

@@ -50,8 +50,11 @@ struct Shaping {
             }
         }
         guard lifetime < .max else { return }
-        for index in records.indices where records[index].type.isServiceBinding {
-            records[index].ttl = min(records[index].ttl, lifetime)
+        for index in records.indices
+        where records[index].type.isServiceBinding && records[index].ttl > lifetime {
+            // Even hints that are right already are ours from now on, and so is their time.
+            records[index].ttl = lifetime
+            hasChanged = true
         }
     }
 

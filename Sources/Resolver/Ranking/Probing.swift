@@ -45,8 +45,11 @@ package final class Probing {
     private var queue: [Job] = []
     private var busyLanes = 0
 
-    /// Servers that are being tried.
-    private var underWay: Set<AddressRanking.Target> = []
+    /// Servers that are being tried, each once for all names that lead to it.
+    private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
+
+    /// Networks that were left so far.
+    private var networksLeft: UInt64 = 0
 
     /// Names that were left as they are because too many waited.
     private(set) var dropped: UInt64 = 0
@@ -60,8 +63,7 @@ package final class Probing {
 
     /// Puts a cached answer in order, as soon as it is known which.
     func order(_ job: Job) {
-        let unknown = self.unknown(job)
-        guard !unknown.isEmpty else {
+        guard !unknown(job).isEmpty else {
             reorder(job)
             return
         }
@@ -79,8 +81,12 @@ package final class Probing {
     }
 
     /// The network is another one, in which other servers are near.
+    ///
+    /// What is being tried may go on, but says nothing any more.
     func networkChanged() {
+        networksLeft += 1
         ranking.removeAll()
+        underWay = [:]
         queue = []
     }
 
@@ -91,25 +97,28 @@ package final class Probing {
         let now = clocks.now()
         return job.addresses.prefix(Self.addressLimit)
             .map { AddressRanking.Target($0, port: job.port) }
-            .filter { !ranking.knows($0, now: now) && !underWay.contains($0) }
+            .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Tries the servers of a name, all at once.
+    /// Tries the servers of a name, all at once, and waits for those that another name has tried.
     private func run(_ job: Job) async {
         let targets = unknown(job)
-        underWay.formUnion(targets)
-        let tasks = targets.map { target in ServiceLoop.task { [self] in await attempt(target) } }
-        for task in tasks { await task.value }
+        let new = targets.filter { underWay[$0] == nil }
+        for target in new {
+            underWay[target] = ServiceLoop.task { [self] in await attempt(target) }
+        }
+        for task in targets.compactMap({ underWay[$0] }) { await task.value }
         reorder(job)
-        try? await clocks.sleep(clocks.now() + Self.pause * targets.count)
+        try? await clocks.sleep(clocks.now() + Self.pause * new.count)
     }
 
     private func attempt(_ target: AddressRanking.Target) async {
-        let start = clocks.now()
+        let (start, before) = (clocks.now(), networksLeft)
         let isReached = await probe(target, start + Self.patience)
+        guard before == networksLeft else { return }
         let end = clocks.now()
         ranking.note(target, isReached ? end - start : nil, now: end)
-        underWay.remove(target)
+        underWay[target] = nil
     }
 
     /// Puts what the cache has now in order, if it still is that answer.

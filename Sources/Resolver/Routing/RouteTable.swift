@@ -71,9 +71,12 @@ package struct RouteTable: Sendable {
         /// The domain of the pattern that matched: the zone of synthetic denials.
         package let domain: Name
 
+        /// Whether the name's addresses are a vendor's to tell.
+        var hasVendors: Bool { !route.vendors.isEmpty }
+
         /// Whether vendors are asked: they know addresses of hostnames and nothing else.
         func asksVendors(_ query: Query) -> Bool {
-            !route.vendors.isEmpty && query.asksForAddress && query.question.name.isHostname
+            hasVendors && query.asksForAddress && query.question.name.isHostname
         }
 
         /// Whether special names are the route's: a route for every name was not made for them.

@@ -55,7 +55,7 @@ final class Aligning {
 
     /// What is said of the service bindings of a vendor's name that are not passed on at all.
     private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
-        guard query.question.type.isServiceBinding, let match, !match.route.vendors.isEmpty else {
+        guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
         }
         switch policy.serviceBindings {
@@ -127,10 +127,8 @@ final class Aligning {
         if let addresses = overrides.hosts.addresses(of: target) {
             return .ours(addresses, seconds: ResolverLimits.hostsLifetime)
         }
-        let isVendors = routes.route(for: target).map { !$0.route.vendors.isEmpty } ?? false
-        guard isVendors else {
-            let isOwnersVendors = match.map { !$0.route.vendors.isEmpty } ?? false
-            return isOwnersVendors ? .ours([], seconds: .max) : .theirs
+        guard routes.route(for: target)?.hasVendors ?? false else {
+            return match?.hasVendors ?? false ? .ours([], seconds: .max) : .theirs
         }
         var addresses: [IPAddress] = []
         var seconds = UInt32.max

@@ -50,7 +50,7 @@ final class Ordering: Resolving {
     /// Where the servers of a name are tried; nil if they are not.
     private func port(_ name: Name, _ match: RouteTable.Match?) -> UInt16? {
         guard rules.isEmpty else { return rules.first { $0.names.covers(name) }?.port }
-        return match.map { !$0.route.vendors.isEmpty } ?? false ? Self.standardPort : nil
+        return match?.hasVendors ?? false ? Self.standardPort : nil
     }
 
     private static let standardPort: UInt16 = 443

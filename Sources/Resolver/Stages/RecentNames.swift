@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Names remembered for a while, a bounded number of them: when full, the oldest is forgotten.
-struct RecentNames {
+/// What is remembered of names for a while, of a bounded number: when full, the oldest is forgotten.
+struct RecentNames<Value> {
     private let limit: Int
-    private var untils: [Name: ContinuousClock.Instant] = [:]
+    private var values: [Name: (value: Value, until: ContinuousClock.Instant)] = [:]
     private var order: [Name] = []
     private var oldest = 0
 
@@ -13,18 +13,18 @@ struct RecentNames {
         self.limit = limit
     }
 
-    /// Whether `name` is remembered at `now`.
-    func contains(_ name: Name, now: ContinuousClock.Instant) -> Bool {
-        untils[name].map { now < $0 } ?? false
+    /// What is remembered of `name` at `now`; nil if nothing is.
+    func value(of name: Name, now: ContinuousClock.Instant) -> Value? {
+        values[name].flatMap { now < $0.until ? $0.value : nil }
     }
 
-    /// Remembers `name` until then.
-    mutating func insert(_ name: Name, until: ContinuousClock.Instant) {
-        if untils.updateValue(until, forKey: name) != nil { return }
+    /// Remembers this of `name` until then.
+    mutating func insert(_ value: Value, of name: Name, until: ContinuousClock.Instant) {
+        if values.updateValue((value, until), forKey: name) != nil { return }
         if order.count < limit {
             order.append(name)
         } else {
-            untils[order[oldest]] = nil
+            values[order[oldest]] = nil
             order[oldest] = name
             oldest = (oldest + 1) % limit
         }
@@ -32,7 +32,7 @@ struct RecentNames {
 
     /// Forgets all names.
     mutating func removeAll() {
-        untils = [:]
+        values = [:]
         order = []
         oldest = 0
     }

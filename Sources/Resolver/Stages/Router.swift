@@ -49,11 +49,11 @@ final class Router: Resolving {
             return finding
         case .empty(let provenance, let siblings) where !match.route.fallsBack:
             return Finding(
-                .vendorNoData(
+                .noData(
                     query.question,
-                    match,
+                    zone: match.domain,
                     seconds: policy.negative.lowerBound,
-                    provenance
+                    provenance: provenance
                 ),
                 siblings: siblings
             )

@@ -48,7 +48,12 @@ struct VendorJudgement {
                 found = .vendorAddresses(set, family, policy, provenance)
             } else if set.dropped == 0 {
                 let seconds = policy.clamp(other, to: policy.negative)
-                found = .vendorNoData(family, match, seconds: seconds, provenance)
+                found = .noData(
+                    family,
+                    zone: match.domain,
+                    seconds: seconds,
+                    provenance: provenance
+                )
             } else {
                 // It has some, all of them unusable: that is no NODATA.
                 found = nil
@@ -112,24 +117,13 @@ extension Resolution {
             denial.ttl ?? policy.negative.lowerBound,
             to: policy.negative
         )
-        var resolution = vendorNoData(question, match, seconds: seconds, provenance)
+        var resolution = noData(
+            question,
+            zone: match.domain,
+            seconds: seconds,
+            provenance: provenance
+        )
         if denial.kind == .nxDomain { resolution.rcode = .nxDomain }
         return resolution
-    }
-
-    /// "This name has no such addresses", with an SOA of the route's domain.
-    static func vendorNoData(
-        _ question: Question,
-        _ match: RouteTable.Match,
-        seconds: UInt32,
-        _ provenance: Provenance
-    ) -> Resolution {
-        (try? Resolution(
-            question,
-            authorities: [.syntheticSOA(match.domain, seconds: seconds)],
-            lifetime: seconds,
-            provenance: provenance
-        ))
-            ?? Resolution(rcode: .noError, provenance: provenance)
     }
 }

@@ -15,8 +15,8 @@ package final class VendorStage {
     private let origins: Origins
     private let clocks: Clocks
 
-    /// Names that a vendor had nothing for, until when; asking for their other family is spared.
-    private var knownEmpty = RecentNames(limit: 4_096)
+    /// The vendors that had nothing for names; asking them for the other family is spared.
+    private var knownEmpty = RecentNames<String>(limit: 4_096)
 
     /// What happened besides answers.
     package private(set) var numbers = VendorStageNumbers()
@@ -60,9 +60,7 @@ package final class VendorStage {
     ) async -> Result {
         let question = query.question
         let start = clocks.now()
-        if knownEmpty.contains(question.name, now: start) {
-            // Who would have been asked first is who was spared a call.
-            let vendor = match.route.vendors.first?.name ?? ""
+        if let vendor = knownEmpty.value(of: question.name, now: start) {
             numbers.pairedByVendor[vendor, default: 0] += 1
             var provenance = Provenance.vendor
             provenance.origin = origins.number(provenance.origin, after: vendor)
@@ -124,7 +122,8 @@ package final class VendorStage {
         if judgement.isNothing, vendor.facts.pairsFamilies {
             // The other family of the name is answered without a call for a while.
             knownEmpty.insert(
-                question.name,
+                vendor.name,
+                of: question.name,
                 until: clocks.now() + .seconds(policy.negative.lowerBound)
             )
         }
