@@ -39,6 +39,9 @@ final class Network {
     /// How often somebody was waited for in vain.
     var timeouts = 0
 
+    /// Whether all connections are younger than the latest change of the network.
+    fileprivate var hasNewConnections = false
+
     /// The vendors, and who plays them; the upstreams over HTTPS.
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
@@ -278,7 +281,7 @@ extension Network {
         return try account.step(
             to: request,
             zone,
-            decisive?.worldFault(request),
+            decisive?.worldFault(onNewConnection: hasNewConnections || request.wantsFreshConnection),
             wallSeconds: world.wallSeconds
         )
     }
@@ -297,10 +300,10 @@ extension Known {
 
 extension Entry {
     /// What is wrong with the server that this entry is of.
-    fileprivate func worldFault(_ request: HTTPRequest) -> Fault? {
+    fileprivate func worldFault(onNewConnection isNew: Bool) -> Fault? {
         let after = delay ?? .zero
         return switch fault {
-        case .silentOnOldConnection where request.wantsFreshConnection: nil
+        case .silentOnOldConnection where isNew: nil
         case nil: delay.map(Fault.slow)
         case .silent: .silent()
         case .silentOnOldConnection: .silent(onOldConnection: true)
@@ -336,5 +339,8 @@ struct Line: HTTPTransport {
     }
 
     @ServiceLoop
-    func reset() { network.world.reset() }
+    func reset() {
+        network.hasNewConnections = true
+        network.world.reset()
+    }
 }
