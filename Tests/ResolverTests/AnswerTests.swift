@@ -249,7 +249,7 @@ struct AnswerTests {
                 Name(name),
                 .aaaa,
                 story: """
-                    NOERROR from httpdnsd after 0 ms
+                    NOERROR from tencent/192.0.2.11:443 after 0 ms
                     authority: SOA example.com. 5 5
                     kept: A NODATA 5, AAAA NODATA 5
                     """

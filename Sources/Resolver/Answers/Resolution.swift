@@ -102,9 +102,6 @@ package struct Provenance: Sendable, Equatable {
     /// This daemon itself.
     static let local = Provenance(source: .local, origin: Origins.itself)
 
-    /// What this daemon remembers of a vendor.
-    static let vendor = Provenance(source: .vendor, origin: Origins.itself)
-
     init(source: AnswerSource, origin: UInt16) {
         self.source = source
         self.origin = origin

@@ -4,12 +4,12 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Asks upstreams, and lets nothing of their answers lead clients past vendors, hosts and settings.
+/// Asks upstreams, and leaves nothing in their answers that the settings do not want there.
 ///
-/// An address reaches a client in A and AAAA records, and as a hint in SVCB and HTTPS records.  Hints
-/// about names that are answered here are ours or none: clients then ask for the addresses
-/// (RFC 9460 §7.3), and get ours.  Ours are what the cache has; nothing is asked, and so paid, for a
-/// hint.
+/// Private addresses of public names go.  Hints in SVCB and HTTPS records, which would lead clients
+/// past vendors and hosts, are ours or none if they are about names that are answered here: clients
+/// then ask for the addresses (RFC 9460 §7.3), and get ours.  Ours are what the cache has; nothing is
+/// asked, and so paid, for a hint.
 @ServiceLoop
 final class Aligning {
     private let policy: AnswerPolicy

@@ -15,8 +15,8 @@ package final class VendorStage {
     private let origins: Origins
     private let clocks: Clocks
 
-    /// The vendors that had nothing for names; asking them for the other family is spared.
-    private var knownEmpty = RecentNames<String>(limit: 4_096)
+    /// Who had nothing for names; asking for the other family is spared.
+    private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
     /// What happened besides answers.
     package private(set) var numbers = VendorStageNumbers()
@@ -60,10 +60,10 @@ package final class VendorStage {
     ) async -> Result {
         let question = query.question
         let start = clocks.now()
-        if let vendor = knownEmpty.value(of: question.name, now: start) {
-            numbers.pairedByVendor[vendor, default: 0] += 1
-            var provenance = Provenance.vendor
-            provenance.origin = origins.number(provenance.origin, after: vendor)
+        if let provenance = knownEmpty.value(of: question.name, now: start) {
+            if let vendor = origins.vendor(provenance.origin) {
+                numbers.pairedByVendor[vendor, default: 0] += 1
+            }
             return .empty(provenance)
         }
         let end = min(deadline, start + ResolverLimits.vendors)
@@ -110,7 +110,8 @@ package final class VendorStage {
         to question: Question,
         _ match: RouteTable.Match
     ) -> Result {
-        var provenance = Provenance(source: .vendor, origin: origin(reply.server, of: vendor))
+        let answerer = Provenance(source: .vendor, origin: origin(reply.server, of: vendor))
+        var provenance = answerer
         provenance.wasMerged = reply.wasMerged
         var judgement = VendorJudgement(reply.answer, to: question, match, policy, provenance)
         // Who joined another's call need not count and hand on what that one does.
@@ -122,7 +123,7 @@ package final class VendorStage {
         if judgement.isNothing, vendor.facts.pairsFamilies {
             // The other family of the name is answered without a call for a while.
             knownEmpty.insert(
-                vendor.name,
+                answerer,
                 of: question.name,
                 until: clocks.now() + .seconds(policy.negative.lowerBound)
             )

@@ -281,7 +281,9 @@ extension Network {
         return try account.step(
             to: request,
             zone,
-            decisive?.worldFault(onNewConnection: hasNewConnections || request.wantsFreshConnection),
+            decisive?.worldFault(
+                onNewConnection: hasNewConnections || request.wantsFreshConnection
+            ),
             wallSeconds: world.wallSeconds
         )
     }
