@@ -169,7 +169,7 @@ struct QueryViewReplyTests {
 
     @Test(arguments: [
         (QueryFault.malformed, "0100", "8181"), (.malformed, "0010", "8081"),
-        (.otherOpcode, "2400", "A084"), (.otherOpcode, "2900", "A984"),
+        (.otherOpcode, "2400", "A004"), (.otherOpcode, "2900", "A904"),
     ])
     func `a fault is answered with a bare header`(
         _ fault: QueryFault,
