@@ -12,6 +12,9 @@ final class Namespace: Sendable {
     private let keeper: Child
     private let scratch: Scratch
 
+    /// The name of what programs in here see as `/etc/resolv.conf`.
+    private static let resolver = "resolv.conf"
+
     /// Makes a network with loopback and `addresses`, whose only resolver is `nameserver`.
     init(addresses: [String] = [], nameserver: String = "127.0.0.1") throws {
         if let complaint = Tool.complaint([.unshare, .ip]) {
@@ -20,7 +23,7 @@ final class Namespace: Sendable {
         scratch = try Scratch()
         let resolvConf = try scratch.write(
             "nameserver \(nameserver)\noptions timeout:5 attempts:1\n",
-            to: "resolv.conf"
+            to: Self.resolver
         )
         let switching = try scratch.write("hosts: files dns\n", to: "nsswitch.conf")
         let script = """
@@ -44,6 +47,12 @@ final class Namespace: Sendable {
             "--\($0 == "mnt" ? "mount" : $0)=/proc/\(keeper.pid)/ns/\($0)"
         }
         return ("nsenter", files + ["--", program] + arguments)
+    }
+
+    /// Replaces the text of `/etc/resolv.conf`.
+    func setResolver(_ text: String) throws {
+        // In place, as it is the file and not its name that programs see.
+        try scratch.write(text, to: Self.resolver)
     }
 
     /// Puts a cable, by that name at both ends, between this network and another one.

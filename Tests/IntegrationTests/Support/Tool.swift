@@ -3,12 +3,16 @@ import Foundation
 import Testing
 
 /// A program of the system that tests need, and the Debian package that has it.
-enum Tool: String {
+enum Tool: String, CaseIterable {
     case curl
     case dnsdist
     case dig = "bind9-dnsutils"
+    case dnspython = "python3-dnspython"
     case ip = "iproute2"
+    case java = "bsh"
+    case kdig = "knot-dnsutils"
     case nginx
+    case node = "nodejs"
     case nsd
     case openssl
     case python3
@@ -16,8 +20,15 @@ enum Tool: String {
     case unbound
     case unshare = "util-linux"
 
-    /// The name of the program.
-    private var program: String { self == .dig ? "dig" : self == .ip ? "ip" : "\(self)" }
+    /// The name of the program; of a library one with its path.
+    private var program: String {
+        switch self {
+        case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
+        // The interpreter of Java's source, which needs a Java to be installed.
+        case .java: "bsh"
+        default: "\(self)"
+        }
+    }
 
     /// Where a program is, or nil if it is in none of the directories of `path`.
     static func path(_ program: String, in path: String) -> String? {
@@ -27,7 +38,9 @@ enum Tool: String {
 
     /// Whether this machine has it.
     private var isThere: Bool {
-        Self.path(program, in: "/usr/sbin:/usr/bin:/sbin:/bin") != nil
+        self == .dnspython
+            ? access(program, R_OK) == 0
+            : Self.path(program, in: "/usr/sbin:/usr/bin:/sbin:/bin") != nil
     }
 
     /// Where a run is expected to be complete, so that what is missing is a failure.
@@ -50,10 +63,7 @@ enum Tool: String {
 
     /// What to add to the complaint that `program` cannot be started.
     static func hint(_ program: String) -> String {
-        [curl, dig, dnsdist, ip, nginx, nsd, openssl, python3, tinyproxy, unbound, unshare].first {
-            $0.program == program
-        }
-        .map { "; apt-get install \($0.rawValue)" } ?? ""
+        allCases.first { $0.program == program }.map { "; apt-get install \($0.rawValue)" } ?? ""
     }
 }
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+/// A machine of its own whose programs find the daemon in `/etc/resolv.conf`, and nobody else.
+private final class Machine: Sendable {
+    let namespace: Namespace
+    let emulator: TestEmulator
+    let daemon: TestDaemon
+    private let upstream: TestUpstream
+    private let scratch: Scratch
+
+    /// Starts the daemon between a vendor, who has example.com, and an upstream, which has the rest
+    /// of the world: a few names, and a root that denies all others.
+    init(_ options: String = "edns0 trust-ad single-request", search: String? = nil) throws {
+        scratch = try Scratch()
+        namespace = try Namespace(addresses: ["192.0.2.10/32", "2001:db8::10/128"])
+        try namespace.setResolver(Self.resolver(options, search: search))
+        emulator = try TestEmulator(
+            zone: """
+                www.example.com 300 A 192.0.2.1
+                www.example.com 300 A 192.0.2.2
+                www.example.com 300 AAAA 2001:db8::1
+                four.example.com 300 A 192.0.2.4
+                six.example.com 300 AAAA 2001:db8::6
+                host.corp.example.com 300 A 192.0.2.5
+                web.example.com 300 A 192.0.2.10
+                web.example.com 300 AAAA 2001:db8::10
+
+                """,
+            in: namespace
+        )
+        let start = "$TTL 300\n@ SOA ns.example.net. root.example.net. 1 3600 600 86400 60\n"
+        let zones = [
+            ".": start + "@ NS ns.example.net.\n",
+            "2.0.192.in-addr.arpa": start + "@ NS ns.example.net.\n1 PTR www.example.com.\n",
+        ]
+        upstream = try TestUpstream(
+            zones: TestUpstream.zones.merging(zones) { $1 },
+            in: namespace
+        )
+        let vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
+        daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes:
+              - {domains: [example.com], vendors: [tencent]}
+              - {domains: [2.0.192.in-addr.arpa], upstreams: [nsd]}
+            \(upstream.text)
+            """,
+            listen: "127.0.0.1:53",
+            in: namespace
+        )
+    }
+
+    /// The text of a `resolv.conf`: one try of 10 s, so nobody gets an answer by asking again.
+    static func resolver(_ options: String, search: String? = nil) -> String {
+        """
+        nameserver 127.0.0.1
+        \(search.map { "search \($0)" } ?? "")
+        options timeout:10 attempts:1 \(options)
+
+        """
+    }
+
+    /// Ends the daemon; nobody may have met a failure.
+    func stop() throws {
+        let queries = try daemon.stats()["queries"]
+        #expect(queries["total"].int ?? 0 > 0)
+        for failure in ["servfail", "formerr", "notimp", "refused", "badvers", "other"] {
+            #expect(queries["by-rcode", failure].int ?? 0 == 0, "\(failure)")
+        }
+        try daemon.stop()
+    }
+}
+
+@Suite(
+    "The world's clients, with nothing but resolv.conf",
+    .needs(.unshare, .ip, .nsd, .curl),
+    .timeLimit(.minutes(3))
+)
+struct ClientTests {
+    private static let www: Set<String> = ["192.0.2.1", "192.0.2.2", "2001:db8::1"]
+
+    /// Has a client ask for one of each kind.
+    private func check(
+        _ client: Client,
+        texts: Bool = false,
+        otherwise: [String: Set<String>] = [:],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let machine = try Machine()
+        var expected: KeyValuePairs<String, Set<String>> {
+            [
+                "both www.example.com": Self.www,
+                "ipv4 www.example.com": ["192.0.2.1", "192.0.2.2"],
+                "ipv6 WWW.eXample.COM": ["2001:db8::1"],
+                "both six.example.com": ["2001:db8::6"],
+                "ipv4 six.example.com": [client.noData],
+                "ipv6 four.example.com": [client.noData],
+                "both nowhere.example.org": ["no-name"],
+                "ipv4 one.example.org": ["198.51.100.3"],
+                // Too long for UDP, as are the texts.
+                "ipv4 forty.example.org": Set(TestUpstream.forty),
+                "pointer 192.0.2.1": ["www.example.com"],
+            ]
+        }
+        var wishes = expected.map { ($0.key, otherwise[$0.key] ?? $0.value) }
+        if texts { wishes.append(("texts big.example.org", ["20"])) }
+        let told = try client.ask(wishes.map(\.0), in: machine.namespace)
+        #expect(told.count == wishes.count, sourceLocation: sourceLocation)
+        for ((wish, right), found) in zip(wishes, told) {
+            let aliases: Set = ["two.example.org.", "three.example.org."]
+            #expect(found.subtracting(aliases) == right, "\(wish)", sourceLocation: sourceLocation)
+        }
+        #expect(try machine.emulator.lookups() == 3, "one a name")
+        try machine.stop()
+    }
+
+    // MARK: - Each of them
+
+    @Test("dig", .needs(.dig))
+    func dig() throws { try check(.dig, texts: true) }
+
+    @Test("kdig", .needs(.kdig))
+    func kdig() throws { try check(.kdig, texts: true) }
+
+    @Test("delv", .needs(.dig))
+    func delv() throws { try check(.delv, texts: true) }
+
+    @Test("glibc's getent")
+    func getent() throws {
+        try check(.getent, otherwise: ["ipv6 four.example.com": ["::ffff:192.0.2.4"]])
+    }
+
+    @Test("Python's socket", .needs(.python3))
+    func python() throws { try check(.python) }
+
+    @Test("dnspython's stub", .needs(.python3, .dnspython))
+    func dnspython() throws { try check(.dnspython, texts: true) }
+
+    @Test("Node's lookup, which is getaddrinfo", .needs(.node))
+    func nodeLookup() throws { try check(.nodeLookup) }
+
+    @Test("Node's resolve, which is c-ares", .needs(.node))
+    func nodeResolve() throws { try check(.nodeResolve, texts: true) }
+
+    @Test("Java's InetAddress", .needs(.java))
+    func java() throws { try check(.java) }
+
+    @Test("Java's directory interface", .needs(.java))
+    func javaDirectory() throws { try check(.javaDirectory, texts: true) }
+
+    @Test("curl gets a page by name, in either family")
+    func curl() throws {
+        let machine = try Machine()
+        for (family, place, address, missing) in [
+            ("--ipv4", "192.0.2.10:80", "192.0.2.10", "six.example.com"),
+            ("--ipv6", "[2001:db8::10]:80", "2001:db8::10", "four.example.com"),
+        ] {
+            let server = try TestEmulator(zone: "", listen: place, in: machine.namespace)
+            func get(_ name: String) throws -> Child.End {
+                try machine.namespace.run(
+                    "curl",
+                    [
+                        "--silent", "--noproxy", "*", "--max-time", "20", family, "--output",
+                        "/dev/null", "--write-out", "%{http_code} %{remote_ip}",
+                        "http://\(name)/_emulator/calls",
+                    ]
+                )
+            }
+            #expect(try get("web.example.com").output == "200 \(address)")
+            #expect(try get("Web.Example.Com").output == "200 \(address)")
+            #expect(try get("nowhere.example.org").status == 6, "could not resolve")
+            // It may ask for both families, and then find none to connect to.
+            #expect([6, 7].contains(try get(missing).status))
+            try server.program.stop()
+        }
+        try machine.stop()
+    }
+
+    // MARK: - What resolv.conf says
+
+    /// Has a client complete names of single labels and of few.
+    private func checkSearch(_ client: Client) throws {
+        let search = "example.com example.org"
+        let machine = try Machine("", search: search)
+        // `three` is of the second domain only.  What has a dot is asked for as it is, first.
+        #expect(
+            try client.ask(
+                [
+                    "both www", "ipv4 three", "both nobody", "both www.example.com",
+                    "ipv4 host.corp",
+                ],
+                in: machine.namespace
+            ) == [Self.www, ["198.51.100.3"], ["no-name"], Self.www, ["192.0.2.5"]]
+        )
+        try machine.namespace.setResolver(Machine.resolver("ndots:3", search: search))
+        #expect(
+            try client.ask(["ipv4 host.corp", "both www.example.com"], in: machine.namespace)
+                == [["192.0.2.5"], Self.www]
+        )
+        try machine.stop()
+    }
+
+    @Test("glibc's getent completes names by the search list")
+    func getentSearch() throws { try checkSearch(.getent) }
+
+    @Test("Python's socket does", .needs(.python3))
+    func pythonSearch() throws { try checkSearch(.python) }
+
+    @Test("dnspython does", .needs(.python3, .dnspython))
+    func dnspythonSearch() throws { try checkSearch(.dnspython) }
+
+    @Test("Node's lookup does", .needs(.node))
+    func nodeSearch() throws { try checkSearch(.nodeLookup) }
+
+    @Test("Java's InetAddress does", .needs(.java))
+    func javaSearch() throws { try checkSearch(.java) }
+
+    @Test("options of glibc's, each of which asks in another way", .needs(.python3))
+    func options() throws {
+        let machine = try Machine()
+        for options in [
+            "", "edns0", "trust-ad", "edns0 trust-ad", "single-request", "single-request-reopen",
+            "use-vc", "use-vc edns0 trust-ad single-request", "rotate", "unheard-of",
+        ] {
+            try machine.namespace.setResolver(Machine.resolver(options))
+            let told = try Client.python.ask(
+                ["both www.example.com", "ipv6 four.example.com", "both nowhere.example.org"],
+                in: machine.namespace
+            )
+            #expect(told == [Self.www, ["no-data"], ["no-name"]], "\(options)")
+        }
+        // Two of them ask over TCP: one query for each family of each name.
+        #expect(try machine.daemon.stats()["queries", "by-transport", "tcp"].int == 2 * 5)
+        try machine.stop()
+    }
+}
