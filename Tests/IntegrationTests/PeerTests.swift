@@ -22,8 +22,7 @@ struct PeerTests {
         init(_ zone: inout GeneratedZone, _ random: inout Seeded, id: UInt16) throws {
             let types: [UInt16] = [
                 1, 2, 5, 6, 12, 13, 15, 16, 28, 33, 35, 39, 43, 44, 46, 47, 48, 52, 64, 65, 99, 256,
-                257,
-                65_280, 65_281, 65_282,
+                255, 257, 65_280, 65_281, 65_282,
             ]
             var type = types.randomElement(using: &random) ?? 1
             if Int.random(in: 0..<3, using: &random) == 0 { type = 1 }
@@ -35,10 +34,22 @@ struct PeerTests {
             header.checkingDisabled = Int.random(in: 0..<8, using: &random) == 0
             header.authenticData = Int.random(in: 0..<8, using: &random) == 0
             var message = Message(header: header)
+            var name = try Name(zone.question())
+            var recordClass = RecordClass.in
+            if Int.random(in: 0..<16, using: &random) == 0 {
+                let classes: [UInt16] = [0, 2, 3, 3, 3, 4, 254, 255, 65_280]
+                recordClass = RecordClass(rawValue: classes.randomElement(using: &random) ?? 3)
+                let server = ["version.bind", "version.server", "hostname.bind", "id.server"]
+                if Bool.random(using: &random) {
+                    name = try Name(server.randomElement(using: &random) ?? "id.server")
+                    type = [16, 255].randomElement(using: &random) ?? 16
+                }
+            }
             message.questions = [
                 Question(
-                    name: try Name(zone.question()).withCase(&random),
-                    type: RecordType(rawValue: type)
+                    name: try name.withCase(&random),
+                    type: RecordType(rawValue: type),
+                    recordClass: recordClass
                 )
             ]
             if Int.random(in: 0..<4, using: &random) > 0 {
@@ -54,7 +65,7 @@ struct PeerTests {
         var description: String {
             let question = message.questions[0]
             return
-                "\(question.name) \(question.type) edns=\(message.edns.map { "\($0)" } ?? "none")"
+                "\(question.name) \(question.recordClass) \(question.type) edns=\(message.edns.map { "\($0)" } ?? "none")"
                 + " cd=\(message.header.checkingDisabled) \(isStream ? "tcp" : "udp")"
         }
     }
@@ -181,6 +192,11 @@ private enum Difference: String {
     /// (RFC 8482 §4.2), the others are refused before anybody is asked.
     case metaType
 
+    /// Classes other than IN: refused here, as they have no records that anybody asks a forwarder for
+    /// but those in which a server tells of itself (RFC 4892 §3 leaves that to it); they tell who and
+    /// what they are, and answer class ANY with records of IN.
+    case otherClass
+
     /// An alias that leads to itself: we tell what there is, as the upstream did; they fail.
     case aliasLoop
 
@@ -199,7 +215,10 @@ private enum Difference: String {
     /// - Parameter original: what the upstream itself says.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {
         let (we, they, source) = (Told(our), Told(their), Told(original))
-        if question.type.rawValue == 0 || question.type.rawValue == 41
+        if question.recordClass != .in {
+            guard our.rcode == .refused, we.answers.isEmpty else { return nil }
+            self = .otherClass
+        } else if question.type.rawValue == 0 || question.type.rawValue == 41
             || 128...255 ~= question.type.rawValue
         {
             self = .metaType
