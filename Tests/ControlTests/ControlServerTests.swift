@@ -5,7 +5,7 @@ import Testing
 @testable import Net
 @testable import Server
 
-@Suite("The control server", .timeLimit(.minutes(1)))
+@Suite("The control server", .timeLimit(.minutes(5)))
 struct ControlServerTests {
     /// The loop must run before tests can be on it.
     init() { ServiceLoop.start() }
@@ -195,7 +195,7 @@ struct ControlServerTests {
     @Test("a client that is silent for too long is cut off")
     @ServiceLoop
     func idle() async throws {
-        var limits = ControlServer.Limits()
+        var limits = LiveServer.timeless
         limits.idle = .milliseconds(20)
         let live = try await LiveServer.start(limits: limits)
         #expect(try await live.client().receive() == nil)
@@ -205,7 +205,7 @@ struct ControlServerTests {
     @Test("a call that has begun must end, however much of it comes")
     @ServiceLoop
     func slow() async throws {
-        var limits = ControlServer.Limits()
+        var limits = LiveServer.timeless
         limits.arrival = .milliseconds(20)
         let live = try await LiveServer.start(limits: limits)
         let silent = try await live.client()
@@ -224,7 +224,7 @@ struct ControlServerTests {
     @Test("a client that does not take its reply is cut off, and others are served meanwhile")
     @ServiceLoop
     func stuck() async throws {
-        var limits = ControlServer.Limits()
+        var limits = LiveServer.timeless
         limits.departure = .milliseconds(50)
         let live = try await LiveServer.start(limits: limits)
         let stuck = try await live.client()
@@ -243,7 +243,7 @@ struct ControlServerTests {
     @Test("clients beyond the limit are refused, until one leaves")
     @ServiceLoop
     func tooMany() async throws {
-        var limits = ControlServer.Limits()
+        var limits = LiveServer.timeless
         limits.connections = 2
         let live = try await LiveServer.start(limits: limits)
         let first = try await live.client()

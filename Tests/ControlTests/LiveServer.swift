@@ -86,10 +86,17 @@ final class LiveServer {
     /// Its task; ends with the error that ended it.
     let task: Task<SocketError?, Never>
 
+    /// Limits without time: what is not about a time must not depend on how busy the machine is.
+    nonisolated static var timeless: ControlServer.Limits {
+        var limits = ControlServer.Limits()
+        (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
+        return limits
+    }
+
     /// Starts a server.
     init(
         handler: FixedHandler = FixedHandler(),
-        limits: ControlServer.Limits = ControlServer.Limits()
+        limits: ControlServer.Limits = LiveServer.timeless
     ) throws {
         folder = try temporaryFolder()
         path = folder + "/control.sock"
@@ -115,7 +122,7 @@ final class LiveServer {
     /// Starts a server from any thread.
     nonisolated static func start(
         handler: FixedHandler = FixedHandler(),
-        limits: ControlServer.Limits = ControlServer.Limits()
+        limits: ControlServer.Limits = LiveServer.timeless
     ) async throws -> LiveServer {
         try await LiveServer(handler: handler, limits: limits)
     }
@@ -131,9 +138,7 @@ final class LiveServer {
 
     /// Connects to the server.
     func client() async throws -> LiveClient {
-        LiveClient(
-            try await StreamConnection.connect(unixPath: path, deadline: Clock.now + .seconds(30))
-        )
+        LiveClient(try await StreamConnection.connect(unixPath: path, deadline: nil))
     }
 }
 
@@ -151,7 +156,7 @@ final class LiveClient {
 
     /// Sends text as it is.
     func send(_ text: String) async throws {
-        try await connection.write(Array(text.utf8), deadline: Clock.now + .seconds(30))
+        try await connection.write(Array(text.utf8), deadline: nil)
     }
 
     /// The next reply; nil once the server has hung up.
@@ -167,10 +172,7 @@ final class LiveClient {
     /// What came next; nothing once the server has hung up, also if it left something unread.
     private func octetsOrEnd() async throws(SocketError) -> [UInt8] {
         do throws(SocketError) {
-            return try await connection.read(
-                upTo: decoder.room,
-                deadline: Clock.now + .seconds(30)
-            )
+            return try await connection.read(upTo: decoder.room, deadline: nil)
         } catch {
             guard error == .system(call: "recv", code: ECONNRESET) else { throw error }
             return []
@@ -182,4 +184,9 @@ final class LiveClient {
         try await send(text + "\0")
         return try await receive()
     }
+}
+
+extension Duration {
+    /// So long that nothing ends by it.
+    fileprivate static var day: Self { .seconds(86_400) }
 }

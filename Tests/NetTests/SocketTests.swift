@@ -258,10 +258,14 @@ struct StreamTests {
     @ServiceLoop
     @Test
     func `an IPv6 listener leaves the port to IPv4`() async throws {
-        let six = try StreamListener(binding: try loopback("[::]:0"))
-        let port = try #require(six.localAddress?.port)
-        let four = try StreamListener(binding: try loopback("0.0.0.0:\(port)"))
-        #expect(four.localAddress?.port == port)
+        // A program may have the port that the system picks, with IPv4.  If it were us who have it,
+        // it would be so each time.
+        for _ in 0..<10 {
+            let six = try StreamListener(binding: try loopback("[::]:0"))
+            let port = try #require(six.localAddress?.port)
+            if (try? StreamListener(binding: try loopback("0.0.0.0:\(port)"))) != nil { return }
+        }
+        Issue.record("IPv4 never got the port")
     }
 
     @ServiceLoop
