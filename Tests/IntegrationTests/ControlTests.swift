@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("httpdnsctl", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+@Suite("httpdnsctl", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ControlTests {
     @Test("status names the listeners, vendors and upstreams, and is ready")
     func status() throws {

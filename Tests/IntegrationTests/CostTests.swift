@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("What vendors cost", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+@Suite("What vendors cost", .needs(.dig, .nsd, .curl), .hangLimit)
 struct CostTests {
     /// A second route of the same vendor, in the YAML of the first.
     private static let secondRoute = """

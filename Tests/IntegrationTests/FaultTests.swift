@@ -73,14 +73,16 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
 @Suite(
     "Whatever a server does, the client gets an answer",
     .needs(.dig, .nsd, .nginx, .openssl, .curl),
-    .timeLimit(.minutes(2))
+    .hangLimit
 )
 struct FaultTests {
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
-    /// Stub resolvers give up then (resolv.conf(5)).
-    private static let patience = Duration.seconds(5)
+    /// Asks, and waits as long as stub resolvers do (resolv.conf(5)).
+    private static func ask(_ daemon: TestDaemon) throws -> Dig {
+        try daemon.dig("www.example.com", "A", "+time=5")
+    }
 
     @Test("the upstream's, where the vendor has one server", arguments: FaultCase.onChannels)
     func alone(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
@@ -89,10 +91,7 @@ struct FaultTests {
             faults: [fault.fault],
             vendor: fault.isSilence ? "timeout: 500ms" : ""
         )
-        let clock = ContinuousClock()
-        let start = clock.now
-        let reply = try stack.daemon.dig("www.example.com", "A")
-        #expect(clock.now - start < Self.patience)
+        let reply = try Self.ask(stack.daemon)
         let isServers = fault.word == .server
         #expect(reply.data("A") == (isServers ? Self.vendors : Self.upstreams), "\(reply.text)")
         let stats = try stack.daemon.stats()
@@ -109,10 +108,7 @@ struct FaultTests {
             firstFaults: [fault.fault],
             vendor: fault.isSilence ? "hedge-after: 100ms" : "hedge-after: 5s"
         )
-        let clock = ContinuousClock()
-        let start = clock.now
-        let reply = try stack.daemon.dig("www.example.com", "A")
-        #expect(clock.now - start < Self.patience)
+        let reply = try Self.ask(stack.daemon)
         let isUpstreams = fault.word == .upstream || fault.fault == "status=401"
         #expect(reply.data("A") == (isUpstreams ? Self.upstreams : Self.vendors), "\(reply.text)")
         #expect(try stack.emulator.lookups() == (fault.word == .nextServer && !isUpstreams ? 1 : 0))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("Answers whose time is over, or nearly", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(2)))
+@Suite("Answers whose time is over, or nearly", .needs(.dig, .nsd, .curl), .hangLimit)
 struct FreshnessTests {
     /// Settings of the cache, in which answers live for a second.
     private func briefly(_ more: String = "") -> String {

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("Hostile input leaves it running", .needs(.nsd, .curl), .timeLimit(.minutes(2)))
+@Suite("Hostile input leaves it running", .needs(.nsd, .curl), .hangLimit)
 struct HostileTests {
     /// What a daemon holds, as the kernel and itself see it.
     private struct Holding {

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("Listening", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+@Suite("Listening", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ListeningTests {
     /// An upstream that nobody hears of.
     private static let upstream = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"

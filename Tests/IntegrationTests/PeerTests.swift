@@ -6,7 +6,7 @@ import Testing
 /// Two forwarders before one name server tell their clients the same, or there is a rule why not.
 ///
 /// `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` in the environment make it longer, and different.
-@Suite("As Unbound does", .needs(.nsd, .unbound), .timeLimit(.minutes(10)))
+@Suite("As Unbound does", .needs(.nsd, .unbound), .hangLimit)
 struct PeerTests {
     /// A number of the environment, or what there is without.
     private static func number(_ name: String, else standard: Int) -> Int {

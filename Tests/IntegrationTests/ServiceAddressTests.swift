@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("The vendor says which servers to ask", .timeLimit(.minutes(3)))
+@Suite("The vendor says which servers to ask", .hangLimit)
 struct ServiceAddressTests {
     /// The servers that the daemon says the vendor named.
     private func named(_ daemon: TestDaemon) throws -> String {
@@ -118,7 +118,7 @@ struct ServiceAddressTests {
 @Suite(
     "Of Alibaba's two names of certificates the right one is found",
     .needs(.nginx, .openssl, .curl, .dig),
-    .timeLimit(.minutes(3))
+    .hangLimit
 )
 struct CertificateNameTests {
     /// What the daemon answers when the certificate has `names`, and how many lookups came.

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("Settings", .timeLimit(.minutes(1)))
+@Suite("Settings", .hangLimit)
 struct SettingsTests {
     /// Runs the daemon on a settings file.
     private func daemon(_ settings: String, _ options: String...) throws -> Child.End {
@@ -112,7 +112,10 @@ struct SettingsTests {
         try first.stop()
     }
 
-    @Test("SIGTERM ends it well within 2 s while a query waits", arguments: [SIGTERM, SIGINT])
+    @Test(
+        "SIGTERM ends it before a query that waits for its time to be over",
+        arguments: [SIGTERM, SIGINT]
+    )
     func draining(signal: Int32) throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(
@@ -122,12 +125,10 @@ struct SettingsTests {
         try client.send(RawMessage.query("slow.example.org"))
         // The query is under way once it has come here; it never gets an answer.
         _ = try upstream.receive()
-        let clock = ContinuousClock()
-        let start = clock.now
         daemon.program.send(signal)
         let end = try daemon.program.end()
         #expect(end.status == 0, "\(end.errors)")
-        #expect(clock.now - start < .seconds(4), "2 s to drain, and some to load a debug build")
+        #expect(client.isSilent, "after 4.8 s the query would have failed, and that been told")
     }
 
     @Test("a query that is answered while it stops still gets its answer")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("stats adds up", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(1)))
+@Suite("stats adds up", .needs(.dig, .nsd, .curl), .hangLimit)
 struct StatsTests {
     /// A message, and what is to become of it.
     private struct Sample {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("TCP pipelines", .needs(.nsd, .curl), .timeLimit(.minutes(1)))
+@Suite("TCP pipelines", .needs(.nsd, .curl), .hangLimit)
 struct StreamTests {
     @Test("twenty queries in one segment are all answered, with one vendor call")
     func pipeline() throws {

@@ -5,7 +5,7 @@ import Testing
 @Suite(
     "Vendors are spoken to over TLS",
     .needs(.dig, .nsd, .nginx, .openssl, .curl),
-    .timeLimit(.minutes(2))
+    .hangLimit
 )
 struct TLSTests {
     /// What the emulator has for www.example.com, and what the upstream has.

@@ -2,7 +2,7 @@
 import Testing
 
 /// DoT (RFC 7858) with the strict profile only (RFC 8310 §5), DoH, UDP and TCP.
-@Suite("Upstreams over every protocol", .needs(.dig, .openssl, .unbound), .timeLimit(.minutes(2)))
+@Suite("Upstreams over every protocol", .needs(.dig, .openssl, .unbound), .hangLimit)
 struct UpstreamProtocolTests {
     private typealias Channel = ResolverPorts.Channel
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("The vendor stops", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(2)))
+@Suite("The vendor stops", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorFailureTests {
     @Test("an empty answer is the upstream's to give, and no failure")
     func empty() throws {
@@ -62,11 +62,9 @@ struct VendorFailureTests {
             upstreams: [{name: silent, url: "udp://127.0.0.1:\(upstream.port)"}]
             """
         )
-        let clock = ContinuousClock()
-        let start = clock.now
-        let reply = try daemon.dig("www.example.com", "A")
+        // As long as stub resolvers wait (resolv.conf(5)): it is dig's own clock that counts.
+        let reply = try daemon.dig("www.example.com", "A", "+time=5")
         #expect(reply.status == "SERVFAIL", "\(reply.text)")
-        #expect(clock.now - start < .seconds(5.2), "4.8 s, and what starting dig takes")
         try daemon.stop()
     }
 

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@Suite("What can be set about a vendor", .needs(.dig, .nsd, .curl), .timeLimit(.minutes(3)))
+@Suite("What can be set about a vendor", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorOptionTests {
     @Test(
         "the form of authentication that the vendor accepts is found and kept",
@@ -102,7 +102,7 @@ struct VendorOptionTests {
 @Suite(
     "Calls go through a proxy",
     .needs(.unshare, .ip, .dig, .curl, .tinyproxy),
-    .timeLimit(.minutes(3))
+    .hangLimit
 )
 struct ProxyTests {
     /// A proxy that makes tunnels to port 443 only, as Debian's does and many.

@@ -73,3 +73,11 @@ extension Trait where Self == ConditionTrait {
         .enabled(if: Tool.allow(tools), "\(Tool.complaint(tools) ?? "")")
     }
 }
+
+extension Trait where Self == TimeLimitTrait {
+    /// Ends what hangs, and nothing else: a test's time begins when the runner starts it, which is
+    /// long before a thread is free for it if many are started at once.
+    ///
+    /// What a test waits for has limits of its own: lines, ends of programs, replies.
+    static var hangLimit: Self { .timeLimit(.minutes(15)) }
+}
