@@ -8,9 +8,13 @@ import sys
 
 import fail_over
 import harness
+import hits
+import latency
+import tables
+import tcp
 import vendor_misses
 
-COMMANDS = [vendor_misses, fail_over]
+COMMANDS = [hits, latency, tcp, vendor_misses, fail_over]
 
 
 def main(root):
@@ -52,7 +56,7 @@ def main(root):
     except KeyboardInterrupt:
         return 130
     result["machine"] = bench.machine()
-    print(options.module.markdown(result))
+    print(getattr(options.module, "markdown", tables.markdown)(result))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(result, file, indent=1)

@@ -12,6 +12,7 @@ import subprocess
 import time
 
 import harness
+import tables
 
 NAME = "fail-over"
 
@@ -46,14 +47,24 @@ def run(bench, options):
         },
         "rounds": rounds,
     }
+    result["rows"] = [
+        tables.row(
+            f"fail-over: {what}", "ms", {"httpdnsd": [each[phase][key] for each in rounds]}
+        )
+        for what, phase, key in [
+            ("p50 with dead servers", "dead", "p50_ms"),
+            ("p99 with dead servers", "dead", "p99_ms"),
+            ("p99 after their return", "back", "p99_ms"),
+        ]
+    ]
     worst = max(each["dead"]["p99_ms"] for each in rounds)
     failures = sum(each[phase]["unanswered"] for each in rounds for phase in ("dead", "back"))
     slowest = max((each["returned_s"] for each in rounds), key=lambda time: time or 1e9)
     bound = options.return_after + 2
     result["targets"] = [
-        harness.target("no name without an address", failures == 0),
-        harness.target("99 of 100 names within 700 ms while servers are dead", worst < 700),
-        harness.target(
+        tables.target("no name without an address", failures == 0),
+        tables.target("99 of 100 names within 700 ms while servers are dead", worst < 700),
+        tables.target(
             "the first server is asked again within return-to-primary-after and 2 s",
             slowest is not None and slowest <= bound,
         ),
@@ -63,7 +74,7 @@ def run(bench, options):
 
 def one_round(bench, options, number):
     """Starts everything anew, lets servers die and come back."""
-    port = free_port()
+    port = harness.free_port()
     addresses = [f"127.0.0.{server}:{port}" for server in SERVERS]
     zones = [f"*.example.com 600 A 192.0.2.{server}\n" for server in SERVERS]
     silent = bench.emulator(addresses[0], zones[0], ["silent"])
@@ -89,7 +100,7 @@ vendors:
 routes: [{{domains: [example.com], vendors: [vendor], fallback: none}}]
 upstreams: []
 """)
-    client = [bench.path("misses"), "-p", str(daemon.port), "-r", str(options.rate)]
+    client = [bench.tool("misses"), "-p", str(daemon.port), "-r", str(options.rate)]
     dead = bench.run([
         *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
     ])
@@ -176,12 +187,6 @@ def clear(bench, emulator):
         raise harness.Failure(done.stderr)
 
 
-def free_port():
-    """A port that is free on 127.0.0.1, and so most probably on its neighbours."""
-    with harness.listening() as socket:
-        return socket.getsockname()[1]
-
-
 def markdown(result):
     """The table of it."""
     def seconds(value):
@@ -205,8 +210,8 @@ def markdown(result):
         f"Three servers: silent, refusing, good. {parameters['names']:,} names at "
         f"{parameters['rate']:g} a second; return-to-primary-after "
         f"{parameters['return_after']:g} s, hedge-after {parameters['hedge_after'] or '300 ms'}.\n"
-        f"{harness.place(result['machine'])}",
-        harness.table(
+        f"{tables.place(result['machine'])}",
+        tables.table(
             ["round", "dead: p50 / p99 / max ms", "unanswered", "switched after s",
              "back: first answer by the first after s", "last by others after s",
              "back: p50 / p99 / max ms", "unanswered"],

@@ -7,10 +7,8 @@ import json
 import os
 import platform
 import re
-import resource
 import shutil
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -36,8 +34,6 @@ class Bench:
         self.stack.callback(shutil.rmtree, self.scratch, ignore_errors=True)
         try:
             self.bin = self.options.bin or self._build()
-            self._compile("misses")
-            self._compile("vendorloop", "-lcurl")
         except BaseException:
             self.stack.close()
             raise
@@ -70,12 +66,16 @@ class Bench:
             raise Failure(done.stderr)
         return done.stdout.strip()
 
-    def _compile(self, name, *libraries):
-        source = os.path.join(self.root, "Tests", "Benchmarks", name + ".c")
-        command = ["cc", "-O2", "-o", self.path(name), source, *libraries]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise Failure(done.stderr)
+    def tool(self, name, *flags):
+        """The path of a program of this directory in C, compiled when it is first asked for."""
+        path = self.path(name)
+        if not os.path.exists(path):
+            source = os.path.join(self.root, "Tests", "Benchmarks", name + ".c")
+            command = ["cc", "-O2", "-o", path, source, *flags]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise Failure(done.stderr)
+        return path
 
     def product(self, name):
         """The path of a program of this package."""
@@ -87,6 +87,10 @@ class Bench:
     def path(self, name):
         """The path of a file in the scratch directory."""
         return os.path.join(self.scratch, name)
+
+    def directory(self, name):
+        """Makes a directory in the scratch directory and returns its path."""
+        return tempfile.mkdtemp(prefix=f"{name}-", dir=self.scratch)
 
     def write(self, name, text, mode=0o644):
         """Writes a file in the scratch directory and returns its path."""
@@ -101,6 +105,28 @@ class Bench:
         program = Program(command, says, cpu, **more)
         self.stack.callback(program.stop)
         return program
+
+    def serve(self, command, port, question, cpu=None, within=30):
+        """Starts a server that does not say when it is ready: it is once it answers a question."""
+        program = Program(command, None, cpu)
+        self.stack.callback(program.stop)
+        program.port = port
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(0.1)
+            client.connect(("127.0.0.1", port))
+            until = time.monotonic() + within
+            while time.monotonic() < until:
+                # Nobody listens yet, or there is no answer: asked again.
+                with contextlib.suppress(ConnectionError, TimeoutError):
+                    client.send(question)
+                    reply = client.recv(4096)
+                    if reply[:2] == question[:2] and reply[3] & 15 == 0:
+                        return program
+                    time.sleep(0.05)
+                if program.process.poll() is not None:
+                    break
+        program.stop()
+        raise Failure(f"{command[0]} does not answer: {program.text()[-1000:]}")
 
     def run(self, command, cpu=None, within=300):
         """Runs a program to its end and returns the JSON that it prints."""
@@ -205,10 +231,24 @@ class Bench:
             "kernel": platform.release(),
             "commit": first(["git", "describe", "--always", "--dirty"]),
             "libcurl": first(["curl", "--version"], r"(libcurl/.*)"),
-            "nginx": first(["nginx", "-v"], r"nginx/(\S+)"),
+            "versions": {
+                name: first(command, pattern) for name, (command, pattern) in VERSIONS.items()
+            },
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         }
 
+
+VERSIONS = {
+    "system": (["cat", "/etc/os-release"], r'PRETTY_NAME="(.*)"'),
+    "swift": (["swift", "--version"], r"Swift version (\S+)"),
+    "nginx": (["nginx", "-v"], r"nginx/(\S+)"),
+    "unbound": (["unbound", "-V"], r"Version (\S+)"),
+    "dnsdist": (["dnsdist", "--version"], r"dnsdist (\S+)"),
+    "dnsmasq": (["dnsmasq", "--version"], r"Dnsmasq version (\S+)"),
+    "smartdns": (["smartdns", "-v"], r"smartdns (\S+)"),
+    "nsd": (["nsd", "-v"], r"NSD version (\S+)"),
+    "valgrind": (["valgrind", "--version"], r"valgrind-(\S+)"),
+}
 
 NGINX = """
 {user}
@@ -256,15 +296,24 @@ class Program:
             pass_fds=descriptors,
         )
         self.said = ""
-        lines = []
-        while says not in self.said:
+        self.lines = []
+        while says and says not in self.said:
             self.said = self.process.stdout.readline()
-            lines.append(self.said)
+            self.lines.append(self.said)
             if not self.said:
                 self.stop()
-                raise Failure(f"{command[0]} did not start: {''.join(lines)}")
+                raise Failure(f"{command[0]} did not start: {self.text()}")
         # Nobody else reads what it says from now on, and a full pipe would stop it.
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def _drain(self):
+        for line in self.process.stdout:
+            if len(self.lines) < 100:
+                self.lines.append(line)
+
+    def text(self):
+        """The first lines that it said."""
+        return "".join(self.lines)
 
     def stop(self):
         """Asks it to end, and waits."""
@@ -279,10 +328,15 @@ class Program:
 
     @property
     def pids(self):
-        """Its own number and those of its children."""
-        pid = self.process.pid
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            return [pid, *map(int, file.read().split())]
+        """Its own number and those of all processes below it."""
+        found, new = [], [self.process.pid]
+        while new:
+            pid = new.pop()
+            found.append(pid)
+            for path in glob.glob(f"/proc/{pid}/task/*/children"):
+                with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+                    new += map(int, file.read().split())
+        return found
 
     def cpu(self):
         """Processor time of all its threads so far in microseconds, as the kernel counts it."""
@@ -291,7 +345,23 @@ class Program:
             for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
                 with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
                     total += int(file.read().split()[0])
-        return total / 1e3
+        # Children that have ended, such as dnsmasq's for TCP: to 10 ms only.
+        with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+            ended = file.read().rsplit(")", 1)[1].split()[13:15]
+        return total / 1e3 + sum(map(int, ended)) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+    def memory(self):
+        """Octets in memory that are its own: resident, and of those not the files' pages."""
+        resident = anonymous = 0
+        for pid in self.pids:
+            with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+                for line in file:
+                    name, _, rest = line.partition(":")
+                    if name == "Rss":
+                        resident += int(rest.split()[0]) << 10
+                    elif name == "Anonymous":
+                        anonymous += int(rest.split()[0]) << 10
+        return {"resident": resident, "anonymous": anonymous}
 
 
 def accepted(nginx):
@@ -312,45 +382,17 @@ def pinned(command, cpu):
     return command if cpu is None else ["taskset", "-c", str(cpu), *command]
 
 
-def busy():
-    """Processor time of the whole machine so far in microseconds."""
-    with open("/proc/stat", encoding="ascii") as file:
-        words = list(map(int, file.readline().split()[1:9]))
-    # user, nice, system, irq, softirq, steal; not idle and iowait.
-    return sum(words[index] for index in (0, 1, 2, 5, 6, 7)) * 1e6 / os.sysconf("SC_CLK_TCK")
-
-
-def children():
-    """Processor time of the programs that were run to their ends so far in microseconds."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (usage.ru_utime + usage.ru_stime) * 1e6
-
-
-def median(rounds, key):
-    """The median of a figure over rounds."""
-    return statistics.median(each[key] for each in rounds)
-
-
-def target(what, met):
-    """One promise, and whether it was kept."""
-    return {"what": what, "met": bool(met)}
+def free_port():
+    """A port that is free on 127.0.0.1 for both transports, and so most probably elsewhere."""
+    for _ in range(100):
+        with listening() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            port = stream.getsockname()[1]
+            with contextlib.suppress(OSError):
+                datagrams.bind(("127.0.0.1", port))
+                return port
+    raise Failure("there is no free port")
 
 
 def say(text):
     """Tells the user what goes on."""
     print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-def table(head, rows):
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-
-
-def place(machine):
-    """One sentence about where figures come from."""
-    return (
-        f"{machine['processor']}, {machine['cores']} cores, kernel {machine['kernel']}, "
-        f"{machine['libcurl'].split(' ')[0]}, nginx {machine['nginx']}, "
-        f"commit {machine['commit']}, {machine['time']}."
-    )

@@ -11,15 +11,19 @@ The C loop does nothing but HTTP. The daemon also receives, reads, merges, keeps
 for the vendor `json` there is a third: that loop behind a socket, a DNS server that does no more
 than pass a name on and the address back. What it costs beyond the loop is what UDP costs.
 """
-import os
-import time
+import statistics
 
 import harness
+import measuring
+import tables
 
 NAME = "vendor-misses"
 
 # Calls that the daemon has in flight at most, with one vendor.
 CALLS = 32
+
+# What is measured, as tables of all benchmarks call it.
+TITLES = {"daemon": "httpdnsd", "loop": "floor", "proxy": "C, UDP before it"}
 
 # What the vendor's API is asked, and how nginx answers without a file or a program behind it.
 VENDORS = {
@@ -75,13 +79,7 @@ def add_options(parser):
     parser.add_argument("--cpu", default="0", help="of the daemon and the loop (default 0)")
     parser.add_argument("--peer-cpu", default="1", help="of nginx and the client (default 1)")
     parser.add_argument("--free", action="store_true", help="pin nothing")
-    parser.add_argument(
-        "--quiet",
-        type=float,
-        default=0.15,
-        help="repeat a round while strangers use more of a core (default 0.15)",
-    )
-    parser.add_argument("--repeat", type=int, default=3, help="so often at most (default 3)")
+    measuring.add_quiet_options(parser)
     parser.add_argument(
         "--hold",
         action="store_true",
@@ -92,8 +90,7 @@ def add_options(parser):
 def run(bench, options):
     """Measures, and returns the figures."""
     vendor = VENDORS[options.vendor]
-    is_free = options.free or os.cpu_count() < 2
-    cpu, peer = (None, None) if is_free else (options.cpu, options.peer_cpu)
+    cpu, peer = measuring.processors(options)
     nginx = bench.nginx(vendor["content"], "DNS:vendor.example.net", peer)
     harness.accepted(nginx)
     secret = bench.write("secret", vendor["secret"], 0o600) if vendor["secret"] else ""
@@ -109,7 +106,7 @@ upstreams: []
         cpu,
     )
     loop = [
-        bench.path("vendorloop"), "-u", vendor["url"].format(port=nginx.port),
+        bench.tool("vendorloop", "-lcurl"), "-u", vendor["url"].format(port=nginx.port),
         "-a", f"127.0.0.1:{nginx.port}", "-n", str(options.names), "-C", nginx.authority,
         *(["-H", vendor["header"]] if vendor["header"] else []),
         *(["-1"] if options.http == "1.1" else []),
@@ -124,7 +121,7 @@ upstreams: []
 
     def client(server):
         return [
-            bench.path("misses"), "-p", str(server.port), "-n", str(options.names),
+            bench.tool("misses"), "-p", str(server.port), "-n", str(options.names),
             "-c", str(options.concurrent),
         ]
 
@@ -134,8 +131,7 @@ upstreams: []
     figures = {title: [] for title in [*servers, "loop"]}
     for number in range(options.rounds):
         for title in figures:
-            attempts = []
-            for attempt in range(options.repeat + 1):
+            def one(attempt):
                 prefix = f"{title[0]}{number}x{attempt}x"
                 if title in servers:
                     server = servers[title]
@@ -153,10 +149,9 @@ upstreams: []
                     f"round {number + 1}: {title} {figure['cost_us']:.1f} us a miss, "
                     f"{figure['rate']:.0f}/s, strangers {figure['strangers']:.2f} of a core"
                 )
-                attempts.append(figure)
-                if figure["strangers"] <= options.quiet:
-                    break
-            figures[title].append(min(attempts, key=lambda each: each["strangers"]))
+                return figure
+
+            figures[title].append(measuring.quietest(options, one))
     ratios = [
         one["cost_us"] / other["cost_us"] for one, other in zip(figures["daemon"], figures["loop"])
     ]
@@ -168,38 +163,32 @@ upstreams: []
             for key in ("names", "concurrent", "rounds", "vendor", "http", "extra", "free")
         },
         "rounds": figures,
-        "ratio": harness.statistics.median(ratios),
+        "ratio": statistics.median(ratios),
         "ratios": ratios,
         "vendor": stats["vendors"][0],
     }
+    result["rows"] = tables.rows_of(
+        f"vendor misses ({options.vendor})",
+        {TITLES[title]: rounds for title, rounds in figures.items()},
+        **{"CPU µs a name": lambda each: each["cost_us"], "names/s": lambda each: each["rate"]},
+    )
     daemons = figures["daemon"]
     unanswered = sum(each["lost"] + each["failed"] + each["empty"] for each in daemons)
     opened = sum(each["connections"] for each in daemons)
     result["unanswered"], result["connections"] = unanswered, opened
     result["targets"] = [
-        harness.target("every name gets its address", unanswered == 0),
-        harness.target("at most 4 connections", opened <= 4),
-        harness.target("at most 1.5 times the C loop's processor time", result["ratio"] <= 1.5),
+        tables.target("every name gets its address", unanswered == 0),
+        tables.target("at most 4 connections", opened <= 4),
+        tables.target("at most 1.5 times the C loop's processor time", result["ratio"] <= 1.5),
     ]
     return result
 
 
 def measure(body, server, nginx):
     """Runs a client, and adds to its figures what the others used meanwhile."""
-    def cpu():
-        return server.cpu() if server else 0
-
-    before = cpu(), nginx.cpu(), harness.accepted(nginx), harness.busy()
-    usage, start = harness.children(), time.monotonic()
-    figure = body()
-    elapsed, clients = time.monotonic() - start, harness.children() - usage
-    after = cpu(), nginx.cpu(), harness.accepted(nginx), harness.busy()
-    figure["server_us"], figure["nginx_us"], figure["connections"], whole = (
-        new - old for new, old in zip(after, before)
-    )
-    figure["client_us"] = clients
-    known = figure["server_us"] + figure["nginx_us"] + clients
-    figure["strangers"] = max(0, whole - known) / (elapsed * 1e6)
+    before = harness.accepted(nginx)
+    figure = measuring.watched(body, server=server, nginx=nginx)
+    figure["connections"] = harness.accepted(nginx) - before
     return figure
 
 
@@ -215,7 +204,7 @@ def markdown(result):
             continue
 
         def middle(name):
-            return harness.median(rounds, name)
+            return tables.median(rounds, name)
 
         seconds = middle("seconds") * 1e6
         lost = sum(
@@ -237,8 +226,8 @@ def markdown(result):
         f"{names:,} names a round, {parameters['concurrent']} at a time, {parameters['rounds']} "
         f"rounds in turn, medians; vendor `{parameters['vendor']}`, HTTP {parameters['http']}"
         + (f", {parameters['extra']}" if parameters["extra"] else "")
-        + f".\n{harness.place(result['machine'])}",
-        harness.table(
+        + f".\n{tables.place(result['machine'])}",
+        tables.table(
             ["", "misses/s", "CPU µs a miss", "p50 / p99 ms", "unanswered", "connections",
              "its core", "the peers' core"],
             rows,

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The least that a DNS server in a process can cost: it answers every query with the query itself,
+// as a response that claims one record.
+//
+//   floor udp PORT       blocking recvmmsg and sendmmsg, 32 datagrams at most
+//   floor tcp PORT       epoll; what can be read at once is answered with one write
+//
+// It listens on 127.0.0.1, says so, and runs until a signal ends it.  Port 0 is any free one.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { batch = 32, datagram = 4096, stream = 1 << 16, connections = 1024 };
+
+typedef struct {
+    size_t count;
+    uint8_t octets[stream];
+} Connection;
+
+static void fail(const char *what) {
+    perror(what);
+    exit(1);
+}
+
+static void answer(uint8_t *message) {
+    message[2] |= 0x80; // QR
+    message[7] = 1;     // ANCOUNT
+}
+
+static int open_socket(int kind, int port) {
+    const int made = socket(AF_INET, kind, 0), octets = 4 << 20;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof address;
+    if (setsockopt(made, SOL_SOCKET, SO_RCVBUFFORCE, &octets, sizeof octets) != 0)
+        setsockopt(made, SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets);
+    if (bind(made, (struct sockaddr *)&address, length) != 0)
+        fail("bind");
+    if (kind == SOCK_STREAM && listen(made, 512) != 0)
+        fail("listen");
+    getsockname(made, (struct sockaddr *)&address, &length);
+    printf("answering on 127.0.0.1:%d\n", ntohs(address.sin_port));
+    fflush(stdout);
+    return made;
+}
+
+static void serve_datagrams(int port) {
+    static uint8_t buffers[batch][datagram];
+    static struct mmsghdr messages[batch];
+    static struct iovec parts[batch];
+    static struct sockaddr_in clients[batch];
+    const int descriptor = open_socket(SOCK_DGRAM, port);
+    for (;;) {
+        for (int index = 0; index < batch; index++) {
+            parts[index] = (struct iovec){buffers[index], datagram};
+            messages[index].msg_hdr = (struct msghdr){
+                .msg_name = &clients[index],
+                .msg_namelen = sizeof clients[index],
+                .msg_iov = &parts[index],
+                .msg_iovlen = 1,
+            };
+        }
+        const int count = recvmmsg(descriptor, messages, batch, MSG_WAITFORONE, NULL);
+        for (int index = 0; index < count; index++) {
+            if (messages[index].msg_len >= 12)
+                answer(buffers[index]);
+            parts[index].iov_len = messages[index].msg_len;
+        }
+        for (int done = 0; done < count;) {
+            const int sent = sendmmsg(descriptor, messages + done, (unsigned)(count - done), 0);
+            if (sent <= 0)
+                break;
+            done += sent;
+        }
+    }
+}
+
+static void serve_stream(int events, int descriptor, Connection *connection) {
+    const ssize_t count = read(descriptor, connection->octets + connection->count,
+                               stream - connection->count);
+    if (count <= 0) {
+        epoll_ctl(events, EPOLL_CTL_DEL, descriptor, NULL);
+        close(descriptor);
+        connection->count = 0;
+        return;
+    }
+    connection->count += (size_t)count;
+    size_t end = 0;
+    while (end + 2 <= connection->count) {
+        uint8_t *message = connection->octets + end + 2;
+        const size_t length = (size_t)(message[-2] << 8 | message[-1]);
+        if (end + 2 + length > connection->count)
+            break;
+        if (length >= 12)
+            answer(message);
+        end += 2 + length;
+    }
+    if (end == 0)
+        return;
+    if (write(descriptor, connection->octets, end) != (ssize_t)end)
+        fail("write"); // the client does not read: no floor
+    memmove(connection->octets, connection->octets + end, connection->count - end);
+    connection->count -= end;
+}
+
+static void serve_streams(int port) {
+    static Connection *all[connections];
+    static struct epoll_event ready[256];
+    const int listener = open_socket(SOCK_STREAM, port), events = epoll_create1(0), on = 1;
+    struct epoll_event wanted = {.events = EPOLLIN, .data.fd = listener};
+    epoll_ctl(events, EPOLL_CTL_ADD, listener, &wanted);
+    for (;;) {
+        const int count = epoll_wait(events, ready, 256, -1);
+        for (int index = 0; index < count; index++) {
+            const int descriptor = ready[index].data.fd;
+            if (descriptor != listener) {
+                serve_stream(events, descriptor, all[descriptor]);
+                continue;
+            }
+            const int client = accept4(listener, NULL, NULL, 0);
+            if (client < 0)
+                continue;
+            if (client >= connections) {
+                close(client);
+                continue;
+            }
+            setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+            if (!all[client] && !(all[client] = calloc(1, sizeof(Connection))))
+                fail("calloc");
+            wanted = (struct epoll_event){.events = EPOLLIN, .data.fd = client};
+            epoll_ctl(events, EPOLL_CTL_ADD, client, &wanted);
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "udp") == 0)
+        serve_datagrams(atoi(argv[2]));
+    if (argc == 3 && strcmp(argv[1], "tcp") == 0)
+        serve_streams(atoi(argv[2]));
+    fprintf(stderr, "usage: floor udp|tcp PORT\n");
+    return 2;
+}

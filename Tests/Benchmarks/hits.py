@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an answer from the cache costs over UDP, at saturation.
+
+A generator keeps 192 queries on their way over 16 sockets: more than any server can answer. All
+servers are filled first by asking them. The C floor has no cache and sends every query back.
+"""
+import measuring
+import peers
+import tables
+
+NAME = "hits"
+SIZES = [1_000, 100_000, 1_000_000]
+
+# A kind of query: what `load` is told, and whether the floor's answers pass for it.
+VARIANTS = {
+    "A with EDNS": (["-e", "-R", "0", "-a"], True),
+    "AAAA": (["-t", peers.TYPES["AAAA"], "-R", "0", "-a"], False),
+    "TXT": (["-t", peers.TYPES["TXT"], "-R", "0", "-a"], False),
+    "MX": (["-t", peers.TYPES["MX"], "-R", "0", "-a"], False),
+    "NXDOMAIN": (["-x", ".none.example", "-R", "3"], False),
+    "NODATA": (["-t", peers.TYPES["SRV"], "-R", "0"], False),
+}
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    measuring.add_round_options(parser)
+    peers.add_options(parser)
+    parser.add_argument(
+        "--names",
+        default=",".join(map(str, SIZES)),
+        help="how many there are, one case each (default 1000,100000,1000000)",
+    )
+    parser.add_argument(
+        "--variants",
+        default=",".join(VARIANTS),
+        help="further kinds of query, with 1000 names (default all)",
+    )
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    world = peers.Peers(bench, options)
+    rows, rounds, wrong = [], {}, 0
+
+    def case(what, names, words, servers):
+        nonlocal wrong
+        for title in servers:
+            if title != "floor":
+                world.fill(world.servers[title], names, *words)
+        figures = measuring.in_turn(
+            options, what, servers, lambda title, *_: one(bench, world, title, options, names, words)
+        )
+        rounds[what] = figures
+        rows.extend(tables.rows_of(
+            what,
+            figures,
+            **{"CPU µs/q": lambda each: each["cost_us"], "q/s": lambda each: each["rate"]},
+        ))
+        wrong += sum(each["wrong"] for each in figures.get("httpdnsd", []))
+
+    everybody = list(world.servers)
+    for name in filter(None, options.variants.split(",")):
+        words, suits_floor = VARIANTS[name]
+        case(
+            f"UDP hit, {name}", 1000, words,
+            [title for title in everybody if title != "floor" or suits_floor],
+        )
+    for names in map(int, filter(None, options.names.split(","))):
+        case(f"UDP hit, A, {names:,} names", names, ["-R", "0", "-a"], everybody)
+    return {
+        "benchmark": NAME,
+        "about": "Answers from the cache over UDP at saturation, 192 queries on their way.",
+        "parameters": {key: getattr(options, key) for key in ("rounds", "seconds", "servers")},
+        "rows": rows,
+        "rounds": rounds,
+        "targets": [
+            tables.target("no answer of the daemon is wrong", wrong == 0),
+            *[
+                tables.cheaper(f"{line['what']}: less processor time than every peer", line)
+                for line in rows if line["unit"] == "CPU µs/q"
+            ],
+        ],
+    }
+
+
+def one(bench, world, title, options, names, words):
+    """One round of one server."""
+    server = world.servers[title]
+    command = world.client(server, "-n", names, "-s", options.seconds, *words)
+    figure = measuring.watched(
+        lambda: bench.run(command, world.peer_cpu), server=server, authority=world.authority
+    )
+    figure["cost_us"] = figure["server_us"] / max(1, figure["answered"])
+    return figure

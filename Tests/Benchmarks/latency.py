@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long an answer from the cache takes: one client, a steady rate, and getaddrinfo().
+
+*One at a time*: a client that never sleeps asks, waits, and asks again. *At a rate*: queries leave
+when they are due, whatever comes back, and their times count from then. The generator never sleeps,
+so that what is measured is the server's wake-up and not the client's.
+"""
+import measuring
+import peers
+import tables
+
+NAME = "latency"
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    measuring.add_round_options(parser)
+    peers.add_options(parser)
+    parser.add_argument(
+        "--rates", default="2000,20000", help="queries in a second (default 2000,20000)"
+    )
+    parser.add_argument(
+        "--lookups", type=int, default=3000, help="calls of getaddrinfo a round (default 3000)"
+    )
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    world = peers.Peers(bench, options)
+    for title, server in world.servers.items():
+        if title != "floor":
+            world.fill(server, 1000, "-a")
+            world.fill(server, 1000, "-a", "-t", peers.TYPES["AAAA"])
+    rows, rounds = [], {}
+
+    def case(what, command, servers, **units):
+        def one(title, *_):
+            server = world.servers[title]
+            figure = measuring.watched(
+                lambda: bench.run(command(server), world.peer_cpu),
+                server=server,
+                authority=world.authority,
+            )
+            done = figure.get("answered", options.lookups)
+            figure["cost_us"] = figure["server_us"] / max(1, done)
+            return figure
+
+        rounds[what] = measuring.in_turn(options, what, servers, one)
+        rows.extend(tables.rows_of(what, rounds[what], **units))
+
+    def load(server, *words):
+        return world.client(server, "-n", 1000, "-s", options.seconds, "-S", *words)
+
+    cost = {"CPU µs/q": lambda each: each["cost_us"]}
+    everybody = list(world.servers)
+    case(
+        "one at a time", lambda server: load(server, "-c", 1, "-w", 1), everybody,
+        **{"p50 µs": lambda each: each["times"]["p50_us"], "q/s": lambda each: each["rate"]},
+        **cost,
+    )
+    for rate in map(int, filter(None, options.rates.split(","))):
+        case(
+            f"{rate:,} q/s", lambda server: load(server, "-c", 8, "-r", rate), everybody,
+            **{
+                f"p{key.removeprefix('p') if key != 'p999' else '99.9'} µs":
+                    lambda each, key=key: each["times"][f"{key}_us"]
+                for key in ("p50", "p90", "p99", "p999")
+            },
+            **cost,
+        )
+    if options.lookups:
+        case(
+            "getaddrinfo()",
+            lambda server: [
+                bench.tool("lookups", "-lresolv"), "-p", str(server.port), "-n",
+                str(options.lookups),
+            ],
+            [title for title in everybody if title != "floor"],
+            **{"calls/s": lambda each: each["rate"], "p50 µs": lambda each: each["p50_us"]},
+        )
+    return {
+        "benchmark": NAME,
+        "about": "Answers from the cache over UDP, 1,000 names; the generator never sleeps.",
+        "parameters": {
+            key: getattr(options, key)
+            for key in ("rounds", "seconds", "servers", "rates", "lookups")
+        },
+        "rows": rows,
+        "rounds": rounds,
+        "targets": [],
+    }

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How things are measured: in turn, and again when strangers used the machine."""
+import os
+import resource
+import time
+
+from harness import say
+
+
+def busy():
+    """Processor time of the whole machine so far in microseconds."""
+    with open("/proc/stat", encoding="ascii") as file:
+        words = list(map(int, file.readline().split()[1:9]))
+    # user, nice, system, irq, softirq, steal; not idle and iowait.
+    return sum(words[index] for index in (0, 1, 2, 5, 6, 7)) * 1e6 / os.sysconf("SC_CLK_TCK")
+
+
+def children():
+    """Processor time of the programs that were run to their ends so far in microseconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (usage.ru_utime + usage.ru_stime) * 1e6
+
+
+def watched(body, **programs):
+    """Runs a client; adds to its figures what it, the programs and strangers used meanwhile."""
+    def cpu():
+        return {name: program.cpu() if program else 0 for name, program in programs.items()}
+
+    before, whole, usage, start = cpu(), busy(), children(), time.monotonic()
+    figure = body()
+    elapsed, clients = time.monotonic() - start, children() - usage
+    whole = busy() - whole
+    used = {f"{name}_us": now - before[name] for name, now in cpu().items()}
+    strangers = max(0, whole - clients - sum(used.values())) / (elapsed * 1e6)
+    return {**figure, **used, "client_us": clients, "strangers": strangers}
+
+
+def quietest(options, attempt):
+    """Calls `attempt` until strangers leave the machine alone, and returns the best of its figures.
+
+    It gets the number of the try, from 0 on.
+    """
+    figures = []
+    for number in range(options.repeat + 1):
+        figures.append(attempt(number))
+        if figures[-1]["strangers"] <= options.quiet:
+            break
+    return min(figures, key=lambda each: each["strangers"])
+
+
+def in_turn(options, what, titles, measure):
+    """Measures each of `titles` once in every round, A B C A B C, so that all share its weather."""
+    figures = {title: [] for title in titles}
+    for number in range(options.rounds):
+        for title in titles:
+            figures[title].append(quietest(options, lambda attempt: measure(title, number, attempt)))
+        say(f"{what}: round {number + 1} of {options.rounds}")
+    return figures
+
+
+def add_round_options(parser, rounds=5, seconds=1.0):
+    """Adds what all benchmarks have that measure in rounds."""
+    parser.add_argument(
+        "--rounds", type=int, default=rounds, help=f"of each (default {rounds})"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=seconds, help=f"a round (default {seconds:g})"
+    )
+    add_quiet_options(parser)
+    parser.add_argument("--cpu", default="0", help="of the server (default 0)")
+    parser.add_argument(
+        "--peer-cpu", default="1", help="of the client and what is behind it (default 1)"
+    )
+    parser.add_argument("--free", action="store_true", help="pin nothing")
+
+
+def add_quiet_options(parser):
+    """Adds when a round is repeated."""
+    parser.add_argument(
+        "--quiet",
+        type=float,
+        default=0.15,
+        help="repeat a round while strangers use more of a core (default 0.15)",
+    )
+    parser.add_argument("--repeat", type=int, default=3, help="so often at most (default 3)")
+
+
+def processors(options):
+    """The processors of the server and of everybody else, or None for any."""
+    if options.free or os.cpu_count() < 2:
+        return None, None
+    return options.cpu, options.peer_cpu
+
+
+def median(rounds, key):
+    """The median of a figure over rounds."""
+    return statistics.median(each[key] for each in rounds)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an answer from the cache costs over TCP, with connections that ask many at once.
+
+Each connection has its share of 192 queries on its way, many of them in one segment (RFC 7766).
+The C floor answers what it can read at once with one write. dnsmasq has a process for each
+connection.
+"""
+import measuring
+import peers
+import tables
+
+NAME = "tcp"
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    measuring.add_round_options(parser)
+    peers.add_options(parser)
+    parser.add_argument("--connections", default="8,16", help="one case each (default 8,16)")
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    wanted = peers.chosen(options)
+    world = peers.Peers(bench, options, [title for title in wanted if title != "floor"])
+    for server in world.servers.values():
+        world.fill(server, 1000, "-a")
+    if "floor" in wanted:
+        world.servers["floor"] = world.start("floor", transport="tcp")
+    rows, rounds = [], {}
+    for connections in map(int, options.connections.split(",")):
+        what = f"TCP hit, {connections} connections"
+
+        def one(title, *_):
+            server = world.servers[title]
+            command = world.client(
+                server, "-T", "-c", connections, "-s", options.seconds, "-R", "0", "-a"
+            )
+            figure = measuring.watched(
+                lambda: bench.run(command, world.peer_cpu),
+                server=server,
+                authority=world.authority,
+            )
+            figure["cost_us"] = figure["server_us"] / max(1, figure["answered"])
+            return figure
+
+        rounds[what] = measuring.in_turn(options, what, list(world.servers), one)
+        rows += tables.rows_of(
+            what,
+            rounds[what],
+            **{"CPU µs/q": lambda each: each["cost_us"], "q/s": lambda each: each["rate"]},
+        )
+    return {
+        "benchmark": NAME,
+        "about": "Answers from the cache over TCP, 1,000 names, 192 queries on their way.",
+        "parameters": {
+            key: getattr(options, key) for key in ("rounds", "seconds", "servers", "connections")
+        },
+        "rows": rows,
+        "rounds": rounds,
+        "targets": [
+            tables.cheaper(f"{line['what']}: less processor time than every peer", line)
+            for line in rows if line["unit"] == "CPU µs/q"
+        ],
+    }
