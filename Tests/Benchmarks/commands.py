@@ -6,15 +6,22 @@ import os
 import signal
 import sys
 
+import doh
 import fail_over
+import forward
 import harness
 import hits
 import latency
+import memory
+import start
 import tables
 import tcp
 import vendor_misses
+import workers
 
-COMMANDS = [hits, latency, tcp, vendor_misses, fail_over]
+COMMANDS = [
+    hits, latency, tcp, workers, forward, doh, vendor_misses, fail_over, memory, start,
+]
 
 
 def main(root):

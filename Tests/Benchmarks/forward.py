@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a miss costs that an upstream answers over plain UDP.
+
+Distinct names that are in no cache, 100 at a time; all servers ask the same nsd, which makes up
+every name.
+"""
+import measuring
+import peers
+import tables
+
+NAME = "forward"
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    measuring.add_round_options(parser)
+    peers.add_options(parser, [name for name in peers.ALL if name != "floor"])
+    add_name_options(parser)
+
+
+def add_name_options(parser):
+    """Adds how many names are asked for."""
+    parser.add_argument("--names", type=int, default=20_000, help="a round (default 20000)")
+    parser.add_argument("--concurrent", type=int, default=100, help="at a time (default 100)")
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    world = peers.Peers(bench, options)
+    return measure(bench, options, world, "miss, plain UDP", "UDP", NAME)
+
+
+def measure(bench, options, world, what, transport, name):
+    """Asks all servers of a world for new names."""
+    def one(title, number, attempt):
+        server = world.servers[title]
+        command = world.client(
+            server, "-1", "-s", 120, "-c", 4, "-w", options.concurrent, "-n", options.names,
+            "-k", f"{title[:4]}{number}x{attempt}x", "-x", ".miss.example", "-R", "0", "-a",
+        )
+        figure = measuring.watched(
+            lambda: bench.run(command, world.peer_cpu), server=server, authority=world.authority
+        )
+        figure["cost_us"] = figure["server_us"] / max(1, figure["answered"])
+        return figure
+
+    figures = measuring.in_turn(options, what, list(world.servers), one)
+    rows = tables.rows_of(what, figures, **{
+        "CPU µs a name": lambda each: each["cost_us"],
+        "names/s": lambda each: each["rate"],
+        "p50 ms": lambda each: each["times"]["p50_us"] / 1e3,
+        "p99 ms": lambda each: each["times"]["p99_us"] / 1e3,
+        "no answer": lambda each: each["lost"] + each["wrong"],
+    })
+    unanswered = sum(each["lost"] + each["wrong"] for each in figures.get("httpdnsd", []))
+    return {
+        "benchmark": name,
+        "about": f"Names that nobody asked for before, {options.names:,} a round, "
+        f"{options.concurrent} at a time, asked of an upstream over {transport}.",
+        "parameters": {
+            key: getattr(options, key) for key in ("rounds", "names", "concurrent", "servers")
+        },
+        "rows": rows,
+        "rounds": {what: figures},
+        "targets": [
+            tables.target("every name gets its address", unanswered == 0),
+            tables.cheaper("less processor time than every peer", rows[0]),
+        ],
+    }

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What memory answers take, and that the cache keeps to its size.
+
+Resident memory as the kernel counts it, of all processes of a server: after the start, with
+200,000 answers (100,000 names, both families), and while the names of one family grow from 1,000 to
+a million. Then the daemon with a small cache is asked for a million names.
+"""
+import harness
+import peers
+import tables
+
+NAME = "memory"
+NAMES, MOST, SMALL = 100_000, 1_000_000, 16 << 20
+
+# What a daemon may have beyond its cache's size after a million names, in octets: room that is
+# used on the way of a miss and given back to the allocator, not to the kernel.
+BEYOND = 12 << 20
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    peers.add_options(parser, ["httpdnsd", "unbound", "dnsdist", "dnsmasq", "smartdns"])
+    parser.add_argument(
+        "--most", type=int, default=MOST, help="names at the end (default 1000000)"
+    )
+    parser.add_argument("--rounds", type=int, default=1, help="each from the start (default 1)")
+    parser.add_argument("--cpu", default="0", help="of the server (default 0)")
+    parser.add_argument("--peer-cpu", default="1", help="of the others (default 1)")
+    parser.add_argument("--free", action="store_true", help="pin nothing")
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    world = peers.Peers(bench, options, [])
+    figures = {
+        title: [one(world, title, options) for _ in range(options.rounds)]
+        for title in peers.chosen(options)
+    }
+    bound = small(world, options)
+    rows = [
+        tables.row(what, unit, {
+            title: [take(each) for each in rounds] for title, rounds in figures.items()
+        })
+        for what, unit, take in [
+            ("after the start", "MiB", lambda each: mib(each["idle"])),
+            ("of that no file's pages", "MiB", lambda each: mib(each["idle_own"])),
+            ("with 1,000 names", "MiB", lambda each: mib(each["thousand"])),
+            (f"with {2 * NAMES:,} answers", "MiB", lambda each: mib(each["answers"])),
+            (f"with {NAMES + options.most:,} answers", "MiB", lambda each: mib(each["most"])),
+            ("growth an answer", "octets", lambda each: each["growth"]),
+        ]
+    ]
+    rows.append(tables.row(
+        f"a cache of {SMALL >> 20} MiB after {options.most:,} names: growth since the start",
+        "MiB",
+        {"httpdnsd": mib(bound["growth"])},
+    ))
+    return {
+        "benchmark": NAME,
+        "about": "Resident memory of all processes of a server, one thread each. dnsmasq has "
+        "all of its cache at the start.",
+        "parameters": {key: getattr(options, key) for key in ("rounds", "servers", "most")},
+        "rows": rows,
+        "rounds": {"memory": figures, "bound": bound},
+        "targets": [
+            tables.target(
+                f"the cache keeps to its size, and {BEYOND >> 20} MiB",
+                bound["growth"] <= SMALL + BEYOND,
+            ),
+        ],
+    }
+
+
+def one(world, title, options):
+    """Starts a server and has it remember more and more."""
+    server = world.start(title)
+    idle = server.memory()
+    figure = {"idle": idle["resident"], "idle_own": idle["anonymous"]}
+
+    def grow(key, names, *words):
+        world.fill(server, names, "-a", *words)
+        figure[key] = server.memory()["resident"]
+        harness.say(f"{title}: {names:,} names, {figure[key] >> 20} MiB")
+
+    grow("thousand", 1000)
+    grow("names", NAMES)
+    grow("answers", NAMES, "-t", peers.TYPES["AAAA"])
+    grow("most", options.most)
+    figure["growth"] = (figure["most"] - figure["thousand"]) / (options.most + NAMES - 1000)
+    server.stop()
+    return figure
+
+
+def small(world, options):
+    """What a daemon with a small cache takes that is asked for many names."""
+    server = world.start("httpdnsd", size=SMALL)
+    idle = server.memory()["resident"]
+    world.fill(server, options.most, "-a")
+    figure = {"idle": idle, "resident": server.memory()["resident"]}
+    figure["growth"] = figure["resident"] - idle
+    server.stop()
+    return figure
+
+
+def mib(octets):
+    """Octets in MiB."""
+    return octets / (1 << 20)
