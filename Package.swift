@@ -35,6 +35,19 @@ func suite(
     )
 }
 
+/// What `scripts/bench micro` measures with; in nobody else's way.
+let micro: [Target] =
+    Context.environment["HTTPDNSD_BENCH"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "micro",
+            dependencies: ["DNSCache", "DNSWire"],
+            path: "Tests/Benchmarks/Micro",
+            swiftSettings: house
+        )
+    ]
+
 let package = Package(
     name: "httpdnsd",
     products: [
@@ -170,5 +183,5 @@ let package = Package(
         suite("Emulator", ["httpdns-emulator"]),
         suite("House", ["DNSWire"]),
         suite("Integration", ["DNSWire", "httpdnsd", "httpdnsctl", "httpdns-emulator"]),
-    ]
+    ] + micro
 )

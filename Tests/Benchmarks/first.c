@@ -5,7 +5,7 @@
 //   first PORT NAME RUNS PROGRAM [ARGUMENT ...]
 //
 // Asks for the address of NAME every 100 us until an answer has one; then the server is ended.
-// The times go to standard output in milliseconds, as a list in JSON; null is none within 20 s.
+// The times go to standard output in milliseconds, in JSON; null is none within 20 s.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -92,10 +92,10 @@ int main(int argc, char **argv) {
     const size_t length = query(argv[2], asked);
     for (int number = 0, runs = atoi(argv[3]); number < runs; number++) {
         const double took = run(atoi(argv[1]), asked, length, argv + 4);
-        printf(number ? ", " : "[");
+        printf(number ? ", " : "{\"times\": [");
         took < 0 ? printf("null") : printf("%.3f", took);
         usleep(50000);
     }
-    printf("]\n");
+    printf("]}\n");
     return 0;
 }

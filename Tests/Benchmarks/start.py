@@ -2,10 +2,13 @@
 """How long it takes from exec to the first answer.
 
 The first question is for a name that the authority must be asked for, but for the floor. *With a
-snapshot*: the daemon finds a file of a hundred thousand answers, and has nobody to ask; *a name of
+snapshot*: the daemon finds a file of a hundred thousand answers, and nobody answers it; *a name of
 the snapshot* is asked for until it is there, *its own name* is one that is in the settings.
 """
+import socket
+
 import harness
+import measuring
 import peers
 import tables
 
@@ -15,7 +18,9 @@ SNAPSHOT = 100_000
 
 def add_options(parser):
     """Adds the options of this benchmark."""
-    parser.add_argument("--rounds", type=int, default=9, help="starts of each (default 9)")
+    parser.add_argument("--rounds", type=int, default=5, help="of each (default 5)")
+    parser.add_argument("--starts", type=int, default=3, help="a round (default 3)")
+    measuring.add_quiet_options(parser)
     peers.add_options(parser)
     parser.add_argument(
         "--names", type=int, default=SNAPSHOT, help="of the snapshot (default 100000)"
@@ -35,42 +40,58 @@ def run(bench, options):
     }
     if "httpdnsd" in wanted:
         file = snapshot(bench, world, options)
+        # Nobody reads it: a failure would be remembered instead of the answer.
+        silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        silent.bind(("127.0.0.1", 0))
+        bench.stack.callback(silent.close)
         for what, name in [
             ("a name of the snapshot", f"name{options.names - 1:07}.hits.example"),
             ("its own name", "own.example"),
         ]:
             port = harness.free_port()
             commands[what] = (daemon(bench, port, f"""
-upstreams: []
+upstreams: [{{name: authority, url: "udp://127.0.0.1:{silent.getsockname()[1]}"}}]
 hosts: {{files: [], records: {{own.example: [192.0.2.1]}}}}
 cache: {{size: 64MiB, snapshot: {file}}}
 """), port, name)
-    times = {title: [] for title in commands}
-    for number in range(options.rounds):
-        for title, (command, port, name) in commands.items():
-            # One start at a time, in turn.
-            times[title] += bench.run(
-                [bench.tool("first"), str(port), name, "1", *harness.pinned(command, world.cpu)],
-                world.peer_cpu,
-            )
-        harness.say(f"start: round {number + 1} of {options.rounds}")
-    plain = {title: values for title, values in times.items() if title in peers.ALL}
-    rows = [tables.row("exec to the first answer", "ms", plain)]
-    for title, values in times.items():
-        if title not in peers.ALL:
-            rows.append(tables.row(
-                f"with a snapshot of {options.names:,}: {title}", "ms", {"httpdnsd": values}
-            ))
+
+    def one(title, *_):
+        command, port, name = commands[title]
+        starts = [
+            bench.tool("first"), str(port), name, str(options.starts),
+            *harness.pinned(command, world.cpu),
+        ]
+        figure = measuring.watched(
+            lambda: bench.run(starts, world.peer_cpu), authority=world.authority
+        )
+        figure["all"] = all(time is not None for time in figure["times"])
+        figure["ms"] = min(figure["times"], key=lambda time: time or 1e9)
+        return figure
+
+    figures = measuring.in_turn(options, NAME, list(commands), one)
+    rows = []
+    for what, title in [
+        ("exec to the first answer", None),
+        *[(f"with a snapshot of {options.names:,}: {title}", title) for title in commands
+          if title not in peers.ALL],
+    ]:
+        chosen = {"httpdnsd": figures[title]} if title else {
+            title: figures[title] for title in commands if title in peers.ALL
+        }
+        rows += tables.rows_of(what, chosen, ms=lambda each: each["ms"])
     return {
         "benchmark": NAME,
-        "about": "From exec, by way of taskset, to the first answer; the client asks every 100 µs.",
-        "parameters": {key: getattr(options, key) for key in ("rounds", "servers", "names")},
+        "about": "From exec, by way of taskset, to the first answer; the client asks every 100 µs. "
+        f"The best of {options.starts} starts is a round's.",
+        "parameters": {
+            key: getattr(options, key) for key in ("rounds", "starts", "servers", "names")
+        },
         "rows": rows,
-        "rounds": times,
+        "rounds": figures,
         "targets": [
             tables.target(
                 "every start ends in an answer",
-                all(time is not None for values in times.values() for time in values),
+                all(each["all"] for rounds in figures.values() for each in rounds),
             ),
             tables.cheaper("sooner than every peer", rows[0]),
         ],

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+
+/// What is measured.
+enum Operation: String, CaseIterable {
+    /// Reading a query in its buffer.
+    case parse
+
+    /// The same with an OPT record.
+    case parseEDNS = "parse-edns"
+
+    /// Looking for a name that the cache has not.
+    case miss
+
+    /// From a datagram to its reply, with a cache of a thousand answers.
+    case hit
+
+    /// The same with an OPT record.
+    case hitEDNS = "hit-edns"
+
+    /// The same with a hundred thousand answers, in an order that no processor foresees.
+    case hitMany = "hit-many"
+
+    /// Putting a ready answer behind a question, and taking its age from four TTLs.
+    case patch
+
+    /// Writing a message with an alias and four addresses, compressed.
+    case build
+
+    /// Reading such a message.
+    case read
+
+    /// Reading a name that ends in a pointer.
+    case decompress
+
+    /// Storing an answer in the cache.
+    case store
+
+    /// Makes everything that is needed; the function that is returned works so many times, and
+    /// returns a number that depends on all of it, so that nothing is left out.
+    func prepared() -> (Int) -> Int {
+        switch self {
+        case .parse: parsing(hasEDNS: false)
+        case .parseEDNS: parsing(hasEDNS: true)
+        case .miss: answering(names: 1000, hasEDNS: false, isHit: false)
+        case .hit: answering(names: 1000, hasEDNS: false, isHit: true)
+        case .hitEDNS: answering(names: 1000, hasEDNS: true, isHit: true)
+        case .hitMany: answering(names: 100_000, hasEDNS: false, isHit: true)
+        case .patch: patching()
+        case .build: building()
+        case .read: reading()
+        case .decompress: decompressing()
+        case .store: storing()
+        }
+    }
+}
+
+// MARK: - The hot path
+
+/// Octets of a receive buffer.
+private let bufferOctets = 4096
+
+/// Queries that a worker takes the lock for.
+private let batchCount = 32
+
+private func parsing(hasEDNS: Bool) -> (Int) -> Int {
+    let query = Samples.query(Samples.name(7), hasEDNS: hasEDNS)
+    return { count in
+        var sum = 0
+        for _ in 0..<count {
+            guard let view = try? QueryView(checking: query.rawSpan) else { return -1 }
+            sum &+= view.facts.nameEnd
+        }
+        return sum
+    }
+}
+
+/// What a worker does with a batch, but for the system calls.
+private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
+    let now = ContinuousClock.now
+    let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
+    for number in 0..<names { cache.insert(Samples.answer(to: Samples.name(number)), now: now) }
+    // A prime that divides no number of names: all are asked for in turn.
+    let stride = 611_953
+    let queries = (0..<names).map { number in
+        Samples.query(
+            Samples.name(number * stride % names + (isHit ? 0 : names)),
+            hasEDNS: hasEDNS
+        )
+    }
+    var buffers = [[UInt8]](
+        repeating: [UInt8](repeating: 0, count: bufferOctets),
+        count: batchCount
+    )
+    return { count in
+        var sum = 0
+        var next = 0
+        for first in Swift.stride(from: 0, to: count, by: batchCount) {
+            let slots = min(batchCount, count - first)
+            // In the place of the kernel.
+            for slot in 0..<slots {
+                buffers[slot].withUnsafeMutableBytes { $0.copyBytes(from: queries[next]) }
+                next = next + 1 == names ? 0 : next + 1
+            }
+            cache.withTable(now: now) { table, now in
+                for slot in 0..<slots {
+                    let octets = queries[0].count
+                    buffers[slot].withMutableRawSpan { buffer in
+                        guard
+                            let facts = try? QueryView(
+                                checking: buffer.bytes.extracting(0..<octets)
+                            ).facts
+                        else { return }
+                        let hit = table.answer(facts, in: &buffer, limit: 1232, now: now)
+                        sum &+= hit?.length ?? 1
+                    }
+                }
+            }
+        }
+        return sum
+    }
+}
+
+private func patching() -> (Int) -> Int {
+    let query = Samples.query(Samples.name(7), hasEDNS: false)
+    let sections = Samples.answer(to: Samples.name(7)).sections
+    var buffer = query + [UInt8](repeating: 0, count: bufferOctets)
+    return { count in
+        guard let facts = try? QueryView(checking: query.rawSpan).facts else { return -1 }
+        var sum = 0
+        for turn in 0..<count {
+            sum &+= buffer.withMutableRawSpan { buffer in
+                let answer = ReadyAnswer(
+                    rcode: 0,
+                    answerCount: sections.answerCount,
+                    authorityCount: 0,
+                    additionalCount: 0,
+                    sections: sections.octets.rawSpan,
+                    ttlOffsets: sections.ttlOffsets.rawSpan,
+                    options: RawSpan(),
+                    age: UInt32(turn & 31)
+                )
+                return facts.reply(with: answer, in: &buffer, limit: 1232)
+            }
+        }
+        return sum
+    }
+}
+
+// MARK: - Messages
+
+private func building() -> (Int) -> Int {
+    let message = Samples.message
+    return { count in
+        var sum = 0
+        for _ in 0..<count { sum &+= message.encoded().count }
+        return sum
+    }
+}
+
+private func reading() -> (Int) -> Int {
+    let octets = Samples.message.encoded()
+    return { count in
+        var sum = 0
+        for _ in 0..<count { sum &+= (try? Message(parsing: octets))?.answers.count ?? -1 }
+        return sum
+    }
+}
+
+private func decompressing() -> (Int) -> Int {
+    // site.example.com at 12, then www and a pointer to it.
+    let octets = [UInt8](repeating: 0, count: 12) + Samples.name(7).octets
+    let message = octets + [3, 119, 119, 119, 0xC0, 12]
+    return { count in
+        var sum = 0
+        for _ in 0..<count {
+            var reader = WireReader(message.span, at: octets.count)
+            guard let name = try? reader.name() else { return -1 }
+            sum &+= name.octets.count
+        }
+        return sum
+    }
+}
+
+private func storing() -> (Int) -> Int {
+    let now = ContinuousClock.now
+    let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
+    let answers = (0..<1000).map { Samples.answer(to: Samples.name($0)) }
+    return { count in
+        for turn in 0..<count { cache.insert(answers[turn % answers.count], now: now) }
+        return Int(cache.numbers.entries)
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// `micro OPERATION COUNT`: does one thing so many times, and says how long it took.
+///
+/// `scripts/bench micro` runs it twice with different counts, under callgrind or with a counter of
+/// allocations, and takes the difference: so what comes before the loop does not count.
+@main
+enum Program {
+    static func main() {
+        let words = CommandLine.arguments
+        guard words.count == 3, let count = Int(words[2]), count > 0,
+            let operation = Operation(rawValue: words[1])
+        else {
+            print("usage: micro \(Operation.allCases.map(\.rawValue).joined(separator: "|")) COUNT")
+            exit(2)
+        }
+        let work = operation.prepared()
+        let start = processorTime
+        let sum = work(count)
+        let nanoseconds = processorTime - start
+        print(
+            """
+            {"operation": "\(operation.rawValue)", "count": \(count), "sum": \(sum), \
+            "ns": \(Double(nanoseconds) / Double(count))}
+            """
+        )
+    }
+
+    /// The time of the processor that this program has used, in nanoseconds.
+    private static var processorTime: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}
