@@ -13,6 +13,7 @@ import harness
 import hits
 import latency
 import memory
+import micro
 import start
 import tables
 import tcp
@@ -21,6 +22,7 @@ import workers
 
 COMMANDS = [
     hits, latency, tcp, workers, forward, doh, vendor_misses, fail_over, memory, start,
+    micro,
 ]
 
 

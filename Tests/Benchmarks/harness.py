@@ -16,6 +16,10 @@ import threading
 import time
 
 
+# How the programs are built.
+FLAGS = ["-c", "release", "--static-swift-stdlib"]
+
+
 class Failure(Exception):
     """Something could not be measured; the text says why."""
 
@@ -45,19 +49,14 @@ class Bench:
     # Programs
 
     def _build(self):
-        flags = ["-c", "release", "--static-swift-stdlib"]
         if not self.options.no_build:
             setup = [os.path.join(self.root, "scripts", "setup"), "--bench"]
             if subprocess.run(setup, stdout=sys.stderr).returncode != 0:
                 raise Failure("what is missing cannot be installed")
             for product in ["httpdnsd", "httpdnsctl", "httpdns-emulator"]:
-                say(f"building {product}")
-                command = ["swift", "build", *flags, "--product", product]
-                done = subprocess.run(command, cwd=self.root, capture_output=True, text=True)
-                if done.returncode != 0:
-                    raise Failure(f"{' '.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+                self._swift_build(product)
         done = subprocess.run(
-            ["swift", "build", *flags, "--show-bin-path"],
+            ["swift", "build", *FLAGS, "--show-bin-path"],
             cwd=self.root,
             capture_output=True,
             text=True,
@@ -65,6 +64,21 @@ class Bench:
         if done.returncode != 0:
             raise Failure(done.stderr)
         return done.stdout.strip()
+
+    def micro(self):
+        """The program of single operations, which nobody else builds."""
+        if not self.options.no_build:
+            self._swift_build("micro", {**os.environ, "HTTPDNSD_BENCH": "1"})
+        return self.product("micro")
+
+    def _swift_build(self, product, environment=None):
+        say(f"building {product}")
+        command = ["swift", "build", *FLAGS, "--product", product]
+        done = subprocess.run(
+            command, cwd=self.root, env=environment, capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            raise Failure(f"{' '.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
     def tool(self, name, *flags):
         """The path of a program of this directory in C, compiled when it is first asked for."""
@@ -137,17 +151,19 @@ class Bench:
 
     # Peers
 
-    def daemon(self, settings, cpu=None):
-        """Starts httpdnsd with settings that lack `listen` and `control`."""
+    def daemon(self, settings, cpu=None, program=None):
+        """Starts httpdnsd with settings that lack `listen` and `control`.
+
+        In its place may stand another program, with arguments, that runs it.
+        """
         number = len(glob.glob(self.path("daemon*.yaml")))
         control = self.path(f"control{number}.sock")
         file = self.write(
             f"daemon{number}.yaml",
             f'listen: ["127.0.0.1:0"]\ncontrol: {{socket: {control}, mode: "0600"}}\n' + settings,
         )
-        program = self.start(
-            [self.product("httpdnsd"), "--config", file], "answering on ", cpu
-        )
+        command = [*(program or [self.product("httpdnsd")]), "--config", file]
+        program = self.start(command, "answering on ", cpu)
         program.port = int(re.search(r"answering on [0-9.]+:(\d+)", program.said)[1])
         program.control = control
         return program

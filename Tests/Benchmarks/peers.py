@@ -94,28 +94,8 @@ class Peers:
         return self.bench.directory(name), harness.free_port()
 
     def nsd(self, cpu=None):
-        """The authority, which makes up a name when it is asked for it."""
-        state, port = self.directory("nsd")
-        self.bench.write(f"{state}/zone", ZONE)
-        file = self.bench.write(f"{state}/nsd.conf", f"""
-server:
-  ip-address: 127.0.0.1@{port}
-  username: ""
-  zonesdir: "{state}"
-  database: ""
-  pidfile: ""
-  xfrdfile: "{state}/xfrd"
-  zonelistfile: "{state}/zones"
-  xfrdir: "{state}"
-  server-count: 1
-  rrl-ratelimit: 0
-remote-control:
-  control-enable: no
-zone:
-  name: example
-  zonefile: zone
-""")
-        return self.bench.serve(["nsd", "-d", "-c", file], port, question(READY), cpu)
+        """The authority."""
+        return nsd(self.bench, cpu)
 
     def httpdnsd(self, cpu, workers=1, size=ROOM, more=""):
         """The daemon."""
@@ -163,6 +143,31 @@ zone:
         )
         command = ["smartdns", "-f", "-c", file, "-p", f"{state}/pid"]
         return self.bench.serve(command, port, question(READY), cpu)
+
+
+def nsd(bench, cpu=None):
+    """Starts the authority, which makes up a name when it is asked for it."""
+    state, port = bench.directory("nsd"), harness.free_port()
+    bench.write(f"{state}/zone", ZONE)
+    file = bench.write(f"{state}/nsd.conf", f"""
+server:
+  ip-address: 127.0.0.1@{port}
+  username: ""
+  zonesdir: "{state}"
+  database: ""
+  pidfile: ""
+  xfrdfile: "{state}/xfrd"
+  zonelistfile: "{state}/zones"
+  xfrdir: "{state}"
+  server-count: 1
+  rrl-ratelimit: 0
+remote-control:
+  control-enable: no
+zone:
+  name: example
+  zonefile: zone
+""")
+    return bench.serve(["nsd", "-d", "-c", file], port, question(READY), cpu)
 
 
 def chosen(options):

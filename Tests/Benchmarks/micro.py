@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What single operations cost: time, instructions in user space, allocations.
+
+Operations run in a program of their own (`Micro`), twice with different counts; the difference is
+told, so that what comes before them does not count. Instructions are callgrind's. So are those of
+the daemon itself, all threads, for an answer from the cache over UDP: to a client that asks one at
+a time, and to one that has 32 queries on their way, which a worker takes together.
+
+Instructions are the same on a loaded machine. `--check` compares them with `instructions.json` and
+fails if one is more than 2 % away, or if the hot path allocates; `--update` writes that file. They
+change with the compiler and the C library, so the file says whose they are.
+"""
+import glob
+import json
+import os
+import re
+import subprocess
+
+import harness
+import measuring
+import peers
+import tables
+
+NAME = "micro"
+
+# How far instructions may be from those that are committed.
+TOLERANCE = 0.02
+
+# Operations of the hot path, which allocate nothing.
+HOT = ["parse", "parse-edns", "miss", "hit", "hit-edns", "hit-many", "patch"]
+OPERATIONS = [*HOT, "build", "read", "decompress", "store"]
+
+# Making a hundred thousand answers takes too long under callgrind, and costs what `hit` does.
+UNCOUNTED = ["hit-many"]
+
+# Of the daemon: how many queries are on their way.
+DAEMON = {"daemon, one at a time": 1, "daemon, in batches": 32}
+
+COUNTS = (3200, 12_800)
+
+
+def add_options(parser):
+    """Adds the options of this benchmark."""
+    parser.add_argument("--rounds", type=int, default=5, help="for times (default 5)")
+    measuring.add_quiet_options(parser)
+    parser.add_argument("--cpu", default="0", help="for all (default 0)")
+    parser.add_argument(
+        "--operations",
+        default=",".join(OPERATIONS),
+        metavar="NAME,...",
+        help=f"which (default {','.join(OPERATIONS)})",
+    )
+    parser.add_argument("--no-times", action="store_true", help="count only")
+    parser.add_argument("--no-daemon", action="store_true", help="leave out the daemon")
+    parser.add_argument("--check", action="store_true", help="fail if instructions changed")
+    parser.add_argument("--update", action="store_true", help="commit to these instructions")
+
+
+def run(bench, options):
+    """Measures, and returns the figures."""
+    program = bench.micro()
+    operations = [name for name in options.operations.split(",") if name]
+    instructions, allocations = {}, {}
+    for name in operations:
+        allocations[name] = difference(lambda count: mallocs(bench, program, name, count))
+        if name not in UNCOUNTED:
+            instructions[name] = difference(lambda count: callgrind(program, name, count))
+        harness.say(f"{name}: {instructions.get(name, '?')} instructions, "
+                    f"{allocations[name]:g} allocations")
+    times = {} if options.no_times else in_time(bench, options, program, operations)
+    if not options.no_daemon:
+        instructions.update(daemon(bench))
+
+    committed = read(bench)
+    result = {
+        "benchmark": NAME,
+        "parameters": {"rounds": options.rounds, "operations": operations},
+        "instructions": instructions,
+        "allocations": allocations,
+        "times": times,
+        "committed": committed["instructions"],
+        "rows": [
+            *[tables.row(f"{name}, user space", "instructions", {"httpdnsd": value})
+              for name, value in instructions.items()],
+            *[line for name, rounds in times.items()
+              for line in tables.rows_of(name, {"httpdnsd": rounds}, ns=lambda each: each["ns"])],
+        ],
+        "targets": [
+            tables.target(f"{name} allocates nothing", allocations[name] == 0)
+            for name in operations if name in HOT
+        ],
+    }
+    if options.check:
+        for name, value in instructions.items():
+            old = committed["instructions"].get(name)
+            result["targets"].append(tables.target(
+                f"{name}: {value:,.0f} instructions, as in instructions.json "
+                f"({'none' if old is None else f'{old:,.0f}'})",
+                old is not None and abs(value - old) <= old * TOLERANCE,
+            ))
+    if options.update:
+        write(bench, {**committed["instructions"], **instructions})
+    return result
+
+
+def difference(measure):
+    """What one operation takes, by two counts."""
+    few, many = (measure(count) for count in COUNTS)
+    return round((many - few) / (COUNTS[1] - COUNTS[0]), 1)
+
+
+def callgrind(program, name, count):
+    """The instructions of a run."""
+    done = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, name, str(count)],
+        capture_output=True,
+        text=True,
+    )
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not found:
+        raise harness.Failure(f"callgrind: {done.stdout}{done.stderr}")
+    return int(found[1])
+
+
+def mallocs(bench, program, name, count):
+    """The allocations of a run."""
+    library = bench.tool("mallocs", "-shared", "-fPIC")
+    file = bench.path("mallocs.txt")
+    subprocess.run(
+        [program, name, str(count)],
+        env={**os.environ, "LD_PRELOAD": library, "MALLOCS": file},
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    with open(file, encoding="ascii") as counted:
+        return int(counted.read())
+
+
+def in_time(bench, options, program, operations):
+    """The times of operations, by rounds."""
+    def one(name, *_):
+        # A third of a second, by what a short run says.
+        guess = bench.run([program, name, "20000"], options.cpu)["ns"]
+        count = max(20_000, int(3e8 / guess))
+        return measuring.watched(lambda: bench.run([program, name, str(count)], options.cpu))
+
+    return measuring.in_turn(options, NAME, operations, one)
+
+
+def daemon(bench):
+    """The instructions of the daemon for an answer from its cache."""
+    names = 100
+    upstream = peers.nsd(bench)
+    # valgrind 3.19 takes Swift's line tables for damage.
+    program = bench.path("httpdnsd")
+    subprocess.run(
+        ["strip", "--strip-debug", "-o", program, bench.product("httpdnsd")], check=True
+    )
+    file = bench.path("callgrind.out")
+    server = bench.daemon(
+        peers.daemon_settings(upstream.port, size=64 << 20),
+        program=["valgrind", "--tool=callgrind", f"--callgrind-out-file={file}", program],
+    )
+    load = [bench.tool("load"), "-p", str(server.port), "-n", str(names), "-c", "1", "-a"]
+    bench.run([*load, "-1", "-w", "1", "-s", "60"])
+
+    def control(verb):
+        done = subprocess.run(
+            ["callgrind_control", verb, str(server.process.pid)], capture_output=True, text=True
+        )
+        if done.returncode != 0 or "OK" not in done.stdout:
+            raise harness.Failure(f"callgrind_control {verb}: {done.stdout}{done.stderr}")
+
+    figures = {}
+    for number, (what, outstanding) in enumerate(DAEMON.items()):
+        # Whatever is done once is done now.
+        bench.run([*load, "-w", str(outstanding), "-s", "1"])
+        control("--zero")
+        figure = bench.run([*load, "-w", str(outstanding), "-s", "4"])
+        control("--dump")
+        total = 0
+        for part in glob.glob(f"{file}.{number + 1}*"):
+            with open(part, encoding="ascii", errors="replace") as dump:
+                total += sum(map(int, re.findall(r"^totals: (\d+)", dump.read(), re.MULTILINE)))
+        figures[what] = round(total / figure["answered"], 1)
+        harness.say(f"{what}: {figures[what]} instructions, {figure['answered']} answers")
+    server.stop()
+    return figures
+
+
+# What is committed
+
+def path(bench):
+    """Where instructions are kept."""
+    return os.path.join(bench.root, "Tests", "Benchmarks", "instructions.json")
+
+
+def read(bench):
+    """The instructions that are committed."""
+    try:
+        with open(path(bench), encoding="utf-8") as file:
+            return json.load(file)
+    except FileNotFoundError:
+        return {"instructions": {}}
+
+
+def write(bench, instructions):
+    """Commits to instructions."""
+    machine = bench.machine()
+    kept = {
+        "measured with": {
+            "swift": machine["versions"]["swift"],
+            "system": machine["versions"]["system"],
+            "valgrind": machine["versions"]["valgrind"],
+        },
+        "instructions": instructions,
+    }
+    with open(path(bench), "w", encoding="utf-8") as file:
+        json.dump(kept, file, indent=4)
+        file.write(os.linesep)
+
+
+def markdown(result):
+    """The table of it."""
+    rows = []
+    for name in dict.fromkeys([*result["parameters"]["operations"], *result["instructions"]]):
+        value, old = result["instructions"].get(name), result["committed"].get(name)
+        rounds = result["times"].get(name, [])
+        rows.append([
+            name,
+            tables.cell([each["ns"] for each in rounds]),
+            "–" if value is None else f"{value:,.0f}",
+            "–" if value is None or not old else f"{value / old - 1:+.1%}",
+            "–" if name not in result["allocations"] else f"{result['allocations'][name]:g}",
+        ])
+    return "\n\n".join([
+        f"One operation; instructions in user space.\n{tables.place(result['machine'])}",
+        tables.table(["", "ns", "instructions", "to those committed", "allocations"], rows),
+        tables.weather(result["rows"]),
+    ])
