@@ -7,6 +7,7 @@ import signal
 import sys
 
 import doh
+import everything
 import fail_over
 import forward
 import harness
@@ -21,50 +22,30 @@ import vendor_misses
 import workers
 
 COMMANDS = [
-    hits, latency, tcp, workers, forward, doh, vendor_misses, fail_over, memory, start,
-    micro,
+    hits, latency, tcp, workers, forward, doh, vendor_misses, fail_over, memory, start, micro,
 ]
 
 
 def main(root):
     """Runs a command; 0 if its targets are met, 1 if not, 2 if it could not be run."""
-    parser = argparse.ArgumentParser(
-        prog="scripts/bench",
-        description="Measures the release build against real peers on loopback. A table in "
-        "Markdown goes to standard output, and everything that was measured to --json.",
-        epilog="Exits 1 if a target is missed, and 2 if something could not be measured.",
-    )
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for module in COMMANDS:
-        title = module.__doc__.strip().splitlines()[0]
-        command = subparsers.add_parser(
-            module.NAME,
-            help=title,
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add_options(command)
-        command.add_argument("--json", metavar="FILE", help="where the raw figures go")
-        command.add_argument(
-            "--no-build",
-            action="store_true",
-            help="measure the programs as they are, in .build or --bin",
-        )
-        command.add_argument("--bin", metavar="DIR", help="the directory of the programs")
-        command.set_defaults(module=module)
-    options = parser.parse_args()
+    # `all` by the name that one expects.
+    arguments = ["all" if word == "--all" else word for word in sys.argv[1:]]
+    options = parser().parse_args(arguments)
 
     # Ends everything that was started, as an exception does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        with harness.Bench(root, options) as bench:
-            result = options.module.run(bench, options)
+        if options.module is everything:
+            result = everything.run(root, options, COMMANDS)
+        else:
+            with harness.Bench(root, options) as bench:
+                result = options.module.run(bench, options)
+                result["machine"] = bench.machine()
     except harness.Failure as failure:
         print(f"bench: {failure}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    result["machine"] = bench.machine()
     print(getattr(options.module, "markdown", tables.markdown)(result))
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
@@ -73,4 +54,38 @@ def main(root):
     missed = [target for target in result["targets"] if not target["met"]]
     for target in missed:
         print(f"bench: missed: {target['what']}", file=sys.stderr)
+    if result.get("failed"):
+        print(f"bench: not measured: {', '.join(result['failed'])}", file=sys.stderr)
+        return 2
     return 1 if missed else 0
+
+
+def parser():
+    """The parser of all commands."""
+    made = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description="Measures the release build against real peers on loopback. A table in "
+        "Markdown goes to standard output, and everything that was measured to --json.",
+        epilog="Exits 1 if a target is missed, and 2 if something could not be measured.",
+    )
+    subparsers = made.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in [*[(each.NAME, each) for each in COMMANDS], ("all", everything)]:
+        command = subparsers.add_parser(
+            name,
+            help=module.__doc__.strip().splitlines()[0],
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if module is everything:
+            module.add_options(command, COMMANDS)
+        else:
+            module.add_options(command)
+        command.add_argument("--json", metavar="FILE", help="where the raw figures go")
+        command.add_argument(
+            "--no-build",
+            action="store_true",
+            help="measure the programs as they are, in .build or --bin",
+        )
+        command.add_argument("--bin", metavar="DIR", help="the directory of the programs")
+        command.set_defaults(module=module)
+    return made

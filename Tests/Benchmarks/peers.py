@@ -31,7 +31,7 @@ TYPES = {"A": 1, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33}
 ALL = ["httpdnsd", "floor", "unbound", "dnsdist", "dnsmasq", "smartdns"]
 
 # Octets for answers, where a server has to be told, and answers, where it counts them.
-ROOM, ANSWERS = 512 << 20, 2_500_000
+ROOM, ANSWERS = 256 << 20, 2_500_000
 
 
 def question(name, kind="A"):

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs all benchmarks and puts their figures into one table.
+
+Takes some 20 minutes where nobody else uses the machine; each benchmark has fewer rounds here than
+by itself. A benchmark that fails is left out of the table, and the exit status is 2.
+"""
+import argparse
+import time
+
+import harness
+import tables
+
+# What is shorter here than by itself.
+SHORTER = {
+    "hits": ["--rounds", "3"],
+    "latency": ["--rounds", "3"],
+    "tcp": ["--rounds", "3"],
+    "workers": ["--rounds", "3"],
+    "forward": ["--rounds", "3"],
+    "doh": ["--rounds", "3", "--names", "10000"],
+    "vendor-misses": ["--rounds", "3"],
+    "fail-over": ["--rounds", "1"],
+    "memory": ["--servers", "httpdnsd,unbound,dnsdist"],
+    "start": ["--rounds", "3"],
+    "micro": ["--rounds", "3", "--check"],
+}
+
+# Options that are handed on to all benchmarks that have them.
+HANDED_ON = ["rounds", "seconds", "quiet", "repeat", "cpu", "peer_cpu", "free"]
+
+
+def add_options(parser, modules):
+    """Adds the options of this command; the others are those of all benchmarks."""
+    names = ",".join(module.NAME for module in modules)
+    parser.add_argument("--only", default=names, metavar="NAME,...", help=f"of {names}")
+    parser.add_argument("--rounds", type=int, help="of each benchmark (default 3, mostly)")
+    parser.add_argument("--seconds", type=float, help="a round (default 1)")
+    parser.add_argument("--quiet", type=float, help="as the benchmarks have it (default 0.15)")
+    parser.add_argument("--repeat", type=int, default=2, help="likewise (default 2)")
+    parser.add_argument("--cpu", help="likewise (default 0)")
+    parser.add_argument("--peer-cpu", help="likewise (default 1)")
+    parser.add_argument("--free", action="store_true", default=None, help="pin nothing")
+
+
+def run(root, options, modules):
+    """Runs what is wanted; returns all results, and the names of those that failed."""
+    results, failed, start = [], [], time.monotonic()
+    wanted = options.only.split(",")
+    for module in modules:
+        if module.NAME not in wanted:
+            continue
+        own = argparse.ArgumentParser()
+        module.add_options(own)
+        chosen = own.parse_args(SHORTER.get(module.NAME, []))
+        for key in HANDED_ON:
+            if getattr(options, key) is not None and hasattr(chosen, key):
+                setattr(chosen, key, getattr(options, key))
+        chosen.bin, chosen.no_build = options.bin, options.no_build
+        harness.say(f"{module.NAME}, after {(time.monotonic() - start) / 60:.1f} minutes")
+        try:
+            with harness.Bench(root, chosen) as bench:
+                result = module.run(bench, chosen)
+                result["machine"] = bench.machine()
+        except harness.Failure as failure:
+            harness.say(f"{module.NAME}: {failure}")
+            failed.append(module.NAME)
+            continue
+        results.append(result)
+    return {
+        "benchmark": "all",
+        "minutes": (time.monotonic() - start) / 60,
+        "failed": failed,
+        "results": results,
+        "targets": [target for result in results for target in result["targets"]],
+    }
+
+
+def markdown(result):
+    """One table of everything."""
+    if not result["results"]:
+        return "Nothing was measured."
+    rows = [line for each in result["results"] for line in each["rows"]]
+    return "\n\n".join([
+        f"Medians, and what a round differed from them at most; {result['minutes']:.0f} minutes."
+        f"\n{tables.place(result['results'][-1]['machine'])}",
+        tables.rows_table(rows),
+        tables.weather(rows),
+    ])
