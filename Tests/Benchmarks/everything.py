@@ -80,9 +80,11 @@ def markdown(result):
     if not result["results"]:
         return "Nothing was measured."
     rows = [line for each in result["results"] for line in each["rows"]]
+    asking = [server for each in result["results"] for server in each.get("asking", [])]
     return "\n\n".join([
         f"Medians, and what a round differed from them at most; {result['minutes']:.0f} minutes."
         f"\n{tables.place(result['results'][-1]['machine'])}",
         tables.rows_table(rows),
-        tables.weather(rows),
+        tables.weather(rows)
+        + (f" Not from the cache but asked for again: {', '.join(asking)}." if asking else ""),
     ])

@@ -252,7 +252,7 @@ bind-tcp 127.0.0.1:{port}
 cache-size {answers}
 cache-persist no
 prefetch-domain no
-serve-expired no
+serve-expired yes
 speed-check-mode none
 response-mode fastest-response
 dualstack-ip-selection no

@@ -93,7 +93,6 @@ cache: {{size: 64MiB, snapshot: {file}}}
                 "every start ends in an answer",
                 all(each["all"] for rounds in figures.values() for each in rounds),
             ),
-            tables.cheaper("sooner than every peer", rows[0]),
         ],
     }
 

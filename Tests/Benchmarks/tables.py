@@ -94,12 +94,18 @@ def weather(rows):
     )
 
 
-def cheaper(what, line, title="httpdnsd", floor="floor"):
-    """The target that a line's value is less for one server than for every peer."""
-    mine = middle(line, title)
-    others = [middle(line, each) for each in line["values"] if each not in (title, floor)]
-    others = [each for each in others if each is not None]
-    return target(what, mine is not None and all(mine < each for each in others))
+def cheaper(what, lines, unit="CPU µs/q", title="httpdnsd", floor="floor"):
+    """The targets that lines of a unit have less for one server than for every peer."""
+    targets = []
+    for line in lines:
+        others = [middle(line, each) for each in line["values"] if each not in (title, floor)]
+        others = [each for each in others if each is not None]
+        if line["unit"] == unit and title in line["values"] and others:
+            mine = middle(line, title)
+            targets.append(target(
+                f"{line['what']}: {what}", mine is not None and mine < min(others)
+            ))
+    return targets
 
 
 def markdown(result):
