@@ -175,8 +175,8 @@ let package = Package(
         suite(
             "Scenario",
             [
-                "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "TestWorld",
-                "Upstream",
+                "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server",
+                "TestWorld", "Upstream", logging,
             ],
             exclude: ["Credentials", "README.md", "Scenarios"]
         ),
