@@ -32,10 +32,13 @@ extension AnswerTable {
         let entry = ring.noteHit(newest)
         let age = entry.age(now)
         let isFresh = entry.isFresh(now)
+        var answer = answer(newest, to: question) { old in
+            isFresh ? old - min(old, UInt32(clamping: age)) : ttl
+        }
+        // What was validated is over; the data may have been withdrawn since (RFC 4035 §5.3.3).
+        if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
-            answer: answer(newest, to: question) { old in
-                isFresh ? old - min(old, UInt32(clamping: age)) : ttl
-            },
+            answer: answer,
             age: age,
             expiredFor: isFresh ? nil : age - UInt64(entry.lifetime),
             isHeld: isHeld
@@ -76,7 +79,7 @@ extension AnswerTable {
         ttl: (UInt32) -> UInt32
     ) -> CachedAnswer {
         let entry = ring[reference]
-        return CachedAnswer(
+        var answer = CachedAnswer(
             question: question,
             variant: AnswerVariant(rawValue: entry.variant),
             rcode: RCode(rawValue: UInt16(entry.rcode)),
@@ -85,6 +88,8 @@ extension AnswerTable {
             source: AnswerSource(rawValue: entry.source) ?? .local,
             server: entry.server
         )
+        answer.isAuthentic = entry.isAuthentic
+        return answer
     }
 
     /// A copy of an entry's records.

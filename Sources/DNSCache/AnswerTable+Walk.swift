@@ -89,6 +89,7 @@ extension AnswerTable {
             staleRemaining: remaining.stale,
             hits: header.demand.hits,
             isNegative: header.isNegative,
+            isAuthentic: header.isAuthentic && header.isFresh(now),
             message: message(reference, name, now: now)
         )
     }

@@ -96,6 +96,7 @@ package struct AnswerTable: ~Copyable {
         return ring.withParts(reference) { _, ttlOffsets, sections, options in
             let answer = ReadyAnswer(
                 rcode: UInt16(entry.rcode),
+                flags: entry.flags,
                 answerCount: entry.answerCount,
                 authorityCount: entry.authorityCount,
                 additionalCount: entry.additionalCount,

@@ -18,6 +18,9 @@ package struct CachedAnswer: Sendable {
     /// The vendor or upstream it came from, by a number that the resolver gave out.
     package var server: UInt16
 
+    /// Whether all its records were validated by somebody who is believed (RFC 4035 §3.2.3): AD.
+    package var isAuthentic = false
+
     /// Seconds after its lifetime in which it may be given as a stale answer (RFC 8767).
     ///
     /// 0 is never; and a failure is never given so, whatever this says.
@@ -139,6 +142,9 @@ package struct CacheEntry: Sendable, Equatable {
 
     /// Whether it says that the name or type does not exist (RFC 2308).
     package var isNegative: Bool
+
+    /// Whether its records were validated: AD.
+    package var isAuthentic: Bool
 
     /// The reply that a client without EDNS would get, whole.
     package var message: [UInt8]

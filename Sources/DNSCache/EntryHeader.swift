@@ -14,7 +14,9 @@ struct EntryHeader {
     var isLive: Bool
     var variant: UInt8
     var rcode: UInt8
-    var source: UInt8
+
+    /// The source; with the top bit if the records were validated.
+    private var origin: UInt8
 
     var hash: UInt64
 
@@ -50,7 +52,7 @@ struct EntryHeader {
         isLive = true
         variant = answer.variant.rawValue
         rcode = UInt8(truncatingIfNeeded: answer.rcode.rawValue)
-        source = answer.source.rawValue
+        origin = answer.source.rawValue | (answer.isAuthentic ? Self.authentic : 0)
         self.hash = hash
         self.storedAt = storedAt
         lifetime = answer.lifetime
@@ -150,6 +152,18 @@ extension EntryHeader {
     /// Whether it only says that no answer was to be had (RFC 8767 §5: other RCODEs than these two
     /// refresh nothing).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
+
+    /// The top bit of `origin`.
+    private static var authentic: UInt8 { 0x80 }
+
+    /// Where it came from.
+    var source: UInt8 { origin & ~Self.authentic }
+
+    /// Whether its records were validated.
+    var isAuthentic: Bool { origin & Self.authentic != 0 }
+
+    /// The same as a reply's header has it: AD, moved to its place without a branch.
+    var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
     /// What sparing it costs of the spares that an insertion has; nil if it is not to be spared.
     ///

@@ -14,6 +14,10 @@ package protocol Forwarding: AnyObject, Sendable {
     /// Whether what it says is safe from being read and changed on the way.
     nonisolated var isProtected: Bool { get }
 
+    /// Whether it is asked for AD and believed when it says it: that it validated the answer
+    /// (RFC 4035 §3.2.3).
+    nonisolated var validates: Bool { get }
+
     /// How long one exchange may take before the next upstream is asked.
     nonisolated var timeout: Duration { get }
 
@@ -51,6 +55,8 @@ package protocol Forwarding: AnyObject, Sendable {
 }
 
 extension Forwarding {
+    package nonisolated var validates: Bool { false }
+
     package nonisolated var repeatsAfter: Duration? { nil }
 
     package var servers: [any Forwarding] { [self] }
@@ -82,6 +88,9 @@ package struct UpstreamNumbers: Sendable, Equatable {
 
     /// Connections begun, also those that came to nothing; of HTTP only those that brought a reply.
     package var connectionsOpened: UInt64 = 0
+
+    /// Queries put on a connection that there was already; of HTTP only those that brought a reply.
+    package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?
     package var lastErrorAt: ContinuousClock.Instant?

@@ -7,6 +7,7 @@ package final class HTTPSUpstream: Forwarding {
     package let name: String
     package let url: String
     package let isProtected = true
+    package let validates: Bool
     package let timeout: Duration
     package let latency: LatencyHistogram
 
@@ -34,6 +35,7 @@ package final class HTTPSUpstream: Forwarding {
         server: SocketAddress,
         certificateFile: String?,
         timeout: Duration,
+        validates: Bool = false,
         transport: any HTTPTransport,
         latency: LatencyHistogram = LatencyHistogram(),
         clocks: Clocks = .system
@@ -44,6 +46,7 @@ package final class HTTPSUpstream: Forwarding {
         self.server = server
         self.certificateFile = certificateFile
         self.timeout = timeout
+        self.validates = validates
         self.transport = transport
         self.latency = latency
         self.clocks = clocks
@@ -91,7 +94,12 @@ package final class HTTPSUpstream: Forwarding {
         fresh: Bool,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
-        let exchange = UpstreamExchange(query, over: .encrypted, random: &random)
+        let exchange = UpstreamExchange(
+            query,
+            over: .encrypted,
+            validates: validates,
+            random: &random
+        )
         var request = HTTPRequest(url: requestURL, server: server, body: exchange.message)
         request.headers = [
             "Content-Type: \(Self.mediaType)", "Accept: \(Self.mediaType)",
@@ -109,7 +117,11 @@ package final class HTTPSUpstream: Forwarding {
         } catch {
             throw UpstreamError(error)
         }
-        if !reply.connectionReused { numbers.connectionsOpened += 1 }
+        if reply.connectionReused {
+            numbers.connectionsReused += 1
+        } else {
+            numbers.connectionsOpened += 1
+        }
         return try Self.message(in: reply, to: exchange)
     }
 

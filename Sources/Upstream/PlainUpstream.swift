@@ -10,6 +10,7 @@ package final class PlainUpstream: Forwarding {
     package let name: String
     package let url: String
     package let isProtected = false
+    package let validates: Bool
     package let timeout: Duration
     package let latency: LatencyHistogram
 
@@ -29,11 +30,13 @@ package final class PlainUpstream: Forwarding {
         name: String,
         address: SocketAddress,
         timeout: Duration,
+        validates: Bool = false,
         latency: LatencyHistogram = LatencyHistogram(),
         clocks: Clocks = .system
     ) {
         self.name = name
         self.timeout = timeout
+        self.validates = validates
         self.address = address
         self.latency = latency
         self.clocks = clocks
@@ -46,6 +49,7 @@ package final class PlainUpstream: Forwarding {
     package var numbers: UpstreamNumbers {
         var numbers = counted
         numbers.connectionsOpened = stream.opened
+        numbers.connectionsReused = stream.reused
         numbers.foreignReplies += stream.foreignReplies
         return numbers
     }
@@ -74,7 +78,7 @@ package final class PlainUpstream: Forwarding {
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
-        let exchange = UpstreamExchange(query, random: &random)
+        let exchange = UpstreamExchange(query, validates: validates, random: &random)
         do throws(SocketError) {
             let socket = try DatagramSocket(connectedTo: address)
             defer { socket.close() }
@@ -91,7 +95,7 @@ package final class PlainUpstream: Forwarding {
         }
         counted.tcpRetries += 1
         return try await stream.ask(
-            UpstreamExchange(query, over: .stream, random: &random),
+            UpstreamExchange(query, over: .stream, validates: validates, random: &random),
             deadline: deadline
         )
     }

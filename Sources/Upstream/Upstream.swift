@@ -10,6 +10,7 @@ package final class Upstream: Forwarding {
     package let name: String
     package let url: String
     package let isProtected: Bool
+    package let validates: Bool
     package let timeout: Duration
     package let latency: LatencyHistogram
     package let servers: [any Forwarding]
@@ -23,6 +24,7 @@ package final class Upstream: Forwarding {
         precondition(!servers.isEmpty, "an upstream has at least one server")
         name = servers[0].name
         isProtected = servers.allSatisfy(\.isProtected)
+        validates = servers.allSatisfy(\.validates)
         timeout = servers[0].timeout
         self.url = url
         self.servers = servers
@@ -39,6 +41,7 @@ package final class Upstream: Forwarding {
             sum.tcpRetries += numbers.tcpRetries
             sum.foreignReplies += numbers.foreignReplies
             sum.connectionsOpened += numbers.connectionsOpened
+            sum.connectionsReused += numbers.connectionsReused
             guard let latest = numbers.lastErrorAt else { continue }
             if sum.lastErrorAt.map({ $0 < latest }) ?? true {
                 sum.lastError = numbers.lastError

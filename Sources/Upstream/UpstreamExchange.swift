@@ -45,9 +45,12 @@ struct UpstreamExchange {
     }
 
     /// Builds the query, with what has to be random taken from `random`.
+    ///
+    /// - Parameter validates: whether to ask for AD, as nobody need say it unasked (RFC 6840 §5.7).
     init(
         _ query: ForwardedQuery,
         over transport: Transport = .datagram,
+        validates: Bool = false,
         random: inout some RandomNumberGenerator
     ) {
         var asked = query.question
@@ -60,6 +63,7 @@ struct UpstreamExchange {
         question = asked
         header.recursionDesired = true
         header.checkingDisabled = query.checkingDisabled
+        header.authenticData = validates
         var edns = EDNS()
         edns.udpPayloadSize = UInt16(QueryFacts.largestPayload)
         edns.dnssecOK = query.dnssecOK

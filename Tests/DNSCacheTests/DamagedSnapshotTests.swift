@@ -179,7 +179,7 @@ struct DamagedSnapshotTests {
     private static let shapes: [(String, [UInt8], SnapshotError)] = [
         ("nothing", [], .truncated(at: 0)),
         ("another format", Array("PK".utf8), .notASnapshot(at: 0)),
-        ("a later version", SnapshotFormat.mark + [0, 2], .version(2, at: 8)),
+        ("a later version", SnapshotFormat.mark + [0, 3], .version(3, at: 8)),
         ("no header", prologue + names, .strangeBlock(at: 10)),
         ("two headers", prologue + header + header, .strangeBlock(at: 27)),
         ("a short header", prologue + SnapshotFormat.block(.header, [1]), .badBlock(at: 10)),

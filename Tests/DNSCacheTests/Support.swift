@@ -163,6 +163,9 @@ struct Asked {
     var dnssecOK: Bool?
     var checkingDisabled = false
 
+    /// Whether AD is set: whether the client wants to know what was validated.
+    var wantsProof = false
+
     /// What that makes of the answers.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK ?? false, checkingDisabled: checkingDisabled)
@@ -173,6 +176,7 @@ struct Asked {
         var header = Header(id: 0xBEEF)
         header.recursionDesired = true
         header.checkingDisabled = checkingDisabled
+        header.authenticData = wantsProof
         var message = Message(header: header)
         message.questions = [Question(name: name, type: type)]
         if let dnssecOK {

@@ -12,6 +12,7 @@ private struct Made {
         _ query: [UInt8],
         _ sections: AnswerSections,
         rcode: RCode = .noError,
+        flags: UInt16 = 0,
         options: [UInt8] = [],
         age: UInt32 = 0,
         limit: Int = 65_535
@@ -21,6 +22,7 @@ private struct Made {
         let count = buffer.withMutableRawSpan { buffer in
             let answer = ReadyAnswer(
                 rcode: rcode.rawValue,
+                flags: flags,
                 answerCount: sections.answerCount,
                 authorityCount: sections.authorityCount,
                 additionalCount: sections.additionalCount,
@@ -81,6 +83,36 @@ struct QueryViewReplyTests {
             try Made(query, Self.addresses(1)).octets[..<4] == (hex("1234") + hex(expected))[...]
         )
         #expect(try Made(query, rcode: 0).octets[..<4] == (hex("1234") + hex(expected))[...])
+    }
+
+    @Test(arguments: [
+        ("neither AD nor DO", "0100", nil, false), ("AD without EDNS", "0120", nil, true),
+        ("EDNS without DO", "0100", "0000", false), ("DO", "0100", "8000", true),
+        ("AD and DO", "0120", "8000", true), ("AD, CD and DO", "0130", "8000", true),
+        ("AD and EDNS without DO", "0020", "0000", true),
+    ])
+    func `AD is told to clients that know it, of what was validated (RFC 6840 §5.7, §5.8)`(
+        _ label: String,
+        _ flags: String,
+        _ optFlags: String?,
+        _ isTold: Bool
+    ) throws {
+        let query = RawQuery(label) { raw in
+            raw.flags = flags
+            if let optFlags { raw.addOPT(flags: optFlags) }
+        }.octets
+        let ad = HeaderFlags.authenticData
+        let validated = try Made(query, Self.addresses(1), flags: ad).message
+        #expect(validated.header.authenticData == isTold)
+        let plain = try Made(query, Self.addresses(1)).message
+        #expect(!plain.header.authenticData)
+        // Nothing else is different.
+        var same = validated
+        same.header.authenticData = false
+        #expect(same == plain)
+        // An answer that was cut has nothing that was validated.
+        let cut = try Made(query, Self.addresses(60), flags: ad, limit: 512).message
+        #expect(cut.header.isTruncated && !cut.header.authenticData)
     }
 
     @Test

@@ -40,6 +40,7 @@ struct ReplyOptionTests {
         let count = buffer.withMutableRawSpan { buffer in
             let answer = ReadyAnswer(
                 rcode: 0,
+                flags: 0,
                 answerCount: sections.answerCount,
                 authorityCount: 0,
                 additionalCount: 0,

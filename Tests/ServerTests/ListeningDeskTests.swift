@@ -73,6 +73,32 @@ struct ListeningDeskTests {
         #expect(message.additionals.isEmpty)
     }
 
+    @Test(arguments: [QueryTransport.udp, .tcp])
+    @ServiceLoop
+    func `AD is told to those who know it, also in a query of a rare shape (RFC 6840 §5.8)`(
+        _ transport: QueryTransport
+    ) async throws {
+        let office = Office()
+        try office.store("www.example.com", isAuthentic: true)
+        for (isRare, knowsAD) in [(false, false), (false, true), (true, false), (true, true)] {
+            let octets = try query("www.example.com") { message in
+                message.header.authenticData = knowsAD
+                guard isRare else { return }
+                message.additionals = [
+                    Record(
+                        name: .root,
+                        type: .tsig,
+                        recordClass: .any,
+                        ttl: 0,
+                        data: .opaque([1, 2, 3])
+                    )
+                ]
+            }
+            let reply = try await Self.reply(octets, at: office, over: transport)
+            #expect(reply?.header.authenticData == knowsAD, "\(isRare)")
+        }
+    }
+
     @Test
     @ServiceLoop
     func `a rare shape that is broken is a malformed query`() async throws {

@@ -74,7 +74,12 @@ final class Office {
     }
 
     /// Puts an address into the cache.
-    func store(_ name: String, ttl: UInt32 = 300, addresses: Int = 1) throws {
+    func store(
+        _ name: String,
+        ttl: UInt32 = 300,
+        addresses: Int = 1,
+        isAuthentic: Bool = false
+    ) throws {
         let question = Question(name: try Name(name), type: .a)
         let records = (0..<addresses).map { index in
             Record(
@@ -83,18 +88,17 @@ final class Office {
                 data: .a(IPv4Address(value: 0xC000_0200 + UInt32(index)))
             )
         }
-        cache.insert(
-            CachedAnswer(
-                question: question,
-                variant: .any,
-                rcode: .noError,
-                sections: try AnswerSections(question: question, answers: records),
-                lifetime: ttl,
-                source: .vendor,
-                server: 1
-            ),
-            now: Clock.now
+        var answer = CachedAnswer(
+            question: question,
+            variant: .any,
+            rcode: .noError,
+            sections: try AnswerSections(question: question, answers: records),
+            lifetime: ttl,
+            source: .vendor,
+            server: 1
         )
+        answer.isAuthentic = isAuthentic
+        cache.insert(answer, now: Clock.now)
     }
 
     var counted: QuerySums {

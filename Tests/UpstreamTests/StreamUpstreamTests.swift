@@ -74,6 +74,7 @@ struct StreamUpstreamTests {
         #expect(upstream.numbers.queries == 100)
         #expect(upstream.numbers.successes == 100)
         #expect(upstream.numbers.connectionsOpened == 1)
+        #expect(upstream.numbers.connectionsReused == 99)
     }
 
     @Test

@@ -43,6 +43,31 @@ struct UpstreamExchangeTests {
         #expect(edns.options.isEmpty)
     }
 
+    @Test(arguments: [
+        UpstreamExchange.Transport.datagram, .stream, .encrypted,
+    ])
+    func `only one that validates is asked for AD (RFC 6840 §5.7)`(
+        _ transport: UpstreamExchange.Transport
+    ) throws {
+        var random = Seeded(seed: 1)
+        let query = ForwardedQuery(
+            question: Question(name: "www.example.com", type: .a),
+            dnssecOK: false,
+            checkingDisabled: false
+        )
+        for validates in [false, true] {
+            let exchange = UpstreamExchange(
+                query,
+                over: transport,
+                validates: validates,
+                random: &random
+            )
+            let header = try Message(parsing: exchange.message).header
+            #expect(header.authenticData == validates)
+            #expect(header.recursionDesired && !header.checkingDisabled)
+        }
+    }
+
     @Test
     func `IDs and the case of letters are drawn anew for each query`() throws {
         var random = Seeded(seed: 2)

@@ -9,15 +9,17 @@ extension AnswerCache {
     ///
     /// - Parameters:
     ///   - wallTime: seconds since 1970 at `now`.
+    ///   - believes: whether a server with such a name is still believed to validate.
     ///   - serverNumber: the number in this process of a server with such a name.
     package func restore(
         _ file: [UInt8],
         now: ContinuousClock.Instant,
         wallTime: UInt64,
+        believing believes: @escaping (String) -> Bool = { _ in false },
         serverNumber: (String) -> UInt16
     ) throws(SnapshotError) -> SnapshotSummary {
-        _ = try read(file, into: nil, now: now, wallTime: wallTime) { _ in 0 }
-        return try read(file, into: self, now: now, wallTime: wallTime, serverNumber)
+        _ = try read(file, into: nil, now: now, wallTime: wallTime, believes) { _ in 0 }
+        return try read(file, into: self, now: now, wallTime: wallTime, believes, serverNumber)
     }
 
     private func read(
@@ -25,9 +27,15 @@ extension AnswerCache {
         into cache: AnswerCache?,
         now: ContinuousClock.Instant,
         wallTime: UInt64,
+        _ believes: @escaping (String) -> Bool,
         _ serverNumber: (String) -> UInt16
     ) throws(SnapshotError) -> SnapshotSummary {
-        var reader = SnapshotReader(into: cache, now: now, wallTime: wallTime)
+        var reader = SnapshotReader(
+            into: cache,
+            now: now,
+            wallTime: wallTime,
+            believing: believes
+        )
         var position = 0
         while position < file.count {
             let end = min(position + Self.pieceOctets, file.count)

@@ -18,8 +18,11 @@ enum SnapshotFormat {
     /// The first octets; the odd ones tell what a transfer as text does to a file, as PNG's do.
     static let mark: [UInt8] = [0x89, 0x48, 0x44, 0x4E, 0x53, 0x0D, 0x0A, 0x1A]
 
-    /// The only version so far.
-    static let version: UInt16 = 1
+    /// The version that is written; from 2 on entries say whether they were validated.
+    static let version: UInt16 = 2
+
+    /// The versions that are read: an entry of version 1 was validated by nobody.
+    static let versions: ClosedRange<UInt16> = 1...2
 
     /// Octets of mark and version.
     static var prologueOctets: Int { mark.count + 2 }
@@ -47,6 +50,14 @@ enum SnapshotFormat {
 
     /// Flag of an entry: it was asked for since it was last spared.
     static let isInDemand: UInt8 = 1
+
+    /// Flag of an entry: its records were validated (AD); unknown to version 1.
+    static let isAuthentic: UInt8 = 2
+
+    /// The flags that entries of a version may have.
+    static func flags(ofVersion version: UInt16) -> UInt8 {
+        version == 1 ? isInDemand : isInDemand | isAuthentic
+    }
 
     /// A block with its checksum.
     static func block(_ kind: Kind, _ payload: [UInt8]) -> [UInt8] {

@@ -14,6 +14,7 @@ package struct SnapshotReader {
     private let now: ContinuousClock.Instant
     private let wallTime: UInt64
     private let leavesOut: (Question) -> Bool
+    private let believes: (String) -> Bool
 
     /// Octets that came and do not make a block yet; the first one's place in the file.
     private var pending: [UInt8] = []
@@ -21,8 +22,11 @@ package struct SnapshotReader {
 
     private var phase = Phase.prologue
 
-    /// The numbers of the servers in the file and in this process.
-    private var servers: [UInt16: UInt16] = [:]
+    /// The version of the file.
+    private var version = SnapshotFormat.version
+
+    /// The servers of the file by the numbers that they have there.
+    private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
     /// Seconds that every entry has aged since it was written.
     private var passed: UInt32 = 0
@@ -39,16 +43,20 @@ package struct SnapshotReader {
     ///   - wallTime: seconds since 1970 at `now`.  If that is before the time of writing, no time has
     ///     passed: a clock that was set back says nothing of the answers.
     ///   - leavesOut: picks questions whose answers are not wanted any more.
+    ///   - believes: whether a server with such a name is still believed to validate: of others'
+    ///     answers none counts as validated, whatever the file says.
     package init(
         into cache: AnswerCache?,
         now: ContinuousClock.Instant,
         wallTime: UInt64,
-        leavingOut leavesOut: @escaping (Question) -> Bool = { _ in false }
+        leavingOut leavesOut: @escaping (Question) -> Bool = { _ in false },
+        believing believes: @escaping (String) -> Bool = { _ in false }
     ) {
         self.cache = cache
         self.now = now
         self.wallTime = wallTime
         self.leavesOut = leavesOut
+        self.believes = believes
     }
 
     /// Takes the next octets of the file.
@@ -94,14 +102,16 @@ package struct SnapshotReader {
     }
 
     /// Whether the first octets are there, and right.
-    private func hasPrologue() throws(SnapshotError) -> Bool {
+    private mutating func hasPrologue() throws(SnapshotError) -> Bool {
         let mark = SnapshotFormat.mark
         if let wrong = zip(pending, mark).enumerated().first(where: { $1.0 != $1.1 }) {
             throw .notASnapshot(at: wrong.offset)
         }
         guard pending.count >= SnapshotFormat.prologueOctets else { return false }
-        let version = pending.rawSpan.uint16(at: mark.count)
-        guard version == SnapshotFormat.version else { throw .version(version, at: mark.count) }
+        version = pending.rawSpan.uint16(at: mark.count)
+        guard SnapshotFormat.versions.contains(version) else {
+            throw .version(version, at: mark.count)
+        }
         return true
     }
 
@@ -166,7 +176,10 @@ package struct SnapshotReader {
                 guard let name = String(validating: octets, as: UTF8.self) else {
                     throw WireError.badRDATA(at: reader.offset)
                 }
-                servers[server] = serverNumber(name)
+                servers[server] = SnapshotEntry.Server(
+                    number: serverNumber(name),
+                    isBelieved: believes(name)
+                )
             }
         } catch {
             throw .badBlock(at: block.payloadStart + error.offset)
@@ -181,7 +194,12 @@ package struct SnapshotReader {
             var reader = WireReader(block.payload.span)
             while !reader.isAtEnd {
                 entryStart = reader.offset
-                let entry = try SnapshotEntry(&reader, servers, passed: passed)
+                let entry = try SnapshotEntry(
+                    &reader,
+                    servers,
+                    flags: SnapshotFormat.flags(ofVersion: version),
+                    passed: passed
+                )
                 if !leavesOut(entry.answer.question) { kept.append(entry) }
                 count += 1
             }
@@ -214,7 +232,15 @@ package struct SnapshotSummary: Sendable, Equatable {
 
 /// An entry out of a snapshot, as it is to be stored.
 struct SnapshotEntry {
-    let answer: CachedAnswer
+    /// Who answered, in this process.
+    struct Server {
+        let number: UInt16
+
+        /// Whether what it says to be validated is.
+        let isBelieved: Bool
+    }
+
+    private(set) var answer: CachedAnswer
 
     /// Seconds since it was stored.
     let age: UInt32
@@ -222,10 +248,12 @@ struct SnapshotEntry {
 
     /// Reads an entry that the cache might have written.
     ///
+    /// - Parameter known: the flags that it may have.
     /// - Throws: where it is not one; `badRDATA` for a field with a value that is none.
     init(
         _ reader: inout WireReader,
-        _ servers: [UInt16: UInt16],
+        _ servers: [UInt16: Server],
+        flags known: UInt8,
         passed: UInt32
     ) throws(WireError) {
         let type = RecordType(rawValue: try reader.uint16())
@@ -234,7 +262,8 @@ struct SnapshotEntry {
         let source = AnswerSource(rawValue: try reader.uint8())
         let flags = try reader.uint8()
         let server = servers[try reader.uint16()]
-        guard variant.isKnown, rcode == .noError || rcode == .nxDomain, flags <= 1, let source,
+        guard variant.isKnown, rcode == .noError || rcode == .nxDomain, flags & ~known == 0,
+            let source,
             source != .local, let server
         else { throw .badRDATA(at: reader.offset) }
         age = UInt32(clamping: UInt64(try reader.uint32()) + UInt64(passed))
@@ -263,10 +292,11 @@ struct SnapshotEntry {
             ),
             lifetime: lifetime,
             source: source,
-            server: server,
+            server: server.number,
             staleWindow: staleWindow,
             refreshAfter: refreshAfter
         )
+        answer.isAuthentic = flags & SnapshotFormat.isAuthentic != 0 && server.isBelieved
     }
 }
 

@@ -135,7 +135,10 @@ extension AnswerTable {
         octets.append(entry.variant)
         octets.append(entry.rcode)
         octets.append(entry.source)
-        octets.append(entry.demand.isNew ? SnapshotFormat.isInDemand : 0)
+        octets.append(
+            (entry.demand.isNew ? SnapshotFormat.isInDemand : 0)
+                | (entry.isAuthentic ? SnapshotFormat.isAuthentic : 0)
+        )
         octets.append(bigEndian: entry.server)
         octets.append(bigEndian: UInt32(clamping: age))
         octets.append(bigEndian: entry.lifetime)

@@ -6,6 +6,9 @@
 /// length of the asked one, so the octets fit behind the client's own question as they are.
 package struct ReadyAnswer: ~Escapable {
     package let rcode: UInt16
+
+    /// AD where the records were validated, for clients that understand it (RFC 6840 §5.8); else 0.
+    package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
     package let additionalCount: UInt16
@@ -27,6 +30,7 @@ package struct ReadyAnswer: ~Escapable {
     @_lifetime(copy sections, copy ttlOffsets, copy options)
     package init(
         rcode: UInt16,
+        flags: UInt16,
         answerCount: UInt16,
         authorityCount: UInt16,
         additionalCount: UInt16,
@@ -36,6 +40,7 @@ package struct ReadyAnswer: ~Escapable {
         age: UInt32
     ) {
         self.rcode = rcode
+        self.flags = flags
         self.answerCount = answerCount
         self.authorityCount = authorityCount
         self.additionalCount = additionalCount
@@ -50,7 +55,8 @@ extension QueryFacts {
     /// Turns the query at the start of `buffer` into its reply and returns the reply's length.
     ///
     /// The question stays where and as it is, so a client that varies the case of its names (0x20)
-    /// sees its own spelling; ID, RD and CD are kept, QR and RA set, everything else clear.  An
+    /// sees its own spelling; ID, RD and CD are kept, QR and RA set, AD as the answer has it and the
+    /// client wants it (RFC 6840 §5.8), everything else clear.  An
     /// answer beyond `limit` octets becomes an empty one with TC set: whole RRsets or none
     /// (RFC 2181 §9); before that, of extended errors only the first one's code is left, and then none (RFC 8914 §3).
     /// `buffer` holds at least `limit` octets, and `limit` is at least 512.
@@ -79,7 +85,7 @@ extension QueryFacts {
             buffer.age(at: position, by: answer.age)
             offset += 2
         }
-        writeHeader(rcode: answer.rcode, moreFlags: 0, in: &buffer)
+        writeHeader(rcode: answer.rcode, moreFlags: answer.flags & wantedFlags, in: &buffer)
         buffer.store(answer.answerCount, at: 6)
         buffer.store(answer.authorityCount, at: 8)
         buffer.store(answer.additionalCount + (edns == nil ? 0 : 1), at: 10)
@@ -133,6 +139,11 @@ extension QueryFacts {
         ]
         // SAFETY: integers have no octets that may not be read.
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
+    }
+
+    /// AD in a client's query, or DO, says that it knows what AD in a reply means (RFC 6840 §5.7).
+    private var wantedFlags: UInt16 {
+        flags & HeaderFlags.authenticData | (dnssecOK ? HeaderFlags.authenticData : 0)
     }
 
     private func writeHeader(rcode: UInt16, moreFlags: UInt16, in buffer: inout MutableRawSpan) {

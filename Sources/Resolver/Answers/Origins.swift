@@ -21,6 +21,9 @@ package final class Origins: Sendable {
         var origins: [Origin]
         var numbers: [Origin: UInt16]
 
+        /// Who is believed to have validated what it says to be so.
+        var believed: Set<String> = []
+
         /// The table that knows this daemon only.
         init() {
             let itself = Origin(name: "httpdnsd", vendor: nil)
@@ -72,6 +75,19 @@ package final class Origins: Sendable {
         table.withLock { table in
             table.origins.indices.contains(Int(number)) ? table.origins[Int(number)] : nil
         }
+    }
+
+    // MARK: - Believing
+
+    /// Believes what `name` says of DNSSEC, also in answers of an earlier life.
+    package func believe(_ name: String) {
+        table.withLock { table in _ = table.believed.insert(name) }
+    }
+
+    /// Whether what has such a label is believed.
+    package func isBelieved(labelled label: String) -> Bool {
+        let name = label.firstIndex(of: "\t").map { label[label.index(after: $0)...] } ?? label[...]
+        return table.withLock { $0.believed.contains(String(name)) }
     }
 
     // MARK: - Over a restart

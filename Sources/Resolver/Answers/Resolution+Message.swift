@@ -10,14 +10,22 @@ extension Resolution {
     /// authority section a denial's proof is kept, of the additional section nothing.  The data
     /// itself passes as it is (RFC 3597 §5, RFC 5625 §4), TTLs within the settings' bounds.
     ///
+    /// It is authentic if whoever said it validated it (AD) and is believed: all that is taken was in
+    /// that reply.  Such an answer lives no longer than its TTLs say, which whoever validated it
+    /// bounded by its signatures (RFC 4035 §5.3.3): the settings' lower bounds are for others.
+    ///
+    /// - Parameter isBelieved: whether AD in the reply means anything.
     /// - Throws: `BuildError` if it does not fit a message.
     package init(
         _ message: Message,
         to query: Query,
         _ policy: TTLPolicy,
-        _ provenance: Provenance
+        _ provenance: Provenance,
+        isBelieved: Bool = false
     ) throws(BuildError) {
         let question = query.question
+        let isProven = isBelieved && message.header.authenticData
+        let policy = isProven ? policy.withoutLowerBounds : policy
         let (chain, end) = message.chain(from: question)
         let answers = policy.clamped(
             message.answers.filter { record in
@@ -42,6 +50,7 @@ extension Resolution {
                 variant: query.variant,
                 provenance: provenance
             )
+            isAuthentic = isProven
             return
         }
 
@@ -70,6 +79,7 @@ extension Resolution {
             variant: query.variant,
             provenance: provenance
         )
+        isAuthentic = isProven
     }
 }
 

@@ -24,7 +24,8 @@ extension Resolution {
             ?? Resolution(rcode: .servFail, provenance: provenance)
     }
 
-    /// The same with other records in its answer section; nil if they do not fit a message.
+    /// The same with other records in its answer section, which nobody has validated; nil if they do
+    /// not fit a message.
     func replacing(
         answers: [Record],
         of question: Question,

@@ -20,6 +20,12 @@ package struct Resolution: Sendable {
 
     package var provenance: Provenance
 
+    /// Whether all of it was validated by an upstream that is believed: AD (RFC 4035 §3.2.3).
+    ///
+    /// Never so where it is made; it is said of what an upstream's reply becomes, and of what the
+    /// cache kept of that.
+    package var isAuthentic = false
+
     /// An answer with these records, TTLs as they are to be sent.
     init(
         _ question: Question,
@@ -66,6 +72,9 @@ package struct Resolution: Sendable {
         explanation: Explanation(code: .other, text: "too many queries wait"),
         provenance: .local
     )
+
+    /// What is said of it in the header of a reply: AD or nothing.
+    package var flags: UInt16 { isAuthentic ? HeaderFlags.authenticData : 0 }
 
     /// Whether nothing could be found out: no vendor and no upstream had an answer.
     package var isFailure: Bool { rcode == .servFail }

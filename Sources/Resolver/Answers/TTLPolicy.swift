@@ -11,6 +11,14 @@ package struct TTLPolicy: Sendable, Equatable {
 
     package init() {}
 
+    /// The same, but it lengthens nothing.
+    var withoutLowerBounds: TTLPolicy {
+        var policy = self
+        policy.positive = 0...positive.upperBound
+        policy.negative = 0...negative.upperBound
+        return policy
+    }
+
     /// `records` with their TTLs within bounds, each RRset with its lowest one (RFC 2181 §5.2).
     func clamped(_ records: [Record]) -> [Record] {
         var lowest: [RRsetKey: UInt32] = [:]

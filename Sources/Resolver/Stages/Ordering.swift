@@ -71,12 +71,15 @@ final class Ordering: Resolving {
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }
-            resolution =
+            var inOrder =
                 resolution.replacing(
                     answers: answers,
                     of: question,
                     authorities: message.authorities
                 ) ?? resolution
+            // The same sets as before: their order is not what is signed (RFC 4034 §6.3).
+            inOrder.isAuthentic = resolution.isAuthentic
+            resolution = inOrder
         }
         guard resolution.lifetime > 0 else { return }
         probing.order(

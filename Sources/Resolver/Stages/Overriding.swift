@@ -31,6 +31,7 @@ final class Overriding: Resolving {
             // There is such a name: here.  A client that believed otherwise would no longer ask for
             // its addresses (RFC 8020 §2).
             finding.resolution.rcode = .noError
+            finding.resolution.isAuthentic = false
         }
         return finding
     }

@@ -69,6 +69,7 @@ extension Resolution {
             provenance: Provenance(source: stale.answer.source, origin: stale.answer.server)
         )
         sections = stale.answer.sections
+        isAuthentic = stale.answer.isAuthentic
         provenance.isStale = stale.expiredFor != nil
     }
 }

@@ -59,6 +59,7 @@ package final class Storing: Resolving {
             source: resolution.provenance.source,
             server: resolution.provenance.origin
         )
+        answer.isAuthentic = resolution.isAuthentic
         answer.options = resolution.explanation?.option ?? []
         if resolution.isFailure {
             answer.options = Explanation.fromCache.option + answer.options

@@ -2,7 +2,7 @@
 internal import DNSCache
 internal import DNSWire
 package import Net
-internal import Upstream
+package import Upstream
 
 /// Asks upstream resolvers and makes of their replies what a client may be told.
 @ServiceLoop
@@ -46,9 +46,16 @@ package final class UpstreamStage {
             latency.note(clocks.now() - start)
             let provenance = Provenance(
                 source: .upstream,
-                origin: origins.number("\(reply.upstream.name)/\(reply.upstream.url)")
+                origin: origins.number(Self.origin(of: reply.upstream))
             )
-            return (try? Resolution(reply.message, to: query, policy, provenance))
+            return
+                (try? Resolution(
+                    reply.message,
+                    to: query,
+                    policy,
+                    provenance,
+                    isBelieved: reply.upstream.validates
+                ))
                 ?? .failure(query, .other, "the answer does not fit a message")
         } catch {
             switch error {
@@ -64,5 +71,10 @@ package final class UpstreamStage {
                 return .failure(query, .noReachableAuthority, "no upstream answered")
             }
         }
+    }
+
+    /// What `Origins` calls a server.
+    package nonisolated static func origin(of server: any Forwarding) -> String {
+        "\(server.name)/\(server.url)"
     }
 }

@@ -35,6 +35,7 @@ extension Assembly {
                         server: address,
                         certificateFile: settings.caFile,
                         timeout: settings.timeout,
+                        validates: settings.validates,
                         transport: http,
                         latency: latency,
                         clocks: surroundings.clocks
@@ -59,8 +60,12 @@ extension Assembly {
         }
     }
 
-    /// Has an operator told when an upstream rests, leads back here, or is well again.
+    /// Has an operator told which upstreams are unprotected, and when one rests, leads back here, or
+    /// is well again.
     func reportUpstreams(to logger: Logger) {
+        for upstream in upstreams where !upstream.isProtected {
+            logger.info("upstream \(upstream.name) (\(upstream.url)) is unprotected")
+        }
         upstreamHealth.report = { news in
             logger.log(level: news.isTrouble ? .warning : .notice, "\(news)")
         }

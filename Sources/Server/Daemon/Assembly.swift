@@ -85,6 +85,9 @@ struct Assembly {
             cache: cache,
             clocks: clocks
         )
+        for server in upstreams.flatMap(\.servers) where server.validates {
+            resolver.origins.believe(UpstreamStage.origin(of: server))
+        }
     }
 }
 

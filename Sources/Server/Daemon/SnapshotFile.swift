@@ -109,7 +109,8 @@ struct SnapshotFile: Sendable {
             into: cache,
             now: moment.instant,
             wallTime: moment.wallTime + 1,
-            leavingOut: leavesOut
+            leavingOut: leavesOut,
+            believing: origins.isBelieved(labelled:)
         )
         var position = 0
         while position < file.size {

@@ -49,6 +49,7 @@ struct Surroundings {
                 tlsName: settings.url.host,
                 tls: tls,
                 timeout: settings.timeout,
+                validates: settings.validates,
                 latency: latency
             )
         } else if settings.url.scheme == .tcp {
@@ -57,6 +58,7 @@ struct Surroundings {
                 url: settings.shown(at: address),
                 server: address,
                 timeout: settings.timeout,
+                validates: settings.validates,
                 latency: latency
             )
         } else {
@@ -64,6 +66,7 @@ struct Surroundings {
                 name: settings.name,
                 address: address,
                 timeout: settings.timeout,
+                validates: settings.validates,
                 latency: latency
             )
         }

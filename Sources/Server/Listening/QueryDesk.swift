@@ -181,6 +181,7 @@ final class QueryDesk {
         var header = Header()
         header.id = message.header.id
         header.recursionDesired = message.header.recursionDesired
+        header.authenticData = message.header.authenticData
         header.checkingDisabled = message.header.checkingDisabled
         var plain = Message(header: header)
         plain.questions = message.questions
@@ -277,6 +278,7 @@ final class QueryDesk {
         let length = scratch.withMutableRawSpan { buffer in
             let answer = ReadyAnswer(
                 rcode: resolution.rcode.rawValue,
+                flags: resolution.flags,
                 answerCount: sections.answerCount,
                 authorityCount: sections.authorityCount,
                 additionalCount: sections.additionalCount,

@@ -66,12 +66,23 @@ extension Settings {
         }
     }
 
-    /// What is said of certificates is about an upstream that has one.
+    /// What is said of certificates is about an upstream that has one, and who is believed to validate
+    /// is spoken to in a way that nobody can change what it says.
     private func checkProtection(
         of upstream: UpstreamSettings,
         _ path: String,
         _ reading: inout SettingsReading
     ) {
+        if upstream.validates, upstream.url.isUnprotected,
+            !upstream.servers.allSatisfy(\.ip.isLoopback)
+        {
+            reading.report(
+                reading.place(of: "\(path).validates"),
+                "`\(upstream.url)` is plain DNS: on the way here anybody could say that an answer"
+                    + " was validated",
+                hint: "say tls:// or https://, or run a validating resolver on this machine"
+            )
+        }
         guard upstream.url.isUnprotected, reading.has("\(path).ca-file") else { return }
         reading.report(
             reading.place(of: "\(path).ca-file"),

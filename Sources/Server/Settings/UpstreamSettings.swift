@@ -22,6 +22,9 @@ package struct UpstreamSettings: Sendable, Equatable {
     /// Whether only routes that name it use it.
     package var only = false
 
+    /// Whether its word is passed on that it validated an answer.
+    package var validates = false
+
     /// How long one of its answers is waited for.
     package var timeout = Duration.seconds(2)
 
@@ -111,6 +114,21 @@ extension UpstreamSettings: SettingsEntry {
             """
             Whether it serves only the routes that name it. The others serve every name that no \
             route sends elsewhere.
+            """
+        ),
+        .option(
+            "validates",
+            \.validates,
+            .boolean,
+            example: true,
+            """
+            Whether it validates DNSSEC and is believed. Then a client that says in its query that \
+            it knows what AD means gets AD with what it validated: programs such as ssh and postfix \
+            trust keys in the DNS on that word alone. So it is for an upstream that you trust, over \
+            https:// or tls://, or plain on this machine. Answers of others, of vendors and of \
+            `hosts`, stale ones and those that were altered never have AD: in a group where only \
+            some validate, the same name may have it now and not then. TTLs of what was validated \
+            are not raised to `minimum-ttl` and `negative-ttl`.
             """
         ),
         .option(

@@ -8,6 +8,9 @@ final class StreamAsker {
     /// Connections begun so far.
     private(set) var opened: UInt64 = 0
 
+    /// Queries put on a connection that there was already.
+    private(set) var reused: UInt64 = 0
+
     /// Messages that answered nothing, on connections that are over.
     private var earlierForeignReplies: UInt64 = 0
 
@@ -69,7 +72,10 @@ final class StreamAsker {
     ) -> PipelinedConnection {
         if let current {
             let isSilent = since.map { current.lastHeard ?? current.begun < $0 } ?? false
-            if current.isUsable, !isSilent { return current }
+            if current.isUsable, !isSilent {
+                reused += 1
+                return current
+            }
             earlierForeignReplies += current.foreignReplies
             current.retire()
         }

@@ -7,6 +7,7 @@ package final class StreamUpstream: Forwarding {
     package let name: String
     package let url: String
     package let isProtected: Bool
+    package let validates: Bool
     package let timeout: Duration
     package let latency: LatencyHistogram
 
@@ -24,12 +25,14 @@ package final class StreamUpstream: Forwarding {
         url: String,
         server: SocketAddress,
         timeout: Duration,
+        validates: Bool = false,
         latency: LatencyHistogram = LatencyHistogram(),
         clocks: Clocks = .system
     ) {
         self.name = name
         self.url = url
         self.timeout = timeout
+        self.validates = validates
         self.latency = latency
         self.clocks = clocks
         isProtected = false
@@ -47,12 +50,14 @@ package final class StreamUpstream: Forwarding {
         tlsName: String,
         tls: TLSClient,
         timeout: Duration,
+        validates: Bool = false,
         latency: LatencyHistogram = LatencyHistogram(),
         clocks: Clocks = .system
     ) {
         self.name = name
         self.url = url
         self.timeout = timeout
+        self.validates = validates
         self.latency = latency
         self.clocks = clocks
         isProtected = true
@@ -64,6 +69,7 @@ package final class StreamUpstream: Forwarding {
     package var numbers: UpstreamNumbers {
         var numbers = counted
         numbers.connectionsOpened = asker.opened
+        numbers.connectionsReused = asker.reused
         numbers.foreignReplies = asker.foreignReplies
         return numbers
     }
@@ -97,6 +103,7 @@ package final class StreamUpstream: Forwarding {
                 UpstreamExchange(
                     query,
                     over: isProtected ? .encrypted : .stream,
+                    validates: validates,
                     random: &random
                 ),
                 since: since,

@@ -11,6 +11,7 @@ final class ScriptedUpstream: Forwarding {
     let isProtected = false
     let latency = LatencyHistogram()
     let timeout: Duration
+    let validates: Bool
     let numbers = UpstreamNumbers()
 
     /// What it was asked.
@@ -29,8 +30,10 @@ final class ScriptedUpstream: Forwarding {
         _ name: String = "upstream",
         after delay: Duration? = .milliseconds(10),
         timeout: Duration = .seconds(2),
+        validates: Bool = false,
         _ script: @escaping @Sendable (inout Message) throws(UpstreamError) -> Void
     ) {
+        self.validates = validates
         self.name = name
         self.delay = delay
         self.timeout = timeout

@@ -15,6 +15,7 @@ final class WireUpstream: Forwarding {
     let name: String
     let url: String
     let isProtected: Bool
+    let validates: Bool
     let timeout: Duration
     let latency: LatencyHistogram
     let repeatsAfter: Duration?
@@ -35,6 +36,7 @@ final class WireUpstream: Forwarding {
         name = settings.name
         url = settings.shown(at: server)
         isProtected = settings.url.scheme.isProtected
+        validates = settings.validates
         timeout = settings.timeout
         repeatsAfter = settings.url.scheme == .udp ? .zero : .seconds(1)
         transport =
@@ -69,7 +71,7 @@ final class WireUpstream: Forwarding {
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         if transport == .datagram {
-            let exchange = UpstreamExchange(query, random: &random)
+            let exchange = UpstreamExchange(query, validates: validates, random: &random)
             let replies = try await replies(to: exchange, isTCP: false, deadline)
             let start = network.world.now
             waiting: for reply in replies {
@@ -93,7 +95,12 @@ final class WireUpstream: Forwarding {
         _ transport: UpstreamExchange.Transport,
         _ deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
-        let exchange = UpstreamExchange(query, over: transport, random: &random)
+        let exchange = UpstreamExchange(
+            query,
+            over: transport,
+            validates: validates,
+            random: &random
+        )
         let replies = try await replies(to: exchange, isTCP: true, deadline)
         let start = network.world.now
         for reply in replies {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("What an upstream validated (RFC 4035 §3.2.3, RFC 6840 §5.8)")
+struct AuthenticTests {
+    init() { ServiceLoop.start() }
+
+    /// One that says of everything that it validated it.
+    @ServiceLoop
+    private static func validating(
+        _ isBelieved: Bool = true,
+        _ script: @escaping @Sendable (inout Message) -> Void = { message in
+            guard let question = message.questions.first else { return }
+            message.answers = [.a(question.name, 0xC000_0263)]
+        }
+    ) -> ScriptedUpstream {
+        ScriptedUpstream(validates: isBelieved) { (message) throws(UpstreamError) in
+            message.header.authenticData = true
+            script(&message)
+        }
+    }
+
+    /// Whether what the cache has of a name is validated.
+    @ServiceLoop
+    private static func kept(_ name: Name, in house: House) -> [Bool] {
+        house.cache.entries(named: name, type: nil, now: house.world.now).map(\.isAuthentic)
+    }
+
+    @Test(arguments: [true, false])
+    @ServiceLoop
+    func `it is believed of those only whom the settings believe, and kept`(
+        _ isBelieved: Bool
+    ) async throws {
+        let house = try House(upstream: Self.validating(isBelieved))
+        let answer = try await house.ask("www.example.org")
+        #expect(answer.resolution.isAuthentic == isBelieved)
+        #expect(answer.resolution.flags == (isBelieved ? HeaderFlags.authenticData : 0))
+        #expect(Self.kept("www.example.org", in: house) == [isBelieved])
+    }
+
+    @Test
+    @ServiceLoop
+    func `what one that is believed did not validate is not`() async throws {
+        let upstream = ScriptedUpstream(validates: true) { (message) throws(UpstreamError) in
+            message.answers = [.a("www.example.org", 1)]
+        }
+        let house = try House(upstream: upstream)
+        #expect(try await house.ask("www.example.org").resolution.isAuthentic == false)
+        #expect(Self.kept("www.example.org", in: house) == [false])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a chain of aliases and a denial are as they were validated`() async throws {
+        let chain = try House(
+            upstream: Self.validating { message in
+                message.answers = [
+                    .cname("www.example.org", "a.example.net"), .a("a.example.net", 1),
+                    .a("stray.example.net", 2),
+                ]
+            }
+        )
+        let answer = try await chain.ask("www.example.org")
+        #expect(answer.resolution.isAuthentic && answer.message.answers.count == 2)
+        let denial = try House(
+            upstream: Self.validating { message in
+                message.rcode = .nxDomain
+                message.authorities = [.soa("example.org", minimum: 30)]
+            }
+        )
+        #expect(try await denial.ask("www.example.org").resolution.isAuthentic)
+    }
+
+    @Test
+    @ServiceLoop
+    func `it lives no longer than whoever validated it allows`() async throws {
+        var policy = TTLPolicy()
+        policy.positive = 60...3_600
+        policy.negative = 5...300
+        for (isBelieved, seconds) in [(true, 7), (false, 60)] as [(Bool, UInt32)] {
+            let house = try House(
+                upstream: Self.validating(isBelieved) { message in
+                    message.answers = [.a("www.example.org", 1, ttl: 7)]
+                },
+                policy: policy
+            )
+            #expect(try await house.ask("www.example.org").resolution.lifetime == seconds)
+        }
+        for (isBelieved, seconds) in [(true, 2), (false, 5)] as [(Bool, UInt32)] {
+            let house = try House(
+                upstream: Self.validating(isBelieved) { message in
+                    message.authorities = [.soa("example.org", minimum: 2)]
+                },
+                policy: policy
+            )
+            #expect(try await house.ask("www.example.org").resolution.lifetime == seconds)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a private address that was taken away takes it away`() async throws {
+        var policy = AnswerPolicy()
+        policy.rebinding.protects = true
+        let house = try House(
+            upstream: Self.validating { message in
+                message.answers = [.a("www.example.org", 0xC000_0263)]
+                if message.questions.first?.name == "mixed.example.org" {
+                    message.answers = [
+                        .a("mixed.example.org", 0xC000_0263), .a("mixed.example.org", 0x0A00_0001),
+                    ]
+                }
+            },
+            answers: policy
+        )
+        #expect(try await house.ask("mixed.example.org").resolution.isAuthentic == false)
+        #expect(try await house.ask("www.example.org").resolution.isAuthentic)
+    }
+
+    @Test
+    @ServiceLoop
+    func `another order of the same addresses leaves it as it is`() async throws {
+        var policy = AnswerPolicy()
+        policy.order = .fastest([AnswerPolicy.ProbeRule(names: .suffix("example.org"), port: 443)])
+        let house = try House(
+            upstream: Self.validating { message in
+                guard let name = message.questions.first?.name else { return }
+                message.answers = [.a(name, 0xC000_0201), .a(name, 0xC000_0202)]
+            },
+            answers: policy
+        )
+        house.latencies = ["192.0.2.1 443": .milliseconds(90), "192.0.2.2 443": .milliseconds(5)]
+        #expect(try await house.ask("www.example.org").resolution.isAuthentic)
+        await house.world.advance(by: .seconds(2))
+        house.emptyCache()
+        let answer = try await house.ask("www.example.org")
+        #expect(answer.answers == ["A 192.0.2.2", "A 192.0.2.1"])
+        #expect(answer.resolution.isAuthentic)
+    }
+
+    @Test
+    @ServiceLoop
+    func `nothing that was made here or came from a vendor is validated`() async throws {
+        let house = try House(.tencent, upstream: Self.validating())
+        house.resolver.hosts = HostsTable(
+            records: [(name: "host.example.net", addresses: [try #require(IPAddress("192.0.2.9"))])]
+        )
+        for name in ["www.example.com", "localhost", "host.example.net", "x.invalid"] as [Name] {
+            #expect(try await house.ask(name).resolution.isAuthentic == false, "\(name)")
+        }
+        // The vendor has none, so the upstream's own word is all there is.
+        #expect(try await house.ask("none.example.com").resolution.isAuthentic)
+    }
+
+    @Test
+    func `labels of an earlier life are believed by who they are`() {
+        let origins = Origins()
+        origins.believe("dot/tls://dns.example (192.0.2.1)")
+        let number = origins.number("dot/tls://dns.example (192.0.2.1)")
+        let after = origins.number(number, after: "tencent")
+        #expect(origins.isBelieved(labelled: origins.label(number)))
+        #expect(origins.isBelieved(labelled: origins.label(after)))
+        #expect(!origins.isBelieved(labelled: "dot/udp://192.0.2.1"))
+        #expect(!origins.isBelieved(labelled: ""))
+    }
+}
