@@ -71,6 +71,27 @@ extension ControlInterface {
           refresh: ?Refresh
         )
 
+        # rests: left alone after failures, unless all others are too. loops: asks this daemon
+        type UpstreamState (up, rests, loops)
+
+        # transport: udp, tcp, tls or https. reason: why it is left alone
+        # + for-seconds: ?int                  how long still; 0: the next query may try it
+        # + latency-ms: ?float                 smoothed
+        # + connections-opened, connections-reused: int
+        # + last-error: ?string
+        # + last-error-age-seconds: ?int
+        type UpstreamServer (
+          url: string,
+          transport: string,
+          protected: bool,
+          state: UpstreamState,
+          reason: ?string,
+          queries: int,
+          successes: int,
+          failures: int
+        )
+
+        # protected: nobody on the way can read or change its answers. validates: its AD is passed on
         # + latency-ms-p50: ?float
         # + last-error: ?string
         # + last-error-age-seconds: ?int
@@ -78,9 +99,11 @@ extension ControlInterface {
           name: string,
           url: string,
           protected: bool,
+          validates: bool,
           state: Health,
           calls: int,
-          failures: int
+          failures: int,
+          servers: []UpstreamServer
         )
 
         # The file in which the cache survives a restart.
@@ -151,7 +174,7 @@ extension ControlInterface {
           budget: ?Budget
         )
 
-        # + tcp-retries: int
+        # + tcp-retries, connections-opened, connections-reused: int
         type UpstreamStats (
           name: string,
           protected: bool,
@@ -203,6 +226,7 @@ extension ControlInterface {
         ) -> (removed: int, marked: ?int)
 
         # rcode: in lower case, `nodata` for NOERROR without records
+        # protected: of an upstream's answer only. validated: AD
         # + age-seconds: int                   since the answer came
         # + ttl-seconds: int                   until it is stale; 0 if it is
         type CachedEntry (
@@ -211,6 +235,8 @@ extension ControlInterface {
           rcode: string,
           source: string,
           server: string,
+          protected: ?bool,
+          validated: bool,
           stale: bool,
           hits: int,
           variant: string,

@@ -29,8 +29,13 @@ struct RenderingTests {
                 alibaba      paused         0                          0  alibaba over gcm
                     paused by an operator, until `httpdnsctl resume alibaba`
 
-                UPSTREAM  STATE  QUERIES  FAILED  MEDIAN  HOW                             REMARKS
-                isp       up          99       1  900 µs  udp://192.0.2.53 (unprotected)  last error: refused, 1 h 6 min ago
+                UPSTREAM                         STATE     QUERIES  ANSWERED  FAILED  LATENCY  HOW                             REMARKS
+                isp                              up             99        98       1   1.2 ms  udp://192.0.2.53 (unprotected)  last error: refused, 1 h 6 min ago
+                dot                              degraded    1,005     1,000       5  12.0 ms  tls://dns.example (validates)
+                    connections: 6 opened, 998 queries on one that was open
+                  tls://dns.example (192.0.2.1)  up          1,000     1,000       0  11.5 ms  tls
+                  tls://dns.example (192.0.2.2)  rests           4         0       4        -  tls                             rests, tried again in 7 s: timed out
+                  tls://dns.example (192.0.2.3)  LOOPS           1         0       1        -  tls                             not asked, as it asks this daemon; looked at again now
 
                 PROBLEMS
                   vendor tencent: 1 of 2 servers does not answer
@@ -121,8 +126,8 @@ struct RenderingTests {
                          httpdnsd.yaml:12 (example.com)                          45  75.0 %
                          httpdnsd.yaml:16 (=www.example.org)                     15  25.0 %
 
-                UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES
-                isp       unprotected       42        41       1            1
+                UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  CONNECTIONS  REUSED
+                isp       unprotected       42        41       1            1            3       4
                     failed: 1 timeout
 
                 MISSES   3 in flight, 7 merged, 0 dropped
@@ -188,7 +193,7 @@ struct RenderingTests {
                 www.example.com.  A     noerror   18 s        42 s  1,234  tencent 192.0.2.1:443
                     192.0.2.10
                     192.0.2.11
-                www.example.com.  TXT   nodata   stale  6 min 40 s      0  isp (do)
+                www.example.com.  TXT   nodata   stale  6 min 40 s      0  isp udp://192.0.2.53 (unprotected) (validated) (do)
 
                 """
         )
@@ -295,6 +300,9 @@ struct RenderingTests {
         status.vendors[1].name = evil
         status.vendors[1].rest?.error = evil
         status.upstreams[0].url = evil
+        status.upstreams[0].servers[0].lastError = evil
+        status.upstreams[1].servers[0].url = evil
+        status.upstreams[1].servers[1].reason = evil
         var stats = Samples.stats
         stats.queries.bySource[evil] = 1
         stats.packets[evil] = 1

@@ -64,7 +64,15 @@ enum Samples {
         upstream.latencyMedian = 0.9
         upstream.lastError = "refused"
         upstream.lastErrorAgeSeconds = 4000
-        status.upstreams = [upstream]
+        var lone = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
+        lone.queries = 99
+        lone.successes = 98
+        lone.failures = 1
+        lone.latency = 1.2
+        lone.lastError = "refused"
+        lone.lastErrorAgeSeconds = 4000
+        upstream.servers = [lone]
+        status.upstreams = [upstream, Self.dot]
         status.cache = CacheUsage(entries: 1, octets: 12_582_912, limitOctets: 67_108_864)
         status.network.changes = 2
         status.network.resumes = 1
@@ -72,6 +80,43 @@ enum Samples {
         status.resolvConf = ResolvConf(pointsHere: true, nameservers: ["127.0.0.1"])
         status.problems = ["vendor tencent: 1 of 2 servers does not answer"]
         return status
+    }
+
+    /// An upstream of three servers: one is well, one rests and one asks us.
+    static var dot: UpstreamStatus {
+        let url = "tls://dns.example"
+        var dot = UpstreamStatus(name: "dot", url: url, protected: true, state: .degraded)
+        dot.validates = true
+        dot.calls = 1005
+        dot.failures = 5
+        dot.latencyMedian = 12
+        var first = UpstreamServer(url: "\(url) (192.0.2.1)", transport: "tls", protected: true)
+        first.queries = 1000
+        first.successes = 1000
+        first.latency = 11.5
+        first.connectionsOpened = 2
+        first.connectionsReused = 998
+        var second = first
+        second.url = "\(url) (192.0.2.2)"
+        second.state = .rests
+        second.forSeconds = 7
+        second.reason = "timed out"
+        second.latency = nil
+        second.queries = 4
+        second.successes = 0
+        second.failures = 4
+        second.connectionsReused = 0
+        second.lastError = "timed out"
+        second.lastErrorAgeSeconds = 1
+        var third = second
+        third.url = "\(url) (192.0.2.3)"
+        third.state = .loops
+        third.forSeconds = 0
+        third.reason = "leads back to this server"
+        third.queries = 1
+        third.failures = 1
+        dot.servers = [first, second, third]
+        return dot
     }
 
     static var stats: StatsReply {
@@ -127,6 +172,8 @@ enum Samples {
         upstream.successes = 41
         upstream.failures = ["timeout": 1]
         upstream.tcpRetries = 1
+        upstream.connectionsOpened = 3
+        upstream.connectionsReused = 4
         stats.upstreams = [upstream]
         stats.packets = ["received": 1002, "ignored": 2, "truncated-replies": 1]
         stats.misses.inFlight = 3
@@ -163,6 +210,9 @@ enum Samples {
                 type: "TXT",
                 rcode: "nodata",
                 source: "isp",
+                server: "udp://192.0.2.53",
+                protected: false,
+                validated: true,
                 ageSeconds: 400,
                 ttlSeconds: 0,
                 stale: true,

@@ -22,7 +22,24 @@ struct WireNameTests {
             + #""resolv-conf":{"nameservers":["127.0.0.1"],"points-here":true},"#
             + #""state":"degraded","upstreams":[{"calls":99,"failures":1,"#
             + #""last-error":"refused","last-error-age-seconds":4000,"latency-ms-p50":0.9,"#
-            + #""name":"isp","protected":false,"state":"up","url":"udp://192.0.2.53"}],"#
+            + #""name":"isp","protected":false,"servers":[{"connections-opened":0,"#
+            + #""connections-reused":0,"failures":1,"last-error":"refused","#
+            + #""last-error-age-seconds":4000,"latency-ms":1.2,"protected":false,"queries":99,"#
+            + #""state":"up","successes":98,"transport":"udp","url":"udp://192.0.2.53"}],"#
+            + #""state":"up","url":"udp://192.0.2.53","validates":false},"#
+            + #"{"calls":1005,"failures":5,"latency-ms-p50":12,"name":"dot","protected":true,"#
+            + #""servers":[{"connections-opened":2,"connections-reused":998,"failures":0,"#
+            + #""latency-ms":11.5,"protected":true,"queries":1000,"state":"up","#
+            + #""successes":1000,"transport":"tls","url":"tls://dns.example (192.0.2.1)"},"#
+            + #"{"connections-opened":2,"connections-reused":0,"failures":4,"for-seconds":7,"#
+            + #""last-error":"timed out","last-error-age-seconds":1,"protected":true,"#
+            + #""queries":4,"reason":"timed out","state":"rests","successes":0,"#
+            + #""transport":"tls","url":"tls://dns.example (192.0.2.2)"},"#
+            + #"{"connections-opened":2,"connections-reused":0,"failures":1,"for-seconds":0,"#
+            + #""last-error":"timed out","last-error-age-seconds":1,"protected":true,"#
+            + #""queries":1,"reason":"leads back to this server","state":"loops","#
+            + #""successes":0,"transport":"tls","url":"tls://dns.example (192.0.2.3)"}],"#
+            + #""state":"degraded","url":"tls://dns.example","validates":true}],"#
             + #""uptime-seconds":275460,"vendors":[{"billable-calls":12000,"#
             + #""budget":{"beyond":0,"calls-per-day":20000,"day-ends-seconds":11100,"#
             + #""spent-today":12000,"state":"within"},"calls":12345,"#
@@ -79,7 +96,8 @@ struct WireNameTests {
             + #""by-transport":{"tcp":1,"udp":999},"total":1000},"#
             + #""refresh":{"done":11,"failed":1,"held":3,"over-budget":4,"started":12},"#
             + #""since-seconds":60,"#
-            + #""upstreams":[{"failures":{"timeout":1},"name":"isp","protected":false,"#
+            + #""upstreams":[{"connections-opened":3,"connections-reused":4,"#
+            + #""failures":{"timeout":1},"name":"isp","protected":false,"#
             + #""queries":42,"successes":41,"tcp-retries":1}],"#
             + #""vendors":[{"avoided":{"batched":0,"cached":890,"merged":7,"paired":30},"#
             + #""billable-calls":58,"billable-names":60,"budget":{"beyond":4,"#
@@ -124,9 +142,10 @@ struct WireNameTests {
                 == #"{"entries":[{"age-seconds":42,"hits":1234,"name":"www.example.com.","#
                 + #""rcode":"noerror","records":["192.0.2.10","192.0.2.11"],"#
                 + #""server":"192.0.2.1:443","source":"tencent","stale":false,"ttl-seconds":18,"#
-                + #""type":"A","variant":""},{"age-seconds":400,"hits":0,"#
-                + #""name":"www.example.com.","rcode":"nodata","records":[],"server":"","#
-                + #""source":"isp","stale":true,"ttl-seconds":0,"type":"TXT","variant":"do"}]}"#
+                + #""type":"A","validated":false,"variant":""},{"age-seconds":400,"hits":0,"#
+                + #""name":"www.example.com.","protected":false,"rcode":"nodata","records":[],"#
+                + #""server":"udp://192.0.2.53","source":"isp","stale":true,"ttl-seconds":0,"#
+                + #""type":"TXT","validated":true,"variant":"do"}]}"#
         )
         #expect(try text(FlushReply(removed: 3)) == #"{"removed":3}"#)
         #expect(try text(FlushReply(removed: 0, marked: 3)) == #"{"marked":3,"removed":0}"#)

@@ -34,7 +34,7 @@ struct UpstreamHealthTests {
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(20) })
         let log = Log(group)
         for _ in 0..<3 { #expect(try await scene.ask(group) == .success("two")) }
-        #expect(log.lines == ["upstream one (scripted) rests: no route"])
+        #expect(log.lines == ["upstream one (scripted, unprotected) rests: no route"])
         _ = scene.takeAsked()
         // At rest it is not asked.
         #expect(try await scene.ask(group) == .success("two"))
@@ -50,7 +50,7 @@ struct UpstreamHealthTests {
         await scene.advance(by: .seconds(1))
         #expect(try await scene.ask(group) == .success("two"))
         await scene.advance(by: .milliseconds(50))
-        #expect(log.lines.last == "upstream one (scripted) answers again")
+        #expect(log.lines.last == "upstream one (scripted, unprotected) answers again")
         _ = scene.takeAsked()
         #expect(try await scene.ask(group) == .success("one"))
         #expect(log.lines.count == 2)
@@ -61,7 +61,7 @@ struct UpstreamHealthTests {
     func `rests grow to a minute and no further`() {
         var health = ServerHealth()
         var now = scene.world.start
-        for _ in 0..<3 { health.failed(began: now, now: now) }
+        for _ in 0..<3 { health.failed(.timedOut, began: now, now: now) }
         var rests: [Int] = []
         for _ in 0..<10 {
             var length = 0
@@ -70,7 +70,7 @@ struct UpstreamHealthTests {
             now = now + .seconds(length)
             health.beganCopy()
             #expect(!health.isDue(at: now))
-            health.failed(began: now, now: now)
+            health.failed(.timedOut, began: now, now: now)
             health.endedCopy()
         }
         #expect(rests == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60])
@@ -81,11 +81,32 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
+    func `an operator can see who rests, until when and why, and how fast the others are`()
+        async throws
+    {
+        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.unreachable("no route"), 5) }
+        let two = ScriptedUpstream("two", in: scene) { _ in .answer(20) }
+        let group = scene.group(one, two)
+        #expect(group.health.report(of: one) == (.up, nil))
+        for _ in 0..<3 { _ = try await scene.ask(group) }
+        let report = group.health.report(of: one)
+        guard case .rests(let end, let why) = report.condition else {
+            Issue.record("\(report)")
+            return
+        }
+        #expect(why == .unreachable("no route"))
+        #expect(end > scene.world.now && end <= scene.world.now + .seconds(1))
+        #expect(report.latency == nil)
+        #expect(group.health.report(of: two) == (.up, .milliseconds(20)))
+    }
+
+    @Test
+    @ServiceLoop
     func `what failed together counts once`() {
         var health = ServerHealth()
         let start = scene.world.start
         let end = start + .seconds(2)
-        for _ in 0..<100 { health.failed(began: start, now: end) }
+        for _ in 0..<100 { health.failed(.timedOut, began: start, now: end) }
         #expect(!health.isDue(at: end))
         #expect(health.isDue(at: end + .seconds(1)))
     }
@@ -181,6 +202,8 @@ struct UpstreamHealthTests {
         )
         #expect(group.health.recognises(probe))
         #expect(log.lines.last?.contains("leads back to this server, ignoring it") == true)
+        let end = scene.world.now + UpstreamLimits.loopRest
+        #expect(group.health.report(of: one).condition == .loops(until: end))
         _ = scene.takeAsked()
         #expect(try await scene.ask(group) == .failure(.loop))
         #expect(scene.takeAsked() == "")
@@ -317,7 +340,7 @@ struct CourseTests {
                 health.answered(in: time, now: start)
             }
             if Int.random(in: 0..<4, using: &random) == 0 {
-                for _ in 0..<3 { health.failed(began: start, now: start) }
+                for _ in 0..<3 { health.failed(.timedOut, began: start, now: start) }
             }
             if Int.random(in: 0..<8, using: &random) == 0 { _ = health.looped(now: start) }
             entries.append(Standing.Entry(isProtected: .random(using: &random), health: health))

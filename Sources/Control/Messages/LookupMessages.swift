@@ -45,6 +45,12 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// `udp://192.0.2.53`; empty if none did.
     package var server: String
 
+    /// Whether nobody on the way here could read or change it; nil unless an upstream answered.
+    package var protected: Bool?
+
+    /// Whether it was validated by an upstream that is believed: AD.
+    package var validated: Bool
+
     /// How long ago the answer came.
     package var ageSeconds: Int
 
@@ -65,7 +71,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, type, rcode, source, server
+        case name, type, rcode, source, server, protected, validated
         case ageSeconds = "age-seconds"
         case ttlSeconds = "ttl-seconds"
         case stale, hits, variant, records
@@ -78,6 +84,8 @@ package struct CachedEntry: Codable, Sendable, Equatable {
         rcode: String,
         source: String,
         server: String = "",
+        protected: Bool? = nil,
+        validated: Bool = false,
         ageSeconds: Int,
         ttlSeconds: Int,
         stale: Bool = false,
@@ -90,6 +98,8 @@ package struct CachedEntry: Codable, Sendable, Equatable {
         self.rcode = rcode
         self.source = source
         self.server = server
+        self.protected = protected
+        self.validated = validated
         self.ageSeconds = ageSeconds
         self.ttlSeconds = ttlSeconds
         self.stale = stale

@@ -69,10 +69,18 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     /// Queries asked again over TCP because the reply was truncated.
     package var tcpRetries: UInt64 = 0
 
+    /// Connections begun, also in vain.
+    package var connectionsOpened: UInt64 = 0
+
+    /// Queries put on a connection that was there already.
+    package var connectionsReused: UInt64 = 0
+
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case name, protected, queries, successes, failures
         case tcpRetries = "tcp-retries"
+        case connectionsOpened = "connections-opened"
+        case connectionsReused = "connections-reused"
     }
 
     /// Makes counters that are all zero.

@@ -11,6 +11,9 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     /// Whether nobody on the way can read or change its answers.
     package var protected: Bool
 
+    /// Whether its word is passed on that it validated an answer (AD).
+    package var validates = false
+
     /// Whether it can be asked.
     package var state: HealthStatus
 
@@ -19,6 +22,9 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     /// Those of the queries that failed.
     package var failures: UInt64 = 0
+
+    /// Its servers, in the order of the settings.
+    package var servers: [UpstreamServer] = []
 
     /// The median time of a query in milliseconds; nil before the first.
     package var latencyMedian: Double?
@@ -31,7 +37,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, url, protected, state, calls, failures
+        case name, url, protected, validates, state, calls, failures, servers
         case latencyMedian = "latency-ms-p50"
         case lastError = "last-error"
         case lastErrorAgeSeconds = "last-error-age-seconds"

@@ -247,10 +247,12 @@ final class QueryDesk {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
         let length = write(resolution, facts, limit: open.limit)
         count(resolution, over: open.transport, arrival: open.arrival)
+        let origin = resolver.origins.name(resolution.provenance.origin)
         log(
             query.question,
             resolution.rcode,
-            from: resolver.origins.name(resolution.provenance.origin)
+            from: origin
+                + (String(origin.drop { $0 != "/" }.dropFirst()).isPlainDNS ? ", unprotected" : "")
                 + (resolution.provenance.isStale ? ", stale" : ""),
             over: open.transport,
             arrival: open.arrival

@@ -2,6 +2,11 @@
 package import DNSWire
 package import Net
 
+extension Forwarding {
+    /// Its URL, and that it is unprotected if it is.
+    fileprivate nonisolated var label: String { isProtected ? url : "\(url), unprotected" }
+}
+
 /// What is known of all servers, shared by the groups they are in, and who leads back to us.
 @ServiceLoop
 package final class HealthBook {
@@ -41,6 +46,14 @@ package final class HealthBook {
         entries[ObjectIdentifier(server)] ?? ServerHealth()
     }
 
+    /// Whether a server is asked, and the smoothed time that its answers take.
+    package func report(
+        of server: any Forwarding
+    ) -> (condition: ServerCondition, latency: Duration?) {
+        let health = health(of: server)
+        return (health.condition, health.latency)
+    }
+
     /// Changes what is known of a server.
     @discardableResult
     func update<Value>(
@@ -62,7 +75,7 @@ package final class HealthBook {
     func answered(_ server: any Forwarding, began: ContinuousClock.Instant) {
         let now = clocks.now()
         if update(server, { $0.answered(in: now - began, now: now) }) {
-            report(.recovered(name: server.name, url: server.url))
+            report(.recovered(name: server.name, url: server.label))
         }
     }
 
@@ -73,8 +86,8 @@ package final class HealthBook {
         began: ContinuousClock.Instant
     ) {
         let now = clocks.now()
-        if update(server, { $0.failed(began: began, now: now) }) {
-            report(.rests(name: server.name, url: server.url, error))
+        if update(server, { $0.failed(error, began: began, now: now) }) {
+            report(.rests(name: server.name, url: server.label, error))
         }
         if error == .timedOut { seekLoop(through: server, failedSince: began) }
     }
@@ -114,7 +127,7 @@ extension HealthBook {
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }
             if update(server, { $0.didNotLoop() }) {
-                report(.loopsNoMore(name: server.name, url: server.url))
+                report(.loopsNoMore(name: server.name, url: server.label))
             }
         }
     }
@@ -127,7 +140,7 @@ extension HealthBook {
             let server = probes.removeValue(forKey: Array(octets[1..<17]))
         else { return false }
         if update(server, { $0.looped(now: clocks.now()) }) {
-            report(.loops(name: server.name, url: server.url))
+            report(.loops(name: server.name, url: server.label))
         }
         return true
     }

@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// Whether a server is asked, and if not, until when and why.
+package enum ServerCondition: Sendable, Hashable {
+    case up
+
+    /// It failed; when the time is over, a copy of some query is its trial.
+    case rests(until: ContinuousClock.Instant, because: UpstreamError)
+
+    /// What it is asked comes back; when the time is over, that is looked at again.
+    case loops(until: ContinuousClock.Instant)
+}
+
 /// What is known of one server: how fast it is, and whether it rests.
 ///
 /// Failures in a row make it rest, for a second that doubles with each trial that fails.  When a rest
@@ -11,6 +22,9 @@ struct ServerHealth: Sendable, Hashable {
         /// When it began: what was asked before tells nothing new.
         var since: ContinuousClock.Instant
         var length: Duration
+
+        /// What the latest failure was.
+        var reason: UpstreamError
         var isOnTrial = false
 
         var end: ContinuousClock.Instant { since + length }
@@ -44,6 +58,12 @@ extension ServerHealth {
 
     /// Whether it may not be asked at all.
     var loops: Bool { loopsUntil != nil }
+
+    /// What it is like for people.
+    var condition: ServerCondition {
+        if let loopsUntil { return .loops(until: loopsUntil) }
+        return rest.map { .rests(until: $0.end, because: $0.reason) } ?? .up
+    }
 
     /// How long it is waited for alone.
     var patience: Duration {
@@ -106,21 +126,26 @@ extension ServerHealth {
         return wasResting
     }
 
-    /// It gave no answer to what was asked at `began`.
+    /// It gave no answer to what was asked at `began`, for this reason.
     ///
     /// - Returns: whether it begins to rest.
     @discardableResult
-    mutating func failed(began: ContinuousClock.Instant, now: ContinuousClock.Instant) -> Bool {
+    mutating func failed(
+        _ reason: UpstreamError,
+        began: ContinuousClock.Instant,
+        now: ContinuousClock.Instant
+    ) -> Bool {
         failuresInRow += 1
         if let rest {
             // One of those that failed together.
             guard began >= rest.since else { return false }
             self.rest?.since = now
             self.rest?.length = min(rest.length * 2, UpstreamLimits.longestRest)
+            self.rest?.reason = reason
             return false
         }
         guard failuresInRow >= UpstreamLimits.failuresBeforeRest else { return false }
-        rest = Rest(since: now, length: UpstreamLimits.firstRest)
+        rest = Rest(since: now, length: UpstreamLimits.firstRest, reason: reason)
         return true
     }
 

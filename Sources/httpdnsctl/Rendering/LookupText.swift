@@ -8,6 +8,8 @@ enum LookupText {
         var table = Table("NAME", "TYPE", "RCODE", ">TTL", ">AGE", ">HITS", "FROM")
         for entry in reply.entries {
             let server = entry.server.isEmpty ? "" : " " + entry.server
+            let label = entry.protected == false ? " (unprotected)" : ""
+            let proof = entry.validated ? " (validated)" : ""
             let variant = entry.variant.isEmpty ? "" : " (\(entry.variant))"
             table.add(
                 Table.Cell(entry.name, .heading),
@@ -18,7 +20,7 @@ enum LookupText {
                     : Table.Cell(Units.seconds(entry.ttlSeconds)),
                 Table.Cell(Units.seconds(entry.ageSeconds)),
                 Table.Cell(Units.count(entry.hits)),
-                Table.Cell(entry.source + server + variant),
+                Table.Cell(entry.source + server + label + proof + variant),
                 notes: entry.records
             )
         }

@@ -165,7 +165,16 @@ enum StatsText {
 
     /// The upstream resolvers.
     private static func upstreams(_ upstreams: [UpstreamStats], _ palette: Palette) -> String {
-        var table = Table("UPSTREAM", "", ">QUERIES", ">ANSWERED", ">FAILED", ">TCP RETRIES")
+        var table = Table(
+            "UPSTREAM",
+            "",
+            ">QUERIES",
+            ">ANSWERED",
+            ">FAILED",
+            ">TCP RETRIES",
+            ">CONNECTIONS",
+            ">REUSED"
+        )
         for upstream in upstreams {
             table.add(
                 Table.Cell(upstream.name),
@@ -174,6 +183,8 @@ enum StatsText {
                 Table.Cell(Units.count(upstream.successes)),
                 failed(upstream.failures),
                 Table.Cell(Units.count(upstream.tcpRetries)),
+                Table.Cell(Units.count(upstream.connectionsOpened)),
+                Table.Cell(Units.count(upstream.connectionsReused)),
                 notes: breakdown("failed", upstream.failures)
             )
         }

@@ -8,7 +8,7 @@ enum StatusText {
         [
             summary(status, palette),
             vendors(status.vendors, palette),
-            upstreams(status.upstreams, palette),
+            UpstreamText.table(status.upstreams, palette),
             problems(status.problems, palette),
         ]
         .filter { !$0.isEmpty }
@@ -131,34 +131,6 @@ enum StatusText {
         return notes
     }
 
-    /// The upstream resolvers.
-    private static func upstreams(_ upstreams: [UpstreamStatus], _ palette: Palette) -> String {
-        var table = Table(
-            "UPSTREAM",
-            "STATE",
-            ">QUERIES",
-            ">FAILED",
-            ">MEDIAN",
-            "HOW",
-            "REMARKS"
-        )
-        for upstream in upstreams {
-            table.add(
-                Table.Cell(upstream.name),
-                health(upstream.state),
-                Table.Cell(Units.count(upstream.calls)),
-                failures(upstream.failures),
-                Table.Cell(upstream.latencyMedian.map(Units.milliseconds) ?? "-"),
-                Table.Cell(
-                    upstream.url + (upstream.protected ? "" : " (unprotected)"),
-                    upstream.protected ? .plain : .doubtful
-                ),
-                lastError(upstream.lastError, age: upstream.lastErrorAgeSeconds)
-            )
-        }
-        return table.text(palette)
-    }
-
     /// Why the daemon is degraded.
     private static func problems(_ problems: [String], _ palette: Palette) -> String {
         guard !problems.isEmpty else { return "" }
@@ -178,7 +150,7 @@ enum StatusText {
     }
 
     /// A health with its colour.
-    private static func health(_ health: HealthStatus) -> Table.Cell {
+    static func health(_ health: HealthStatus) -> Table.Cell {
         switch health {
         case .up: Table.Cell("up", .good)
         case .degraded: Table.Cell("degraded", .doubtful)
@@ -188,12 +160,12 @@ enum StatusText {
     }
 
     /// A count of failures, marked if there are any.
-    private static func failures(_ count: UInt64) -> Table.Cell {
+    static func failures(_ count: UInt64) -> Table.Cell {
         Table.Cell(Units.count(count), count == 0 ? .plain : .doubtful)
     }
 
     /// What went wrong last, and when.
-    private static func lastError(_ error: String?, age: Int?) -> Table.Cell {
+    static func lastError(_ error: String?, age: Int?) -> Table.Cell {
         guard let error else { return "" }
         return Table.Cell("last error: " + error + (age.map { ", \(Units.seconds($0)) ago" } ?? ""))
     }

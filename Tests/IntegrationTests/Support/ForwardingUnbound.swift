@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Unbound as a forwarder that does what the daemon does: no validation, nothing of its own.
+/// Unbound as a forwarder that does what the daemon does: no validation, nothing of its own; or one
+/// that does validate.
 final class ForwardingUnbound: Sendable {
     let port: UInt16
     private let program: Child
     private let scratch: Scratch
 
     /// Starts it before `upstream`, on a port that is free for UDP and TCP.
-    init(before upstream: TestUpstream) throws {
+    ///
+    /// - Parameter anchor: what to validate with, whatever the date; nil not to validate.
+    init(before upstream: TestUpstream, anchor: String? = nil) throws {
         scratch = try Scratch()
         var failure: (any Error)?
         // It cannot be told to take any free port: somebody may take the one found before it does.
         for _ in 0..<5 {
             let port = try freePort()
             let file = try scratch.write(
-                Self.settings(port, scratch.path, upstream: upstream.port),
+                Self.settings(port, scratch.path, upstream: upstream.port, anchor),
                 to: "unbound.conf"
             )
             let program = try Child("unbound", ["-d", "-c", file])
@@ -32,7 +35,12 @@ final class ForwardingUnbound: Sendable {
 
     deinit { _ = try? program.stop() }
 
-    private static func settings(_ port: UInt16, _ directory: String, upstream: UInt16) -> String {
+    private static func settings(
+        _ port: UInt16,
+        _ directory: String,
+        upstream: UInt16,
+        _ anchor: String?
+    ) -> String {
         """
         server:
             interface: 127.0.0.1
@@ -45,7 +53,9 @@ final class ForwardingUnbound: Sendable {
             logfile: ""
             verbosity: 1
             num-threads: 1
-            module-config: "iterator"
+            module-config: "\(anchor == nil ? "" : "validator ")iterator"
+            \(anchor.map { "trust-anchor: \"\($0)\"" } ?? "")
+            \(anchor == nil ? "" : "val-override-date: \"-1\"")
             do-not-query-localhost: no
             minimal-responses: yes
             rrset-roundrobin: no

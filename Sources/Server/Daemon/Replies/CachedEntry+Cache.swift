@@ -9,13 +9,16 @@ extension CachedEntry {
         let message = try? Message(parsing: entry.message)
         let records = (message?.answers ?? []) + (message?.authorities ?? [])
         let parts = origin.split(separator: "/", maxSplits: 1).map(String.init)
+        let server = parts.count > 1 ? parts[1] : ""
         self.init(
             name: "\(entry.name)",
             type: "\(entry.type)",
             rcode: entry.rcode == .noError && entry.isNegative
                 ? "nodata" : "\(entry.rcode)".lowercased(),
             source: entry.source == .local ? "local" : parts.first ?? "",
-            server: parts.count > 1 ? parts[1] : "",
+            server: server,
+            protected: entry.source == .upstream ? !server.isPlainDNS : nil,
+            validated: entry.isAuthentic,
             ageSeconds: Int(clamping: entry.age),
             ttlSeconds: Int(clamping: entry.remaining),
             stale: entry.remaining == 0,
@@ -24,6 +27,11 @@ extension CachedEntry {
             records: records.map { "\($0)" }
         )
     }
+}
+
+extension String {
+    /// Whether it is the URL of an upstream whose answers anybody on the way can read and forge.
+    var isPlainDNS: Bool { hasPrefix("udp:") || hasPrefix("tcp:") }
 }
 
 extension AnswerVariant {

@@ -97,5 +97,7 @@ extension UpstreamStats {
         successes = numbers.successes
         failures = numbers.failures
         tcpRetries = numbers.tcpRetries
+        connectionsOpened = numbers.connectionsOpened
+        connectionsReused = numbers.connectionsReused
     }
 }

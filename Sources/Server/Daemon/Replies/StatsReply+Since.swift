@@ -70,6 +70,8 @@ extension UpstreamStats {
         stats.successes = successes.since(earlier.successes)
         stats.failures = failures.since(earlier.failures)
         stats.tcpRetries = tcpRetries.since(earlier.tcpRetries)
+        stats.connectionsOpened = connectionsOpened.since(earlier.connectionsOpened)
+        stats.connectionsReused = connectionsReused.since(earlier.connectionsReused)
         return stats
     }
 }

@@ -4,7 +4,6 @@ internal import DNSCache
 internal import Glibc
 internal import HTTPDNS
 internal import Net
-internal import Upstream
 
 extension StatusReply {
     /// How the daemon and all its parts are doing.
@@ -13,7 +12,9 @@ extension StatusReply {
         let vendors = parts.assembly.vendors.map {
             VendorStatus($0.settings, $0.client.statistics, now: now)
         }
-        let upstreams = parts.assembly.upstreams.map { UpstreamStatus($0, now: now) }
+        let upstreams = parts.assembly.upstreams.map {
+            UpstreamStatus($0, parts.assembly.upstreamHealth, now: now)
+        }
         let problems = vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
@@ -42,25 +43,6 @@ extension StatusReply {
         network = NetworkStats(parts.network, now: now)
         resolvConf = ResolvConf(pointingAt: parts.listeners.map(\.address))
         self.problems = problems
-    }
-}
-
-extension UpstreamStatus {
-    @ServiceLoop
-    fileprivate init(_ upstream: any Forwarding, now: ContinuousClock.Instant) {
-        self.init(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
-        let numbers = upstream.numbers
-        state = numbers.consecutiveFailures > 2 ? .down : .up
-        calls = numbers.queries
-        failures = numbers.failures.values.reduce(0, +)
-        latencyMedian = upstream.latency.median?.inMilliseconds
-        lastError = numbers.lastError.map { "\($0)" }
-        lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
-    }
-
-    /// What `status` says of it under "problems"; nil if all is well.
-    fileprivate var problem: String? {
-        state == .up ? nil : "upstream \(name): \(lastError ?? "")"
     }
 }
 
