@@ -22,6 +22,12 @@ struct SettingsUpstreamTests {
             ("tls://[2001:db8::1]", ["[2001:db8::1]:853"], false),
             ("https://192.0.2.1/dns-query", ["192.0.2.1:443"], false),
             ("https://[2001:db8::1]:8443/q?a=b", ["[2001:db8::1]:8443"], false),
+            ("udp://192.0.2.1:1", ["192.0.2.1:1"], true),
+            ("tcp://[::1]:65535", ["[::1]:65535"], true),
+            ("tcp://[2001:db8::1]", ["[2001:db8::1]:53"], true),
+            ("tls://192.0.2.1:8853", ["192.0.2.1:8853"], false),
+            ("tls://[2001:db8::1]:8853", ["[2001:db8::1]:8853"], false),
+            ("https://192.0.2.1:8443/a/b%20c", ["192.0.2.1:8443"], false),
         ]
     )
     func literals(_ url: String, _ servers: [String], _ isUnprotected: Bool) throws {
@@ -31,6 +37,74 @@ struct SettingsUpstreamTests {
         #expect("\(upstream.url)" == url)
         #expect(texts(upstream.servers) == servers)
         #expect(upstream.url.isUnprotected == isUnprotected)
+    }
+
+    @Test(
+        "a URL is shown without the port that it would have anyway",
+        arguments: [
+            ("udp://192.0.2.1:53", "udp://192.0.2.1"),
+            ("udp://[2001:DB8:0::1]", "udp://[2001:db8::1]"),
+            ("tcp://192.0.2.1:53", "tcp://192.0.2.1"),
+            ("tcp://192.0.2.1:853", "tcp://192.0.2.1:853"),
+            ("tls://192.0.2.1:853/", "tls://192.0.2.1"),
+            ("tls://192.0.2.1:53", "tls://192.0.2.1:53"),
+            ("https://[2001:db8::1]:443/q", "https://[2001:db8::1]/q"),
+            ("https://192.0.2.1/q{?dns}", "https://192.0.2.1/q"),
+        ]
+    )
+    func shown(_ url: String, _ text: String) throws {
+        #expect(try "\(UpstreamURL(reading: url))" == text)
+    }
+
+    @Test(
+        "what is no URL of an upstream",
+        arguments: [
+            "", "192.0.2.1", "udp:192.0.2.1", "://192.0.2.1", "udp://", "tcp://", "tls://",
+            "https://", "ftp://192.0.2.1", "UDP://192.0.2.1", "quic://192.0.2.1",
+            "udp://dns.example", "udp://192.0.2.1:0", "udp://192.0.2.1:65536", "udp://192.0.2.1:",
+            "udp://192.0.2.1:x", "udp://192.0.2.1/", "udp://192.0.2.1/q", "udp://me@192.0.2.1",
+            "udp://2001:db8::1", "udp://[2001:db8::1", "udp://0.0.0.0", "tcp://[::]",
+            "tcp://192.0.2.1?q", "tcp://me:pw@192.0.2.1", "tls://me@dns.example",
+            "tls://dns.example:99999", "tls://dns.example:+1", "tls://dns.example:1:2",
+            "tls://dns.example?q", "tls://dns.example#f", "tls://dns_example..net", "tls://[::1",
+            "tls://0.0.0.0", "https://dns.example", "https://dns.example/", "https://:443/q",
+            "https://me:pw@dns.example/q", "https://dns.example/q#f", "https://dns.example/{name}",
+            "https://dns.example:0/q", "https://dns.example?q", "https://2001:db8::1/q",
+            "https://dns.example\\q", "https://dns.example/a b", "https://dns.example/ä",
+            "https://dns.example/" + String(repeating: "a", count: 1024),
+        ]
+    )
+    func noURL(_ url: String) {
+        #expect(throws: Mismatch.self) { try UpstreamURL(reading: url) }
+    }
+
+    @Test(
+        "who is believed to validate is spoken to such that nobody can change what it says",
+        arguments: [
+            ("tls://192.0.2.1", true), ("https://192.0.2.1/q", true),
+            ("udp://127.0.0.1:5353", true),
+            ("tcp://127.0.0.9:5353", true), ("udp://[::1]:5353", true), ("tcp://[::1]:5353", true),
+            ("udp://192.0.2.1", false), ("tcp://10.0.0.1", false), ("udp://[2001:db8::1]", false),
+        ]
+    )
+    func validating(_ url: String, _ isAccepted: Bool) throws {
+        let text = Self.entry("url: \"\(url)\", validates: true")
+        guard isAccepted else {
+            let column = 43 + url.utf8.count
+            #expect(
+                problems(in: text) == [
+                    "f:1:\(column): `\(url)` is plain DNS: on the way here anybody could say that an"
+                        + " answer was validated (say tls:// or https://, or run a validating"
+                        + " resolver on this machine)"
+                ]
+            )
+            // Of those that are not believed nothing is said.
+            let plain = Self.entry("url: \"\(url)\", validates: false")
+            #expect(try settings(of: plain).upstreams.first?.validates == false)
+            return
+        }
+        #expect(try settings(of: text).upstreams.first?.validates == true)
+        #expect(try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first?.validates == false)
     }
 
     @Test("addresses take the URL's port unless they have one, and come before its host")
@@ -116,6 +190,32 @@ struct SettingsUpstreamTests {
             "a user",
             entry("url: \"https://me@dns.example/q\", addresses: [192.0.2.1]"),
             "f:1:28: \(urlKind), not `https://me@dns.example/q`"
+        ),
+        BadText(
+            "an address alone",
+            entry("url: \"192.0.2.1\""),
+            "f:1:28: \(urlKind), not `192.0.2.1` (did you mean `udp://192.0.2.1`?)"
+        ),
+        BadText(
+            "a misspelt scheme",
+            entry("url: \"htps://dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `htps://dns.example/q` (did you mean `https://`?)"
+        ),
+        BadText(
+            "doh",
+            entry("url: \"doh://dns.example/q\", addresses: [192.0.2.1]"),
+            "f:1:28: \(urlKind), not `doh://dns.example/q` (did you mean `https://`?)"
+        ),
+        BadText(
+            "a name for plain DNS",
+            entry("url: \"udp://dns.example\""),
+            "f:1:28: \(urlKind), not `udp://dns.example` (write its IP address: names cannot be"
+                + " looked up here, since httpdnsd is the resolver that would be asked)"
+        ),
+        BadText(
+            "a port that is too high",
+            entry("url: \"https://dns.example:70000/q\", addresses: [192.0.2.1]"),
+            "f:1:28: `upstreams.url`: `70000` is no port"
         ),
         BadText(
             "an empty list of addresses",

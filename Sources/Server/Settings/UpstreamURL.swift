@@ -95,7 +95,10 @@ extension UpstreamURL {
         case .udp, .tcp:
             let literal = String(rest)
             let address = try SocketAddress.literal(literal, defaultPort: scheme.defaultPort)
-            guard address.port != 0, !address.ip.isUnspecified else { throw Mismatch() }
+            let isBare = !literal.hasPrefix("[") && address.isIPv6
+            guard address.port != 0, !address.ip.isUnspecified, !isBare else {
+                throw Mismatch(hint: isBare ? "write the address in brackets" : nil)
+            }
             (host, port, path) = (address.host, address.port, "")
         case .tls:
             guard tail.isEmpty || tail == "/" else {
