@@ -202,7 +202,7 @@ struct CacheFileTests {
         case "flipped": octets[octets.count / 2] ^= 0x10
         case "another file": octets = Array("root:x:0:0:root:/root:/bin/bash\n".utf8)
         case "longer": octets.append(0)
-        default: octets[9] = 2
+        default: octets[9] = 0xFF
         }
         _ = try folder.write(octets, to: "cache.snapshot")
         _ = try folder.write("older", to: "cache.snapshot.damaged")
