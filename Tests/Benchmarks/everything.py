@@ -58,7 +58,7 @@ def run(root, options, modules):
         chosen.bin, chosen.no_build = options.bin, options.no_build
         harness.say(f"{module.NAME}, after {(time.monotonic() - start) / 60:.1f} minutes")
         try:
-            with harness.Bench(root, chosen) as bench:
+            with harness.Bench(root, chosen, is_built=bool(results)) as bench:
                 result = module.run(bench, chosen)
                 result["machine"] = bench.machine()
         except harness.Failure as failure:

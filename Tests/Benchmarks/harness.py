@@ -27,8 +27,9 @@ class Failure(Exception):
 class Bench:
     """A scratch directory, the programs, and whatever was started; all of it ends with this."""
 
-    def __init__(self, root, options):
+    def __init__(self, root, options, is_built=False):
         self.root = root
+        self.is_built = is_built
         self.stack = contextlib.ExitStack()
         self.scratch = None
         self.options = options
@@ -49,7 +50,7 @@ class Bench:
     # Programs
 
     def _build(self):
-        if not self.options.no_build:
+        if not self.options.no_build and not self.is_built:
             setup = [os.path.join(self.root, "scripts", "setup"), "--bench"]
             if subprocess.run(setup, stdout=sys.stderr).returncode != 0:
                 raise Failure("what is missing cannot be installed")
@@ -136,15 +137,20 @@ class Bench:
                     reply = client.recv(4096)
                     if reply[:2] == question[:2] and reply[3] & 15 == 0:
                         return program
-                    time.sleep(0.05)
-                if program.process.poll() is not None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    program.process.wait(0.02)
                     break
         program.stop()
         raise Failure(f"{command[0]} does not answer: {program.text()[-1000:]}")
 
     def run(self, command, cpu=None, within=300):
         """Runs a program to its end and returns the JSON that it prints."""
-        done = subprocess.run(pinned(command, cpu), capture_output=True, text=True, timeout=within)
+        try:
+            done = subprocess.run(
+                pinned(command, cpu), capture_output=True, text=True, timeout=within
+            )
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{command[0]}: no end after {within} s") from None
         if done.returncode != 0 or done.stderr:
             raise Failure(f"{command[0]}: {done.stdout}{done.stderr}")
         return json.loads(done.stdout)

@@ -81,7 +81,7 @@ cache: {{size: 64MiB, snapshot: {file}}}
         rows += tables.rows_of(what, chosen, ms=lambda each: each["ms"])
     return {
         "benchmark": NAME,
-        "about": "From exec, by way of taskset, to the first answer; the client asks every 100 µs. "
+        "about": "From exec, by way of taskset, to the first answer; the client asks without a pause. "
         f"The best of {options.starts} starts is a round's.",
         "parameters": {
             key: getattr(options, key) for key in ("rounds", "starts", "servers", "names")
