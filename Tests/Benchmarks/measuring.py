@@ -90,8 +90,3 @@ def processors(options):
     if options.free or os.cpu_count() < 2:
         return None, None
     return options.cpu, options.peer_cpu
-
-
-def median(rounds, key):
-    """The median of a figure over rounds."""
-    return statistics.median(each[key] for each in rounds)
