@@ -135,7 +135,9 @@ let package = Package(
         .executableTarget(
             name: "httpdnsd",
             dependencies: ["Server", argumentParser],
-            swiftSettings: product
+            swiftSettings: product,
+            // Symbols are bound at the start, so their table can be read-only from then on.
+            linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
         ),
         .executableTarget(
             name: "httpdnsctl",
