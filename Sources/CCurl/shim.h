@@ -29,11 +29,14 @@ static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Has libcurl close the descriptors of a handle's connections through `value`.
-static inline CURLcode curl_easy_set_close_callback(CURL *easy, curl_closesocket_callback value,
-                                                    void *owner) {
-    CURLcode code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, owner);
-    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value);
+/// Has libcurl open and close the sockets of a handle's connections through these.
+static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocket_callback open,
+                                                      curl_closesocket_callback close,
+                                                      void *owner) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, owner);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, owner);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
 /// Sets a body of `count` octets, which libcurl copies.

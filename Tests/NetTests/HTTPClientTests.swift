@@ -151,8 +151,8 @@ struct HTTPClientTests {
     @ServiceLoop
     @Test
     func `a port at which nobody listens is a refused connection`() async throws {
-        let closed = try ListeningSocket().address
-        let request = HTTPRequest(url: "http://vendor.example.com/", server: closed)
+        let closed = try ListeningSocket(listens: false)
+        let request = HTTPRequest(url: "http://vendor.example.com/", server: closed.address)
         #expect(await failure(of: request) == .connect("Connection refused"))
         #expect(client.statistics.failures == [.connect: 1])
     }

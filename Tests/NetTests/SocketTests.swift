@@ -187,9 +187,9 @@ struct StreamTests {
     @ServiceLoop
     @Test
     func `a port at which nobody listens refuses`() async throws {
-        let closed = try ListeningSocket().address
+        let closed = try ListeningSocket(listens: false)
         let error = await #expect(throws: SocketError.self) {
-            _ = try await StreamConnection.connect(to: closed, deadline: patience)
+            _ = try await StreamConnection.connect(to: closed.address, deadline: patience)
         }
         #expect(error?.isRefusal == true)
     }

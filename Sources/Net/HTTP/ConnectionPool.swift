@@ -10,37 +10,14 @@ import Glibc
 @safe
 @ServiceLoop
 final class ConnectionPool {
-    /// A descriptor of libcurl's that the loop watches.
-    @ServiceLoop
-    private final class Socket {
-        var watch: DescriptorWatch?
-        /// When something last came, nil if nothing did since it is watched.
-        var lastHeard: ContinuousClock.Instant?
-    }
-
-    /// The watched descriptors by number; an object of its own, as libcurl still closes some when
-    /// the pool is on its way out.
-    @ServiceLoop
-    private final class Sockets {
-        var all: [Int32: Socket] = [:]
-
-        /// Ends the watch of a descriptor, then closes it.
-        ///
-        /// libcurl does not always say that it no longer waits for a descriptor before it closes
-        /// it.  The number may be another socket's by the time that it does, and taking away the
-        /// old watch would then leave that one deaf.
-        func close(_ descriptor: Int32) -> Int32 {
-            all.removeValue(forKey: descriptor)?.watch?.cancel()
-            return Glibc.close(descriptor)
-        }
-    }
-
     private let multi: UnsafeMutableRawPointer
 
     /// The transfers under way, by handle: what keeps them alive while libcurl knows them.
     private var transfers: [UInt: Transfer] = [:]
 
-    private let sockets = Sockets()
+    /// What the loop watches; an object of its own, as libcurl still closes some when the pool is on
+    /// its way out.
+    private let sockets = WatchedSockets()
 
     /// Calls libcurl when it wants to be.
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
@@ -56,13 +33,12 @@ final class ConnectionPool {
         }
         unsafe multi = made
         setOptions(limits)
+        sockets.handler = { [weak self] in self?.drive($0, $1) }
     }
 
     isolated deinit {
-        // Watches first: libcurl closes the descriptors.  Without callbacks, as there is no pool
-        // any more that they could speak to.
-        for socket in sockets.all.values { socket.watch?.cancel() }
-        sockets.all = [:]
+        // Without callbacks, as there is no pool any more that they could speak to.
+        sockets.forgetAll()
         // SAFETY: no transfer is left, as each holds the pool while it waits.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
         unsafe curl_multi_set_timer_callback(multi, nil, nil)
@@ -121,11 +97,22 @@ extension ConnectionPool {
     /// Begins a transfer; its waiter is resumed at the end.
     func add(_ transfer: Transfer) throws(HTTPError) {
         // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is gone.
-        unsafe curl_easy_set_close_callback(
+        unsafe curl_easy_set_socket_callbacks(
             transfer.easy,
+            { owner, _, address in
+                guard let owner = unsafe owner, let address = unsafe address else { return -1 }
+                let sockets = unsafe Unmanaged<WatchedSockets>.fromOpaque(owner)
+                    .takeUnretainedValue()
+                let (family, type) = unsafe (address.pointee.family, address.pointee.socktype)
+                let number = unsafe address.pointee.protocol
+                return ServiceLoop.assumeIsolated {
+                    sockets.open(family: family, type: type, protocol: number)
+                }
+            },
             { owner, descriptor in
                 guard let owner = unsafe owner else { return 1 }
-                let sockets = unsafe Unmanaged<Sockets>.fromOpaque(owner).takeUnretainedValue()
+                let sockets = unsafe Unmanaged<WatchedSockets>.fromOpaque(owner)
+                    .takeUnretainedValue()
                 return ServiceLoop.assumeIsolated { sockets.close(descriptor) }
             },
             Unmanaged.passUnretained(sockets).toOpaque()
@@ -182,7 +169,7 @@ extension ConnectionPool {
     /// libcurl's wish to watch `descriptor`, or no longer to; -1 breaks all its transfers off.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
-            sockets.all.removeValue(forKey: descriptor)?.watch?.cancel()
+            sockets.forget(descriptor)
             return 0
         }
         let events: DescriptorWatch.Events =
@@ -191,19 +178,12 @@ extension ConnectionPool {
             case CURL_POLL_OUT: .writable
             default: [.readable, .writable]
             }
-        if let socket = sockets.all[descriptor] {
-            socket.watch?.change(to: events)
+        do throws(SocketError) {
+            try sockets.watch(descriptor, events)
             return 0
+        } catch {
+            return -1
         }
-        let socket = Socket()
-        // Level-triggered, as libcurl expects.
-        socket.watch = try? DescriptorWatch(descriptor, events) { [weak self, weak socket] in
-            if $0.contains(.readable) { socket?.lastHeard = Clock.now }
-            self?.drive(descriptor, $0)
-        }
-        guard socket.watch != nil else { return -1 }
-        sockets.all[descriptor] = socket
-        return 0
     }
 
     /// libcurl's wish to be called after so many milliseconds; -1 is never.

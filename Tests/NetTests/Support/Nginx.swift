@@ -95,7 +95,8 @@ final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress
 
-    init() throws {
+    /// - Parameter listens: if not, the port refuses, and is nobody else's meanwhile.
+    init(listens: Bool = true) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let descriptor = socket(
             AF_INET,
@@ -104,7 +105,7 @@ final class ListeningSocket: Sendable {
         )
         self.descriptor = descriptor
         let bound = any.withSockaddr { bind(descriptor, $0, $1) }
-        try #require(bound == 0 && listen(descriptor, 128) == 0)
+        try #require(bound == 0 && (!listens || listen(descriptor, 128) == 0))
         address = try #require(SocketAddress(localOf: descriptor))
     }
 

@@ -13,18 +13,24 @@ final class Program: Sendable {
 
     /// Starts `path` with `arguments`.
     ///
-    /// - Parameter descriptors: what it inherits besides the standard three, by its own numbers.
+    /// - Parameters:
+    ///   - descriptors: what it inherits besides the standard three, by its own numbers.
+    ///   - errors: the file that its standard error goes to, if not to ours.
     init(
         _ path: String,
         _ arguments: [String],
         environment: [String: String] = [:],
-        descriptors: [Int32: Int32] = [:]
+        descriptors: [Int32: Int32] = [:],
+        errors: String? = nil
     ) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         for (number, descriptor) in descriptors {
             posix_spawn_file_actions_adddup2(&actions, descriptor, number)
+        }
+        if let errors {
+            posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT, 0o600)
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -70,19 +76,16 @@ final class Program: Sendable {
     }
 
     /// Runs a program to its end, which must be a success.
+    ///
+    /// What it says goes into a file: a pipe may be inherited by whatever is started meanwhile, and
+    /// then has no end.
     static func run(_ path: String, _ arguments: [String], in directory: URL) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.currentDirectoryURL = directory
-        let errors = Pipe()
-        process.standardError = errors
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        let text = errors.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(what: String(decoding: text, as: UTF8.self))
+        let errors = directory.appendingPathComponent("errors").path
+        // posix_spawn of Swift's Glibc cannot change the directory.
+        let there = ["-C", directory.path, path] + arguments
+        let program = try Program("/usr/bin/env", there, errors: errors)
+        guard program.end() == 0 else {
+            throw Failure(what: try String(contentsOfFile: errors, encoding: .utf8))
         }
     }
 }
