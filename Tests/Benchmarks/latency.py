@@ -46,7 +46,7 @@ def run(bench, options):
             return figure
 
         rounds[what] = measuring.in_turn(options, what, servers, one)
-        rows.extend(tables.rows_of(what, rounds[what], **units))
+        rows.extend(tables.rows_of(f"latency: {what}", rounds[what], **units))
 
     def load(server, *words):
         return world.client(server, "-n", 1000, "-s", options.seconds, "-S", *words)

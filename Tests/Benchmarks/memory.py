@@ -38,7 +38,7 @@ def run(bench, options):
     }
     bound = small(world)
     rows = [
-        tables.row(what, unit, {
+        tables.row(f"memory: {what}", unit, {
             title: [take(each) for each in rounds] for title, rounds in figures.items()
         })
         for what, unit, take in [
@@ -51,7 +51,7 @@ def run(bench, options):
         ]
     ]
     rows.append(tables.row(
-        f"a cache of {SMALL >> 20} MiB after {FLOOD:,} names: growth since the start",
+        f"memory: a cache of {SMALL >> 20} MiB after {FLOOD:,} names: growth since the start",
         "MiB",
         {"httpdnsd": mib(bound["growth"])},
     ))

@@ -71,14 +71,14 @@ cache: {{size: 64MiB, snapshot: {file}}}
     figures = measuring.in_turn(options, NAME, list(commands), one)
     rows = []
     for what, title in [
-        ("exec to the first answer", None),
+        ("to the first answer", None),
         *[(f"with a snapshot of {options.names:,}: {title}", title) for title in commands
           if title not in peers.ALL],
     ]:
         chosen = {"httpdnsd": figures[title]} if title else {
             title: figures[title] for title in commands if title in peers.ALL
         }
-        rows += tables.rows_of(what, chosen, ms=lambda each: each["ms"])
+        rows += tables.rows_of(f"start: {what}", chosen, ms=lambda each: each["ms"])
     return {
         "benchmark": NAME,
         "about": "From exec, by way of taskset, to the first answer; the client asks without a pause. "
