@@ -68,7 +68,7 @@ def add_options(parser):
 
 def run(bench, options):
     """Measures, and returns the figures."""
-    program = bench.micro()
+    program = plain(bench, bench.micro())
     operations = [name for name in options.operations.split(",") if name]
     instructions, allocations = {}, {}
     for name in operations:
@@ -120,6 +120,13 @@ def difference(measure):
     return round((many - few) / (COUNTS[1] - COUNTS[0]), 1)
 
 
+def plain(bench, program):
+    """A copy of a program without line tables, which valgrind 3.19 takes for damaged."""
+    made = bench.path(os.path.basename(program))
+    subprocess.run(["strip", "--strip-debug", "-o", made, program], check=True)
+    return made
+
+
 def callgrind(program, name, count):
     """The instructions of a run."""
     done = subprocess.run(
@@ -161,11 +168,7 @@ def in_time(bench, options, program, operations):
 def daemon(bench):
     """The instructions of the daemon for an answer."""
     upstream = peers.nsd(bench)
-    # valgrind 3.19 takes Swift's line tables for damage.
-    program = bench.path("httpdnsd")
-    subprocess.run(
-        ["strip", "--strip-debug", "-o", program, bench.product("httpdnsd")], check=True
-    )
+    program = plain(bench, bench.product("httpdnsd"))
     file = bench.path("callgrind.out")
     server = bench.daemon(
         peers.daemon_settings(upstream.port, size=64 << 20),

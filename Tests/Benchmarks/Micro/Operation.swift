@@ -133,6 +133,7 @@ private func patching() -> (Int) -> Int {
             sum &+= buffer.withMutableRawSpan { buffer in
                 let answer = ReadyAnswer(
                     rcode: 0,
+                    flags: 0,
                     answerCount: sections.answerCount,
                     authorityCount: 0,
                     additionalCount: 0,
