@@ -8,7 +8,7 @@ a time, and to one that has 32 queries on their way, which a worker takes togeth
 that an upstream is asked for over plain UDP.
 
 Instructions are the same on a loaded machine. `--check` compares them with `instructions.json` and
-fails if one is more than 2 % away (5 % for a miss), or if the hot path allocates; `--update` writes
+fails if one is more than 2 % away (8 % for a miss), or if the hot path allocates; `--update` writes
 that file. They change with the compiler and the C library, so the file says whose they are.
 """
 import glob
@@ -26,7 +26,7 @@ NAME = "micro"
 
 # How far instructions may be from those that are committed. Those of a miss differ by themselves, as
 # what waits for whom does.
-TOLERANCE, TOLERANCES = 0.02, {"daemon, misses one at a time": 0.05}
+TOLERANCE, TOLERANCES = 0.02, {"daemon, misses one at a time": 0.08}
 
 # Operations of the hot path, which allocate nothing.
 HOT = ["parse", "parse-edns", "miss", "hit", "hit-edns", "hit-many", "patch"]

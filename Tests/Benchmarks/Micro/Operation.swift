@@ -93,6 +93,8 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
         repeating: [UInt8](repeating: 0, count: bufferOctets),
         count: batchCount
     )
+    var facts = [QueryFacts?](repeating: nil, count: batchCount)
+    var hashes = [UInt64](repeating: 0, count: batchCount)
     return { count in
         var sum = 0
         var next = 0
@@ -103,16 +105,32 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
                 buffers[slot].withUnsafeMutableBytes { $0.copyBytes(from: queries[next]) }
                 next = next + 1 == names ? 0 : next + 1
             }
+            let octets = queries[0].count
+            for slot in 0..<slots {
+                buffers[slot].withMutableRawSpan { buffer in
+                    guard
+                        let found = try? QueryView(
+                            checking: buffer.bytes.extracting(0..<octets)
+                        ).facts
+                    else { return }
+                    facts[slot] = found
+                    hashes[slot] = cache.hash(found, in: buffer.bytes)
+                }
+            }
             cache.withTable(now: now) { table, now in
+                for slot in 0..<slots { table.prefetchPlace(hashes[slot]) }
+                for slot in 0..<slots { table.prefetchAnswer(hashes[slot]) }
                 for slot in 0..<slots {
-                    let octets = queries[0].count
+                    guard let facts = facts[slot] else { continue }
+                    let hash = hashes[slot]
                     buffers[slot].withMutableRawSpan { buffer in
-                        guard
-                            let facts = try? QueryView(
-                                checking: buffer.bytes.extracting(0..<octets)
-                            ).facts
-                        else { return }
-                        let hit = table.answer(facts, in: &buffer, limit: 1232, now: now)
+                        let hit = table.answer(
+                            facts,
+                            hash: hash,
+                            in: &buffer,
+                            limit: 1232,
+                            now: now
+                        )
                         sum &+= hit?.length ?? 1
                     }
                 }
