@@ -232,7 +232,7 @@ extension MutableRawSpan {
     }
 
     /// Copies `octets` to `offset`.
-    fileprivate mutating func copy(_ octets: RawSpan, to offset: Int) {
+    package mutating func copy(_ octets: RawSpan, to offset: Int) {
         precondition(offset >= 0 && octets.byteCount <= byteCount - offset, "copy within bounds")
         // SAFETY: the precondition bounds the write; a span never overlaps a mutable one.
         unsafe withUnsafeMutableBytes { target in

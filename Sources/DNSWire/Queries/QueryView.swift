@@ -274,13 +274,15 @@ extension Array where Element: FixedWidthInteger & BitwiseCopyable {
 }
 
 extension [UInt8] {
-    /// Lets `body` change these octets as the hot path does.
+    /// Lets `body` change these octets, from `start` on, as the hot path does.
     package mutating func withMutableRawSpan<Result>(
+        from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result
     ) -> Result {
         var span = mutableSpan
         // SAFETY: any octets may be read and written as octets.
         var raw = unsafe span.mutableBytes
-        return body(&raw)
+        var part = raw._mutatingExtracting(start..<raw.byteCount)
+        return body(&part)
     }
 }

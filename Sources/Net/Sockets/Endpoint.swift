@@ -32,6 +32,9 @@ final class Endpoint {
     private var reader: Waiter?
     private var writer: Waiter?
 
+    /// Told of every edge, in place of tasks that wait.
+    var observer: (@ServiceLoop (Readiness) -> Void)?
+
     /// Takes over `descriptor`, which must not block.
     ///
     /// - Parameter writes: whether somebody will ever wait to write.  Not for datagrams: there the
@@ -120,6 +123,13 @@ final class Endpoint {
     /// Wakes who waits for what epoll reports.
     private func report(_ events: DescriptorWatch.Events) {
         let failed = !events.isDisjoint(with: [.hangUp, .error])
+        if let observer {
+            var readiness: Readiness = []
+            if failed || events.contains(.endOfInput) { readiness.insert(.ended) }
+            if failed || events.contains(.readable) { readiness.insert(.readable) }
+            if failed || events.contains(.writable) { readiness.insert(.writable) }
+            return observer(readiness)
+        }
         if failed || !events.isDisjoint(with: [.readable, .endOfInput]) { note(.reading, reader) }
         if failed || events.contains(.writable) { note(.writing, writer) }
     }
@@ -128,6 +138,22 @@ final class Endpoint {
     private func note(_ direction: Direction, _ waiter: Waiter?) {
         if let waiter { waiter.resume(.ready) } else { edges.insert(direction) }
     }
+}
+
+/// What an edge says of a connection.
+package struct Readiness: OptionSet, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Octets have come.
+    package static let readable = Readiness(rawValue: 1)
+
+    /// There is room for octets again.
+    package static let writable = Readiness(rawValue: 2)
+
+    /// The peer will send no more, or has gone.
+    package static let ended = Readiness(rawValue: 4)
 }
 
 /// A buffer into which every socket of the loop receives before the octets that came are copied.

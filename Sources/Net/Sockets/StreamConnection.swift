@@ -122,36 +122,81 @@ package final class StreamConnection {
     ) async throws(SocketError) {
         var sent = 0
         while sent < octets.count {
-            let raw = try endpoint.attempt(.writing)
-            // SAFETY: what is read begins within the array and ends with it.
-            let count = unsafe octets.withUnsafeBytes {
-                unsafe send(
-                    raw,
-                    $0.baseAddress.map { unsafe $0 + sent },
-                    $0.count - sent,
-                    Int32(MSG_NOSIGNAL)
-                )
-            }
-            if count >= 0 {
-                sent += count
-            } else if errno == EAGAIN {
-                try await endpoint.wait(for: .writing, until: deadline)
-            } else if errno != EINTR {
-                throw .last("send")
-            }
+            let count = try attemptWrite(octets, sent..<octets.count)
+            sent += count
+            if count == 0 { try await endpoint.wait(for: .writing, until: deadline) }
         }
-    }
-
-    /// Writes as much of `octets` as goes out at once, for last words before ``close()``.
-    func attemptWrite(_ octets: [UInt8]) {
-        guard let raw = try? endpoint.attempt(.writing) else { return }
-        // SAFETY: exactly the array's octets are read.
-        _ = unsafe send(raw, octets, octets.count, Int32(MSG_NOSIGNAL))
     }
 
     /// Tells the peer that nothing more will come, and goes on reading.
     package func shutdownWrite() throws(SocketError) {
         guard shutdown(try endpoint.raw, Int32(SHUT_WR)) == 0 else { throw .last("shutdown") }
+    }
+
+    // MARK: - Without waiting
+
+    /// Has `observer` told whenever something has come of the connection, for one who never waits.
+    ///
+    /// Edges only: the observer is not told again of what it leaves.  What came before is not told,
+    /// so it has to look once by itself.
+    package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
+        endpoint.observer = observer
+    }
+
+    /// Receives what has come into `buffer`, from `start` on and at most `limit` octets.
+    ///
+    /// Fewer than `limit` are all there were: what comes later is an edge of its own.  Only the end
+    /// of what is sent, of which there may have been an edge already, takes another call to see.
+    ///
+    /// - Returns: how many came, 0 at the end; nil if there is nothing yet.
+    package func attemptRead(
+        into buffer: inout [UInt8],
+        from start: Int,
+        upTo limit: Int
+    ) throws(SocketError) -> Int? {
+        precondition(limit > 0 && start >= 0 && limit <= buffer.count - start, "read within bounds")
+        let raw = try endpoint.attempt(.reading)
+        while true {
+            // SAFETY: the precondition bounds what is written.
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe recv(raw, $0.baseAddress.map { unsafe $0 + start }, limit, 0)
+            }
+            if count >= 0 { return count }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return nil
+            default: throw .last("recv")
+            }
+        }
+    }
+
+    /// Sends those of `octets` in `range` that the kernel takes at once, and returns how many.
+    package func attemptWrite(
+        _ octets: [UInt8],
+        _ range: Range<Int>
+    ) throws(SocketError) -> Int {
+        precondition(
+            range.lowerBound >= 0 && range.upperBound <= octets.count,
+            "write within bounds"
+        )
+        let raw = try endpoint.attempt(.writing)
+        while true {
+            // SAFETY: the precondition bounds what is read.
+            let count = unsafe octets.withUnsafeBytes {
+                unsafe send(
+                    raw,
+                    $0.baseAddress.map { unsafe $0 + range.lowerBound },
+                    range.count,
+                    Int32(MSG_NOSIGNAL)
+                )
+            }
+            if count >= 0 { return count }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return 0
+            default: throw .last("send")
+            }
+        }
     }
 
     /// Closes the connection; who waits on it gets `SocketError.closed`.

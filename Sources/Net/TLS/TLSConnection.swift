@@ -95,7 +95,9 @@ package final class TLSConnection: OctetStream {
     package func close() {
         if !isFlushing {
             engine.sayGoodbye()
-            stream.attemptWrite(engine.give())
+            let farewell = engine.give()
+            // To a peer that is gone nothing is to be said.
+            _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()
     }

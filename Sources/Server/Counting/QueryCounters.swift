@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
 internal import Net
 internal import Synchronization
 
@@ -77,6 +78,12 @@ final class QueryCounters: Sendable {
     /// Counts one query.
     func count(_ source: QuerySource, _ outcome: QueryOutcome, _ transport: QueryTransport) {
         Self.add(1, to: cells[Self.index(source, outcome, transport)])
+    }
+
+    /// Counts a query that was answered from the cache.
+    func count(_ hit: CacheHit, over transport: QueryTransport) {
+        count(.cache, QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty), transport)
+        if hit.isTruncated { Self.add(1, to: truncated) }
     }
 
     /// Adds to a counter that the calling thread alone writes.

@@ -147,7 +147,8 @@ package final class Daemon {
                         address: listener.address,
                         desk: desk,
                         access: assembly.access,
-                        cookies: cookies
+                        cookies: cookies,
+                        clocks: assembly.clocks
                     )
                 )
                 for socket in listener.datagrams {

@@ -5,7 +5,7 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Answers the messages that a worker could not, and all that come over TCP: on the service loop.
+/// Answers the messages that a worker or `StreamDesk` could not: on the service loop.
 @ServiceLoop
 final class QueryDesk {
     /// What this desk counted.
@@ -30,6 +30,13 @@ final class QueryDesk {
 
     /// Where messages are turned into their replies: no message is longer.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
+
+    /// Where hits over TCP are answered; made for the first of them, as it has large buffers.
+    private(set) lazy var streams = StreamDesk(
+        cache: cache,
+        counters: counters,
+        asksCache: queryLog == nil
+    )
 
     /// Makes a desk.
     ///
@@ -108,6 +115,14 @@ final class QueryDesk {
         }
     }
 
+    /// Asks for an answer anew that is about to grow old.
+    func refresh(_ query: Query) { resolver.refreshing.refresh(query) }
+
+    /// Notes how many queries were answered from the cache since they came at `arrival`.
+    func noteHits(_ hits: UInt64, since arrival: ContinuousClock.Instant) {
+        counters.hitLatency.note(clocks.now() - arrival, times: hits)
+    }
+
     // MARK: - Stopping
 
     /// Waits until no query waits for an answer, or until `deadline`.
@@ -156,15 +171,10 @@ final class QueryDesk {
             }
         }
         guard let hit else { return nil }
-        counters.count(
-            .cache,
-            QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty),
-            transport
-        )
-        if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
+        counters.count(hit, over: transport)
         counters.hitLatency.note(clocks.now() - arrival)
         if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
-            resolver.refreshing.refresh(query)
+            refresh(query)
         }
         if queryLog != nil { logHit(facts, hit, over: transport, arrival: arrival) }
         return Array(scratch[..<hit.length])

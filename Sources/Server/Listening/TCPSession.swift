@@ -4,8 +4,10 @@ internal import Net
 
 /// One TCP client: reads its queries, answers each as soon as its answer is there (RFC 7766).
 ///
-/// Answers overtake each other; the client matches them by ID (RFC 7766 §7).  One task reads, one
-/// writes, and each query that has to wait has one of its own.
+/// Answers overtake each other; the client matches them by ID (RFC 7766 §7).  Nobody waits for the
+/// connection: what the kernel says of it is a call of `ready`, in which all is done that can be.
+/// A task for each read, and one for each write, cost four times what the answers did.  Only a
+/// query whose answer has to be found has a task.
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
@@ -15,16 +17,27 @@ final class TCPSession {
     private let cookies: CookieJar?
     private let clocks: Clocks
 
+    /// What was read and is not answered: the beginning of a message, or if `isHeld` many.
+    private var rest: [UInt8] = []
+
+    /// Whether no more is read until queries have been answered, or the client has read replies.
+    private var isHeld = false
+
+    /// Whether more queries are taken: not when the client has ended, or was silent for too long.
+    private var isReading = true
+
     /// Replies that wait to be written, each with its length before it (RFC 7766 §8).
     private var outgoing: [UInt8] = []
 
-    private var isWriting = false
-
-    /// Octets of the replies that are being written, which no longer wait.
-    private var leaving = 0
+    /// Replies that are being written, which no longer wait, and how much of them has gone.
+    private var leaving: [UInt8] = []
+    private var gone = 0
 
     /// Queries that wait for their answers.
     private var pending = 0
+
+    /// Whether `catchUp` is about to run.
+    private var isCatchingUp = false
 
     /// When the last query or reply went over the connection.
     private(set) var lastActive: ContinuousClock.Instant
@@ -35,17 +48,14 @@ final class TCPSession {
     /// Looks after the deadlines.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.timePassed() }
 
-    /// Whether no more queries are taken, because the client was silent for too long.
-    private var isLeaving = false
-
-    /// Resumed when a reply has been written or a query answered.
-    private var progress: CheckedContinuation<Void, Never>?
+    /// Resumed when the session has ended.
+    private var whenEnded: CheckedContinuation<Void, Never>?
 
     /// Whether this connection may be given up to make room for another.
-    var isIdle: Bool { pending == 0 && outgoing.isEmpty && !isWriting }
+    var isIdle: Bool { pending == 0 && outgoing.isEmpty && leaving.isEmpty }
 
     /// Whether no more is read because the client has too many replies to read.
-    var isBlocked: Bool { outgoing.count + leaving > TCPLimits.unwritten }
+    var isBlocked: Bool { outgoing.count + leaving.count > TCPLimits.unwritten }
 
     /// Makes a session for an accepted connection.
     ///
@@ -71,37 +81,214 @@ final class TCPSession {
 
     /// Serves the client until it leaves, breaks a rule or is closed.
     func run() async {
-        do throws(SocketError) {
-            var input = Input()
-            while !isLeaving {
-                while let message = input.next() {
-                    answer(message)
-                    while pending >= TCPLimits.pending || isBlocked {
-                        startWriting()
-                        await waitForProgress()
-                    }
-                }
-                startWriting()
-                let more = try await read(continuing: input.hasBegun)
-                guard !more.isEmpty else { break }
-                input.append(more)
-            }
-        } catch {
-            // Whatever ended the reading, a client that only closed its side still gets what it
-            // asked for; to one that is gone the writing fails by itself.
-        }
-        while pending > 0 || !outgoing.isEmpty || isWriting {
-            await waitForProgress()
-        }
-        alarm.set(nil)
-        stream.close()
+        stream.observe { [weak self] in self?.ready($0) }
+        ready([.readable, .ended])
+        guard isReading || !isIdle else { return }
+        await withCheckedContinuation { whenEnded = $0 }
     }
 
     /// Ends the session now, whatever is under way.
     func close() {
         stream.close()
-        outgoing = []
-        resumeProgress()
+        isReading = false
+        (rest, outgoing, leaving) = ([], [], [])
+        deadlines = Deadlines()
+        endIfDone()
+    }
+
+    /// Ends a session that reads no more as soon as all is answered.
+    ///
+    /// A client that only closed its side still gets what it asked for; to one that is gone the
+    /// writing fails by itself.
+    private func endIfDone() {
+        guard !isReading, isIdle else { return }
+        alarm.set(nil)
+        stream.close()
+        whenEnded?.resume()
+        whenEnded = nil
+    }
+
+    /// Does what can be done now that something has come of the connection.
+    private func ready(_ what: Readiness) {
+        if what.contains(.writable), !leaving.isEmpty { write() }
+        if isHeld {
+            serve(toEnd: true)
+        } else if !what.isDisjoint(with: [.readable, .ended]) {
+            serve(toEnd: what.contains(.ended))
+        }
+        endIfDone()
+        watch()
+    }
+
+    // MARK: - Reading
+
+    /// Reads what has come, answers every message in it and writes the replies: each once.
+    ///
+    /// - Parameter toEnd: whether the end may have come already, for which there is no other edge.
+    private func serve(toEnd: Bool) {
+        guard isReading else { return }
+        let messages = desk.streams
+        messages.begin(with: rest)
+        rest = []
+        let now = clocks.now()
+        let asker = asker(now)
+        var hits: UInt64 = 0
+        var isDrained = false
+        for turn in 0... {
+            hits += answer(messages, from: asker, now)
+            isHeld = pending >= TCPLimits.pending || isBlocked
+            guard isReading, !isHeld, !isDrained else { break }
+            guard turn < TCPLimits.reads else {
+                catchUpSoon()
+                isHeld = true
+                break
+            }
+            isDrained = !read(messages, toEnd: toEnd)
+        }
+        if hits > 0 { desk.noteHits(hits, since: now) }
+        guard isReading else { return rest = [] }
+        rest += messages.rest
+        if rest.isEmpty || isHeld {
+            deadlines.message = nil
+        } else if deadlines.message == nil {
+            deadlines.message = now + TCPLimits.messageTime
+        }
+    }
+
+    /// Reads once; returns whether there may be more.
+    private func read(_ messages: StreamDesk, toEnd: Bool) -> Bool {
+        do throws(SocketError) {
+            guard let count = try messages.read(from: stream) else { return false }
+            if count == 0 { isReading = false }
+            return toEnd || count == TCPLimits.readOctets
+        } catch {
+            // Whatever ended the reading, the client gets what it asked for, if it is there.
+            isReading = false
+            return false
+        }
+    }
+
+    // MARK: - Answering
+
+    /// What a query's answer depends on besides the query.
+    private func asker(_ now: ContinuousClock.Instant) -> Asker {
+        Asker(
+            transport: .tcp,
+            address: client,
+            isAllowed: isAllowed,
+            cookies: cookies?.terms(now: now, wallSeconds: Clock.wallSeconds),
+            keepalive: TCPLimits.keepalive
+        )
+    }
+
+    /// Whether another query is taken.
+    private var isTaking: Bool { isReading && pending < TCPLimits.pending && !isBlocked }
+
+    /// Answers the whole messages that were read, as far as the client may ask more.
+    ///
+    /// - Returns: how many of the answers were the cache's.
+    private func answer(
+        _ messages: StreamDesk,
+        from asker: Asker,
+        _ now: ContinuousClock.Instant
+    ) -> UInt64 {
+        var hits: UInt64 = 0
+        while isTaking {
+            let outcome = messages.answer(from: asker, now: now)
+            guard outcome.count > 0 else { break }
+            lastActive = now
+            deadlines.message = nil
+            hits += outcome.hits
+            for slot in outcome.refreshes {
+                if let query = messages.query(slot) { desk.refresh(query) }
+            }
+            for slot in outcome.leftOver {
+                let message = messages.message(slot)
+                if isTaking { answer(message, from: asker, now) } else { rest += framed(message) }
+            }
+            if messages.isFull { write(messages) }
+        }
+        write(messages)
+        return hits
+    }
+
+    /// Answers one message: at once if that needs no waiting, else when its answer is there.
+    private func answer(
+        _ message: [UInt8],
+        from asker: Asker,
+        _ now: ContinuousClock.Instant
+    ) {
+        switch desk.look(at: message, from: asker, arrival: now) {
+        case .nothing:
+            break
+        case .reply(let reply):
+            outgoing += framed(reply)
+        case .question(let open):
+            pending += 1
+            ServiceLoop.task { [self] in
+                outgoing += framed(await desk.resolve(open))
+                pending -= 1
+                catchUpSoon()
+            }
+        }
+    }
+
+    /// A message with its length before it (RFC 7766 §8).
+    private func framed(_ message: [UInt8]) -> [UInt8] {
+        [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
+    }
+
+    // MARK: - Writing
+
+    /// Writes the replies that came since, and takes more queries: once a turn of the loop, however
+    /// many came.
+    private func catchUpSoon() {
+        guard !isCatchingUp else { return }
+        isCatchingUp = true
+        ServiceLoop.task { [self] in
+            isCatchingUp = false
+            write()
+            if isHeld { serve(toEnd: true) }
+            endIfDone()
+            watch()
+        }
+    }
+
+    /// Writes the replies to the messages that were read, behind those that wait.
+    private func write(_ messages: StreamDesk) {
+        do throws(SocketError) {
+            let isFirst = outgoing.isEmpty && leaving.isEmpty
+            try messages.write(to: isFirst ? stream : nil, waiting: &outgoing)
+        } catch {
+            // The client is gone.
+            close()
+        }
+        write()
+    }
+
+    /// Writes what waits, until nothing is left or the kernel takes no more.
+    private func write() {
+        while true {
+            if leaving.isEmpty {
+                guard !outgoing.isEmpty else { return }
+                swap(&leaving, &outgoing)
+                gone = 0
+                deadlines.writing = clocks.now() + TCPLimits.writeTime
+            }
+            do throws(SocketError) {
+                let count = try stream.attemptWrite(leaving, gone..<leaving.count)
+                guard count > 0 else { return }
+                gone += count
+            } catch {
+                // The client is gone.
+                return close()
+            }
+            if gone == leaving.count {
+                leaving = []
+                deadlines.writing = nil
+                lastActive = clocks.now()
+            }
+        }
     }
 
     // MARK: - Patience
@@ -116,10 +303,16 @@ final class TCPSession {
     }
 
     /// When the patience with the client ends, as things are; nil if it waits for us.
+    ///
+    /// A client may keep a connection without asking for a while; a message that has begun to come
+    /// must be whole soon, however its octets trickle in.
     private var due: ContinuousClock.Instant? {
-        if isLeaving { return deadlines.writing }
-        let silence = isIdle ? lastActive + TCPLimits.idleTime : nil
-        return [deadlines.writing, deadlines.message ?? silence].compactMap(\.self).min()
+        guard isReading else { return deadlines.writing }
+        let reading = deadlines.message ?? (isIdle ? lastActive + TCPLimits.idleTime : nil)
+        guard let reading, let writing = deadlines.writing else {
+            return reading ?? deadlines.writing
+        }
+        return min(reading, writing)
     }
 
     /// Has the alarm go off at the next deadline, or before.
@@ -138,144 +331,10 @@ final class TCPSession {
             // The client does not read what it asks for.
             close()
         } else {
-            isLeaving = true
-            leaveIfIdle()
+            isReading = false
+            rest = []
+            endIfDone()
         }
-    }
-
-    /// Ends the reading of a session that is to end, as soon as all is answered.
-    private func leaveIfIdle() {
-        if isLeaving, isIdle { stream.close() }
-    }
-
-    // MARK: - Reading
-
-    /// Octets read and not yet used.
-    private struct Input {
-        private var octets: [UInt8] = []
-        private var start = 0
-
-        /// Whether a message has begun to come that is not whole yet.
-        var hasBegun: Bool { !octets.isEmpty }
-
-        /// Takes the next whole message.
-        mutating func next() -> [UInt8]? {
-            if octets.count - start >= 2 {
-                let count = Int(octets[start]) << 8 | Int(octets[start + 1])
-                if octets.count - start - 2 >= count {
-                    defer { start += 2 + count }
-                    return Array(octets[start + 2..<start + 2 + count])
-                }
-            }
-            octets.removeFirst(start)
-            start = 0
-            return nil
-        }
-
-        /// Adds what was read.
-        mutating func append(_ more: [UInt8]) { octets += more }
-    }
-
-    /// Reads on; empty when the client is done.
-    ///
-    /// A client may keep a connection without asking for a while; a message that has begun to come
-    /// must be whole soon, however its octets trickle in.
-    private func read(continuing hasBegun: Bool) async throws(SocketError) -> [UInt8] {
-        if !hasBegun {
-            deadlines.message = nil
-        } else if deadlines.message == nil {
-            deadlines.message = clocks.now() + TCPLimits.messageTime
-        }
-        watch()
-        return try await stream.read(upTo: TCPLimits.readOctets, deadline: nil)
-    }
-
-    /// What a query's answer depends on besides the query.
-    private var asker: Asker {
-        Asker(
-            transport: .tcp,
-            address: client,
-            isAllowed: isAllowed,
-            cookies: cookies?.terms(now: Clock.now, wallSeconds: Clock.wallSeconds),
-            keepalive: TCPLimits.keepalive
-        )
-    }
-
-    /// Answers one message: at once if that needs no waiting, else when its answer is there.
-    private func answer(_ message: [UInt8]) {
-        lastActive = clocks.now()
-        deadlines.message = nil
-        switch desk.look(at: message, from: asker, arrival: Clock.now) {
-        case .nothing:
-            break
-        case .reply(let reply):
-            queue(reply)
-        case .question(let open):
-            pending += 1
-            ServiceLoop.task { [self] in
-                queue(await desk.resolve(open))
-                pending -= 1
-                startWriting()
-                resumeProgress()
-            }
-        }
-    }
-
-    // MARK: - Writing
-
-    private func queue(_ reply: [UInt8]) {
-        outgoing.append(UInt8(reply.count >> 8))
-        outgoing.append(UInt8(reply.count & 0xFF))
-        outgoing += reply
-    }
-
-    /// Sees to it that what is queued gets written.
-    private func startWriting() {
-        guard !isWriting, !outgoing.isEmpty else { return }
-        isWriting = true
-        ServiceLoop.task { [self] in
-            await writeOutgoing()
-            isWriting = false
-            resumeProgress()
-            leaveIfIdle()
-            watch()
-        }
-    }
-
-    /// Writes until nothing is left: all replies that are there in one go.
-    private func writeOutgoing() async {
-        while !outgoing.isEmpty {
-            let octets = outgoing
-            outgoing = []
-            leaving = octets.count
-            deadlines.writing = clocks.now() + TCPLimits.writeTime
-            defer {
-                leaving = 0
-                deadlines.writing = nil
-            }
-            watch()
-            do throws(SocketError) {
-                try await stream.write(octets, deadline: nil)
-                lastActive = clocks.now()
-            } catch {
-                // The client is gone.
-                close()
-                return
-            }
-            resumeProgress()
-        }
-    }
-
-    // MARK: - Waiting
-
-    private func waitForProgress() async {
-        await withCheckedContinuation { progress = $0 }
-    }
-
-    private func resumeProgress() {
-        let waiting = progress
-        progress = nil
-        waiting?.resume()
     }
 }
 
@@ -295,6 +354,9 @@ enum TCPLimits {
 
     /// Octets read at once.
     static let readOctets = 16 << 10
+
+    /// Reads of one connection in a row; then others have their turn.
+    static let reads = 4
 
     /// How long a connection may be silent when nothing is asked on it (RFC 7766 §6.2.3: of the
     /// order of seconds; RFC 9210 §4.4 asks for more than a few).

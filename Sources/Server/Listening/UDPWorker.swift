@@ -69,15 +69,17 @@ final class UDPWorker: Sendable {
             let start = Clock.now
             lookout.note(wait: start - idleSince)
             let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
-            var outcome = BatchOutcome()
-            for slot in 0..<count { look(at: slot, &batch, terms, &queries, &outcome) }
-            if !queries.slots.isEmpty { answer(&queries, &batch, now: start, &outcome) }
+            var unusual = SlotSet()
+            queries.removeAll()
+            for slot in 0..<count { look(at: slot, &batch, terms, &queries, &unusual) }
+            let outcome = answer(queries, &batch, now: start)
             let unsent = batch.send(to: listener)
             idleSince = Clock.now
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if outcome.hits > 0 { counters.hitLatency.note(idleSince - start, times: outcome.hits) }
-            if !outcome.misses.isEmpty { handOver(outcome.misses, batch, terms, start) }
-            if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, outcome.signed, batch) }
+            let misses = outcome.misses.union(unusual)
+            if !misses.isEmpty { handOver(misses, batch, terms, start) }
+            if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
         }
     }
 
@@ -103,49 +105,22 @@ final class UDPWorker: Sendable {
         listener.stopReceiving()
     }
 
-    /// What came of the datagrams of a batch.
-    private struct BatchOutcome {
-        var hits: UInt64 = 0
-
-        /// Where the datagrams are that the cache has no answer to.
-        var misses = SlotSet()
-
-        /// Where the questions are that are to be asked anew.
-        var refreshes = SlotSet()
-
-        /// Of those: whose client wants DNSSEC records.
-        var signed = SlotSet()
-    }
-
-    /// The queries of a batch that the cache is asked for.
-    private struct PlainQueries {
-        /// Where they are.
-        var slots = SlotSet()
-
-        /// What they ask, and under which numbers that is looked for; of other slots what was there
-        /// earlier.
-        var facts = InlineArray<32, QueryFacts?>(repeating: nil)
-        var hashes = InlineArray<32, UInt64>(repeating: 0)
-    }
-
     /// Reads the datagram in `slot`, and answers it in place if that needs no cache.
     private func look(
         at slot: Int,
         _ batch: inout DatagramBatch,
         _ terms: CookieTerms?,
         _ queries: inout PlainQueries,
-        _ outcome: inout BatchOutcome
+        _ unusual: inout SlotSet
     ) {
         let count = batch.count(slot)
         let asker = asker(slot, batch, terms)
         let length = batch.withBuffer(slot) { buffer -> Int in
             switch FirstLook(at: &buffer, count: count, from: asker) {
             case .query(let facts, _) where asksCache:
-                queries.slots.insert(slot)
-                queries.facts[slot] = facts
-                queries.hashes[slot] = cache.hash(facts, in: buffer.bytes)
+                queries.add(facts, hash: cache.hash(facts, in: buffer.bytes), at: slot)
             case .query, .unusual:
-                outcome.misses.insert(slot)
+                unusual.insert(slot)
             case .answered(let length, let source, let result):
                 counters.count(source, result, .udp)
                 return length
@@ -157,56 +132,21 @@ final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Answers in place what the cache knows of `queries`, and leaves none.
-    ///
-    /// The memory that all of them need is on its way before the first is answered: one after the
-    /// other, each would wait for its own, and in a large cache that is most of what an answer takes.
+    /// Answers in place what the cache knows of `queries`.
     private func answer(
-        _ queries: inout PlainQueries,
+        _ queries: borrowing PlainQueries,
         _ batch: inout DatagramBatch,
-        now: ContinuousClock.Instant,
-        _ outcome: inout BatchOutcome
-    ) {
-        cache.withTable(now: now) { table, now in
-            if queries.slots.count > 1 {
-                for slot in queries.slots { table.prefetchPlace(queries.hashes[slot]) }
-                for slot in queries.slots { table.prefetchAnswer(queries.hashes[slot]) }
+        now: ContinuousClock.Instant
+    ) -> PlainQueries.Outcome {
+        queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
+            let hit = batch.withBuffer(slot) { buffer in
+                table.answer(facts, hash: hash, in: &buffer, limit: facts.replyLimit, now: now)
             }
-            for slot in queries.slots {
-                guard let facts = queries.facts[slot] else { continue }
-                let hash = queries.hashes[slot]
-                let length = batch.withBuffer(slot) { buffer -> Int in
-                    let limit = facts.replyLimit
-                    let hit = table.answer(facts, hash: hash, in: &buffer, limit: limit, now: now)
-                    guard let hit else {
-                        outcome.misses.insert(slot)
-                        return 0
-                    }
-                    note(hit, slot, dnssecOK: facts.dnssecOK, &outcome)
-                    return hit.length
-                }
-                if length > 0 { batch.reply(slot, count: length) }
+            if let hit {
+                batch.reply(slot, count: hit.length)
+                counters.count(hit, over: .udp)
             }
-        }
-        queries.slots = SlotSet()
-    }
-
-    private func note(
-        _ hit: CacheHit,
-        _ slot: Int,
-        dnssecOK: Bool,
-        _ outcome: inout BatchOutcome
-    ) {
-        counters.count(
-            .cache,
-            QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty),
-            .udp
-        )
-        if hit.isTruncated { QueryCounters.add(1, to: counters.truncated) }
-        outcome.hits += 1
-        if hit.wantsRefresh {
-            outcome.refreshes.insert(slot)
-            if dnssecOK { outcome.signed.insert(slot) }
+            return hit
         }
     }
 
@@ -248,11 +188,15 @@ final class UDPWorker: Sendable {
     }
 
     /// Tells the service loop which of the questions just answered are to be asked anew.
-    private func refresh(_ slots: SlotSet, _ signed: SlotSet, _ batch: borrowing DatagramBatch) {
+    private func refresh(
+        _ slots: SlotSet,
+        _ queries: borrowing PlainQueries,
+        _ batch: borrowing DatagramBatch
+    ) {
         for slot in slots {
             let query = Query(
                 answeredIn: batch.copy(slot).octets,
-                dnssecOK: signed.contains(slot)
+                dnssecOK: queries.wantsDNSSEC(slot)
             )
             if let query { desk.take(refresh: query) }
         }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+
+/// The queries of a batch of messages that the cache is asked for, all at once.
+///
+/// The cache's lock is taken once for all, and the memory that all of them need is on its way before
+/// the first is answered: one after the other, each would wait for its own, and in a large cache
+/// that is most of what an answer takes.
+struct PlainQueries {
+    /// Messages that a batch may have.
+    static let capacity = 32
+
+    /// Where they are.
+    private var slots = SlotSet()
+
+    /// What they ask, and under which numbers that is looked for; of other slots what was there
+    /// earlier.
+    private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
+    private var hashes = InlineArray<32, UInt64>(repeating: 0)
+
+    /// What became of them.
+    struct Outcome {
+        var hits: UInt64 = 0
+
+        /// Where the queries are that were not answered.
+        var misses = SlotSet()
+
+        /// Where the questions are that were answered, and are to be asked anew.
+        var refreshes = SlotSet()
+    }
+
+    /// Forgets all.
+    mutating func removeAll() { slots = SlotSet() }
+
+    /// Adds the query in `slot`.
+    mutating func add(_ query: QueryFacts, hash: UInt64, at slot: Int) {
+        slots.insert(slot)
+        facts[slot] = query
+        hashes[slot] = hash
+    }
+
+    /// Whether the client that asked in `slot` wants DNSSEC records.
+    func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
+
+    /// Has `answer` look up each of them in the cache's table.
+    ///
+    /// - Parameter answer: gets the slot, what is asked there, its hash, the table and the table's
+    ///   time; it holds the cache's lock, so it must not wait.
+    func lookUp(
+        in cache: AnswerCache,
+        now: ContinuousClock.Instant,
+        _ answer: (Int, QueryFacts, UInt64, inout AnswerTable, UInt64) -> CacheHit?
+    ) -> Outcome {
+        var outcome = Outcome()
+        guard !slots.isEmpty else { return outcome }
+        cache.withTable(now: now) { table, now in
+            if slots.count > 1 {
+                for slot in slots { table.prefetchPlace(hashes[slot]) }
+                for slot in slots { table.prefetchAnswer(hashes[slot]) }
+            }
+            for slot in slots {
+                guard let query = facts[slot] else { continue }
+                guard let hit = answer(slot, query, hashes[slot], &table, now) else {
+                    outcome.misses.insert(slot)
+                    continue
+                }
+                outcome.hits += 1
+                if hit.wantsRefresh { outcome.refreshes.insert(slot) }
+            }
+        }
+        return outcome
+    }
+}
