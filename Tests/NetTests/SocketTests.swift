@@ -159,6 +159,41 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
+    func `an observer is told of what comes, of room to write, and of the end`() async throws {
+        let (client, server) = try await pair()
+        var buffer = [UInt8](repeating: 0, count: 8)
+        #expect(try server.attemptRead(into: &buffer, from: 0, upTo: 8) == nil)
+        var told: Readiness = []
+        server.observe { told.formUnion($0) }
+
+        try await client.write([1, 2, 3], deadline: patience)
+        while !told.contains(.readable) { await Task.yield() }
+        #expect(!told.contains(.ended))
+        #expect(try server.attemptRead(into: &buffer, from: 2, upTo: 2) == 2)
+        #expect(try server.attemptRead(into: &buffer, from: 5, upTo: 3) == 1)
+        #expect(buffer == [0, 0, 1, 2, 0, 3, 0, 0])
+        #expect(try server.attemptRead(into: &buffer, from: 0, upTo: 8) == nil)
+
+        let much = [UInt8](repeating: 7, count: 1 << 20)
+        var sent = 0
+        while case let count = try server.attemptWrite(much, 0..<much.count), count > 0 {
+            sent += count
+        }
+        told = []
+        while sent > 0 {
+            sent -= try await client.read(upTo: 65_535, deadline: patience).count
+        }
+        while !told.contains(.writable) { await Task.yield() }
+
+        try client.shutdownWrite()
+        while !told.contains(.ended) { await Task.yield() }
+        #expect(try server.attemptRead(into: &buffer, from: 0, upTo: 8) == 0)
+        server.close()
+        #expect(throws: SocketError.self) { try server.attemptWrite(much, 0..<1) }
+    }
+
+    @ServiceLoop
+    @Test
     func `one task writes more than the kernel holds while another reads`() async throws {
         let (client, server) = try await pair()
         let whole = (0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -64,8 +64,8 @@ final class StreamDesk {
     func answer(from asker: Asker, now: ContinuousClock.Instant) -> Outcome {
         input.take()
         guard input.count > 0 else { return Outcome() }
-        let unusual = look(&output, &queries, input, from: asker)
-        let found = lookUp(&output, queries, input, now: now)
+        let unusual = look(&output, &queries, &input, from: asker)
+        let found = lookUp(&output, &queries, &input, now: now)
         return Outcome(
             count: input.count,
             hits: found.hits,
@@ -86,7 +86,7 @@ final class StreamDesk {
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
-        _ input: borrowing StreamInput,
+        _ input: inout StreamInput,
         from asker: Asker
     ) -> SlotSet {
         var unusual = SlotSet()
@@ -111,8 +111,8 @@ final class StreamDesk {
     /// Puts the cache's answers to the queries behind each other.
     private func lookUp(
         _ output: inout StreamOutput,
-        _ queries: borrowing PlainQueries,
-        _ input: borrowing StreamInput,
+        _ queries: inout PlainQueries,
+        _ input: inout StreamInput,
         now: ContinuousClock.Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in

@@ -136,15 +136,11 @@ final class TCPSession {
         var isDrained = false
         for turn in 0... {
             hits += answer(messages, from: asker, now)
-            isHeld = pending >= TCPLimits.pending || isBlocked
-            guard isReading, !isHeld, !isDrained else { break }
-            guard turn < TCPLimits.reads else {
-                catchUpSoon()
-                isHeld = true
-                break
-            }
+            isHeld = !isTaking || !rest.isEmpty || turn == TCPLimits.reads && !isDrained
+            guard !isHeld, !isDrained else { break }
             isDrained = !read(messages, toEnd: toEnd)
         }
+        if isHeld, isTaking { catchUpSoon() }
         if hits > 0 { desk.noteHits(hits, since: now) }
         guard isReading else { return rest = [] }
         rest += messages.rest
@@ -193,7 +189,7 @@ final class TCPSession {
         _ now: ContinuousClock.Instant
     ) -> UInt64 {
         var hits: UInt64 = 0
-        while isTaking {
+        while isTaking, rest.isEmpty {
             let outcome = messages.answer(from: asker, now: now)
             guard outcome.count > 0 else { break }
             lastActive = now

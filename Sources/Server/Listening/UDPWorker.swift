@@ -72,7 +72,7 @@ final class UDPWorker: Sendable {
             var unusual = SlotSet()
             queries.removeAll()
             for slot in 0..<count { look(at: slot, &batch, terms, &queries, &unusual) }
-            let outcome = answer(queries, &batch, now: start)
+            let outcome = answer(&queries, &batch, now: start)
             let unsent = batch.send(to: listener)
             idleSince = Clock.now
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
@@ -134,7 +134,7 @@ final class UDPWorker: Sendable {
 
     /// Answers in place what the cache knows of `queries`.
     private func answer(
-        _ queries: borrowing PlainQueries,
+        _ queries: inout PlainQueries,
         _ batch: inout DatagramBatch,
         now: ContinuousClock.Instant
     ) -> PlainQueries.Outcome {
