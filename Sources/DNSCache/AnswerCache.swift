@@ -168,6 +168,7 @@ package final class AnswerCache: Sendable {
             removed += 1
             return .remove
         }
+        giveBack()
         return removed
     }
 
@@ -182,7 +183,13 @@ package final class AnswerCache: Sendable {
             removed += 1
             return .remove
         }
+        giveBack()
         return removed
+    }
+
+    /// Gives what removed entries took back to the system, and lets go of the lock now and then.
+    private func giveBack() {
+        while table.withLock({ $0.giveBack() }) {}
     }
 
     /// Puts these addresses of a fresh answer first, in their order; none is added and none lost.

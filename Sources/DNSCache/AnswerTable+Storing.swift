@@ -5,6 +5,9 @@ extension AnswerTable {
     /// Spares that one insertion has before the next entry goes whatever it is.
     private static var mostSpared: Int { 32 }
 
+    /// Buckets that are split for an entry that finds no place, before another one goes: some 50 us.
+    private static var mostSplits: Int { 64 }
+
     /// Stores an answer that is right from `now` on, in place of one for the same question and
     /// variant.
     ///
@@ -63,9 +66,14 @@ extension AnswerTable {
             sections: answer.sections.octets,
             options: answer.options.prefix(Int(header.optionCount))
         )
+        index.grow(for: Int(numbers.entries) + 1, in: ring)
+        var splits = Self.mostSplits
         while !index.insert(reference, hash: header.hash) {
+            splits -= 1
+            if splits >= 0, index.growMore(in: ring) { continue }
             removeOne(of: index.references(header.hash), now: now)
         }
+        numbers.indexOctets = UInt64(index.octets)
         let missing = Int(header.server) + 1 - hitsByServer.count
         if missing > 0 { hitsByServer += repeatElement(0, count: missing) }
         count(header, by: 1)
@@ -104,6 +112,19 @@ extension AnswerTable {
         index.remove(reference, hash: header.hash)
         ring[reference].isLive = false
         count(header, by: -1)
+    }
+
+    /// Gives memory of what was removed back to the system, a little of it.
+    ///
+    /// That of entries which lie between live ones stays: it is the next to be used.
+    ///
+    /// - Returns: whether there is more.
+    mutating func giveBack() -> Bool {
+        let isMoreInRing = ring.giveBackDead(atMost: 1024)
+        if numbers.entries == 0 { index.startAnew() }
+        numbers.indexOctets = UInt64(index.octets)
+        let isMoreInIndex = index.giveBack()
+        return isMoreInRing || isMoreInIndex
     }
 
     /// Ends the time in which a fresh entry may be answered.

@@ -29,7 +29,7 @@ package struct AnswerTable: ~Copyable {
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
         self.rotates = rotates
         index = BucketIndex(entries: limit / Self.expectedEntry)
-        ring = EntryRing(capacity: limit - index.octets)
+        ring = EntryRing(capacity: limit - index.mostOctets)
         hash = NameHash(seed: seed)
         numbers.limitOctets = UInt64(limit)
         numbers.indexOctets = UInt64(index.octets)

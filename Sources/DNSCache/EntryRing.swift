@@ -19,9 +19,12 @@ internal import Glibc
 // `append` and `reference(at:)` and so name an entry, which never crosses the block's end.
 @safe
 struct EntryRing: ~Copyable {
+    private(set) var pages: Pages
+
+    /// The block of `pages`.
     private let base: UnsafeMutableRawPointer
 
-    /// Octets of the block, a multiple of 8.
+    /// Octets of the block, a multiple of a page.
     let capacity: Int
 
     /// Where the oldest entry begins.
@@ -33,20 +36,13 @@ struct EntryRing: ~Copyable {
     /// Octets between the two: live entries, dead ones and fillers.
     var usedOctets: Int { head - tail }
 
-    /// Takes a block of `capacity` octets, rounded down to a multiple of 8.
+    /// Takes a block of `capacity` octets, rounded down to whole pages.
     ///
     /// Traps if the system has no address space for it.
     init(capacity: Int) {
-        self.capacity = capacity & ~7
-        guard let block = unsafe calloc(1, self.capacity) else {
-            preconditionFailure("no memory for a cache of \(capacity) octets")
-        }
-        unsafe base = block
-    }
-
-    deinit {
-        // SAFETY: the ring is the block's only owner, and this is its end.
-        unsafe free(base)
+        self.capacity = capacity & -Pages.size
+        pages = Pages(octets: self.capacity)
+        unsafe base = pages.start
     }
 
     // MARK: - Reading
@@ -197,6 +193,30 @@ struct EntryRing: ~Copyable {
     /// Gives up the oldest entry.
     mutating func removeOldest() {
         tail += length(reference(at: tail))
+    }
+
+    /// Octets that are given back at once: some 50 us.
+    private static var mostGivenBack: Int { 1 << 20 }
+
+    /// Gives up dead entries before the oldest live one, at most `count` of them, and their pages.
+    ///
+    /// - Returns: whether there may be more of them.
+    mutating func giveBackDead(atMost count: Int) -> Bool {
+        let from = tail
+        var left = count
+        while tail < head, !isLive(reference(at: tail)) {
+            guard left > 0, tail - from < Self.mostGivenBack else { break }
+            left -= 1
+            removeOldest()
+        }
+        // In the first page there may be something newer, if `head` has come round to it.
+        let offset = from % capacity
+        var start = offset & -Pages.size
+        if from - (offset - start) < head - capacity { start += Pages.size }
+        let end = offset + tail - from
+        pages.giveBack(start, min(end, capacity) & -Pages.size)
+        if end > capacity { pages.giveBack(0, (end - capacity) & -Pages.size) }
+        return tail > from && tail < head && !isLive(reference(at: tail))
     }
 
     /// Moves the oldest entry to the newest place and returns its new reference.
