@@ -43,7 +43,7 @@ package final class HTTPClient: HTTPTransport {
     package private(set) var statistics = HTTPStatistics()
 
     /// The connections that new requests may use.
-    private var pool: ConnectionPool
+    private lazy var pool = ConnectionPool(limits: limits)
 
     /// Handles that are ready for a new request.
     private let handles = EasyHandles()
@@ -51,8 +51,12 @@ package final class HTTPClient: HTTPTransport {
     /// Makes a client without connections.
     package init(limits: Limits = Limits()) {
         self.limits = limits
-        pool = ConnectionPool(limits: limits)
     }
+
+    /// Loads and initialises libcurl, once a process, which takes milliseconds.
+    ///
+    /// The first request would do so, too.
+    package static func prepare() { ConnectionPool.initialiseOnce }
 
     /// Sends `request` and returns the whole reply, whatever its status code.
     @ServiceLoop

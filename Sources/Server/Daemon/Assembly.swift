@@ -43,7 +43,6 @@ struct Assembly {
         )
         access = AccessList(settings.allow)
 
-        // Without a vendor libcurl is not even initialised, which takes milliseconds of the start.
         http = settings.vendors.isEmpty ? nil : surroundings.transport(HTTPClient.Limits())
         var vendors: [(settings: VendorSettings, client: VendorClient)] = []
         for vendor in settings.vendors {

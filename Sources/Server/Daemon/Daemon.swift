@@ -173,6 +173,12 @@ package final class Daemon {
 
     /// Has the vendors ask for their servers, and log.
     private func startVendors() {
+        // Not before the workers answer.  Without need it is not even loaded: 4 MiB.
+        if !assembly.vendors.isEmpty
+            || settings.upstreams.contains(where: { $0.url.scheme == .https })
+        {
+            HTTPClient.prepare()
+        }
         for vendor in assembly.vendors {
             let log = VendorLog(vendor.settings.name, logger)
             vendor.client.observer = { log.log($0) }

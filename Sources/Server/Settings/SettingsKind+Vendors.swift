@@ -61,8 +61,10 @@ extension SettingsKind where Value == HTTPVersion {
             expected: any.expected,
             read: { node, key, reading in
                 guard let version = any.read(node, key, &reading) else { return nil }
-                let hasHTTP3 = reading.environment.hasHTTP3 ?? LibraryVersion.hasHTTP3
-                guard version != .http3 || hasHTTP3 else {
+                guard
+                    version != .http3
+                        || reading.environment.hasHTTP3 ?? LibraryVersion.hasHTTP3
+                else {
                     reading.report(
                         node.place,
                         "`\(key.shown)`: the installed libcurl was built without its feature HTTP3",
