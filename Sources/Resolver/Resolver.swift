@@ -9,7 +9,9 @@ package import Upstream
 ///     hosts -> special names -> [no AAAA] -> patience ║ merge -> keep -> route -> vendors -> upstreams
 ///
 /// What stands before the line is done for one client, what stands behind it once for all who ask.
-/// Each stage takes a query and returns a finding; this is the one place that puts them together.
+/// Whatever knows its answer says it at once; whatever has to wait calls back.  So a query that an
+/// upstream answers takes no task, and this is the one place where its way is written down: `resolve`
+/// before the line, `Inquiry` behind it.
 @ServiceLoop
 package final class Resolver {
     /// The names behind the numbers in cache entries.
@@ -35,7 +37,9 @@ package final class Resolver {
     private let storing: Storing
     private let clocks: Clocks
     private let routes: RouteTable
-    private let first: any Resolving
+    private let staticHosts: StaticHosts
+    private let patience: Patience
+    private let policy: TTLPolicy
 
     /// Puts the stages together.
     ///
@@ -60,6 +64,7 @@ package final class Resolver {
         overrides = Overrides(suppressesAAAA: answers.suppressesAAAA)
         vendors = VendorStage(policy: policy, origins: origins, clocks: clocks)
         upstreams = UpstreamStage(policy: policy, origins: origins, clocks: clocks)
+        self.policy = policy
         let router = Router(
             policy: policy,
             vendors: vendors,
@@ -74,25 +79,18 @@ package final class Resolver {
             ),
             standard: standard
         )
-        storing = Storing(
-            freshness,
-            cache: cache,
-            clocks: clocks,
-            next: Overriding(overrides, next: router)
-        )
+        storing = Storing(freshness, cache: cache, clocks: clocks)
+        var ordering: Ordering?
         if case .fastest(let rules) = answers.order {
             let probing = Probing(probe, cache: cache, clocks: clocks)
-            let ordering = Ordering(rules, probing: probing, clocks: clocks, next: storing)
-            merging = Merging(clocks: clocks, next: ordering)
+            ordering = Ordering(rules, probing: probing, clocks: clocks)
             self.probing = probing
         } else {
-            merging = Merging(clocks: clocks, next: storing)
             probing = nil
         }
-        let patience = Patience(freshness.stale, cache: cache, clocks: clocks, next: merging)
-        let asking: any Resolving =
-            answers.suppressesAAAA ? Suppressing(policy: policy, next: patience) : patience
-        first = StaticHosts(overrides, origins: origins, next: SpecialNames(next: asking))
+        merging = Merging(Inquiry(router, overrides, storing, ordering), clocks: clocks)
+        staticHosts = StaticHosts(overrides, origins: origins)
+        patience = Patience(freshness.stale, cache: cache)
         refreshing = Refreshing(
             freshness.prefetch,
             routes: routes,
@@ -103,10 +101,41 @@ package final class Resolver {
         )
     }
 
+    /// What `resolve` is to tell.
+    package typealias Tell = @ServiceLoop (Resolution) -> Void
+
     /// Answers `query`, with SERVFAIL if need be, at `deadline` at the latest.
+    ///
+    /// - Parameter tell: called once, perhaps before this returns.
+    package func resolve(
+        _ query: Query,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
+        let match = routes.route(for: query.question.name)
+        if let answer = ownAnswer(query.question, match) { return tell(answer) }
+        guard let lastResort = patience.lastResort(query, match, now: clocks.now()) else {
+            return merging.ask(query, match, deadline: deadline) { tell($0.resolution) }
+        }
+        guard let patience = lastResort.patience else { return tell(lastResort.resolution) }
+        merging.ask(query, match, deadline: min(deadline, patience)) {
+            tell(lastResort.unless($0.resolution))
+        }
+    }
+
+    /// The same for whoever waits in a task.
     package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
-        await first.resolve(query, routes.route(for: query.question.name), deadline: deadline)
-            .resolution
+        await withCheckedContinuation { continuation in
+            resolve(query, deadline: deadline) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// What is answered here, and so asked of nobody.
+    private func ownAnswer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
+        staticHosts.answer(question, match)
+            ?? SpecialNames.refusal(question)
+            ?? SpecialNames.answer(question, match)
+            ?? (overrides.suppressesAAAA ? Suppressing.answer(question, match, policy) : nil)
     }
 
     /// The network is another one: answers were chosen for the old one, so they are stale now, and

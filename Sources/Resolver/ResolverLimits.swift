@@ -12,6 +12,9 @@ package enum ResolverLimits {
     /// What all vendors together may take of it; the rest is the fallback's.
     static let vendors: Duration = .seconds(3)
 
+    /// How late a client may hear that there is no answer, so that not each of many needs a timer.
+    static let grain: Duration = .milliseconds(5)
+
     /// How long a failure is remembered, so that a broken name does not cost a call a query
     /// (RFC 9520 §3.2: 1 s to 300 s).
     static let failureLifetime: UInt32 = 1

@@ -50,6 +50,19 @@ package protocol Forwarding: AnyObject, Sendable {
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message
 
+    /// What `ask` is to tell.
+    typealias Tell = @ServiceLoop (Result<Message, UpstreamError>) -> Void
+
+    /// Asks without a task of its own to wait in: `tell` is called once, perhaps before this returns.
+    ///
+    /// - Parameter earlier: when the same was asked in vain, if it was.
+    func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    )
+
     /// Drops what belongs to the network as it was: connections.  Queries under way are asked again.
     func networkChanged()
 }
@@ -67,6 +80,27 @@ extension Forwarding {
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         try await exchange(query, deadline: deadline)
+    }
+
+    package func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                let message =
+                    if let earlier {
+                        try await repeatExchange(query, askedAt: earlier, deadline: deadline)
+                    } else {
+                        try await exchange(query, deadline: deadline)
+                    }
+                tell(.success(message))
+            } catch {
+                tell(.failure(error))
+            }
+        }
     }
 
     package func networkChanged() {}

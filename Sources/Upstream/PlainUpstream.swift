@@ -3,9 +3,6 @@ package import DNSWire
 package import Net
 
 /// An upstream over plain UDP, and TCP where UDP does not carry the reply: unprotected.
-///
-/// Every query has a socket of its own, connected to the upstream: the kernel picks its port at
-/// random and lets in nothing from any other address (RFC 5452 §9.2).
 package final class PlainUpstream: Forwarding {
     package let name: String
     package let url: String
@@ -20,10 +17,10 @@ package final class PlainUpstream: Forwarding {
     /// What was counted, without what the TCP side counts.
     private var counted = UpstreamNumbers()
 
-    private let address: SocketAddress
     private let clocks: Clocks
+    private let datagrams: DatagramAsker
     private let stream: StreamAsker
-    private var random = SystemRandomNumberGenerator()
+    private var random = RandomPool()
 
     /// Makes an upstream that is asked at `address`.
     package init(
@@ -37,10 +34,10 @@ package final class PlainUpstream: Forwarding {
         self.name = name
         self.timeout = timeout
         self.validates = validates
-        self.address = address
         self.latency = latency
         self.clocks = clocks
         url = address.port == 53 ? "udp://\(address.host)" : "udp://\(address)"
+        datagrams = DatagramAsker(address, validates: validates, clocks: clocks)
         stream = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
             try await StreamAsker.connect(to: address, deadline: deadline)
         }
@@ -50,7 +47,7 @@ package final class PlainUpstream: Forwarding {
         var numbers = counted
         numbers.connectionsOpened = stream.opened
         numbers.connectionsReused = stream.reused
-        numbers.foreignReplies += stream.foreignReplies
+        numbers.foreignReplies = datagrams.foreignReplies + stream.foreignReplies
         return numbers
     }
 
@@ -58,46 +55,69 @@ package final class PlainUpstream: Forwarding {
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
+        try await withCheckedContinuation { continuation in
+            ask(query, repeating: nil, deadline: deadline) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    package func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
         let start = clocks.now()
-        do throws(UpstreamError) {
-            let message = try await ask(query, deadline: deadline).answer
-            let end = clocks.now()
-            counted.note(nil, at: end)
-            latency.note(end - start)
-            return message
-        } catch {
-            counted.note(error, at: clocks.now())
-            throw error
+        datagrams.ask(query, deadline: deadline) { [self] outcome in
+            switch outcome {
+            case .reply(let message):
+                tell(judged(message, askedAt: start))
+            case .failed(let error):
+                counted.note(error, at: clocks.now())
+                tell(.failure(error))
+            case .needsStream:
+                counted.tcpRetries += 1
+                ServiceLoop.task { [self] in
+                    tell(await askStream(query, askedAt: start, deadline: deadline))
+                }
+            }
         }
     }
 
-    package func networkChanged() { stream.drop() }
+    package func networkChanged() {
+        datagrams.renew()
+        stream.drop()
+    }
 
-    /// One exchange over UDP, then over TCP if need be (RFC 7766 §5).
-    private func ask(
+    /// Asks over TCP what UDP has no answer to (RFC 7766 §5).
+    private func askStream(
         _ query: ForwardedQuery,
+        askedAt start: ContinuousClock.Instant,
         deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        let exchange = UpstreamExchange(query, validates: validates, random: &random)
-        do throws(SocketError) {
-            let socket = try DatagramSocket(connectedTo: address)
-            defer { socket.close() }
-            try socket.send(exchange.message)
-            waiting: while true {
-                switch exchange.judge(try await socket.receive(deadline: deadline)) {
-                case .reply(let message): return message
-                case .foreign: counted.foreignReplies += 1
-                case .truncated, .caseLost: break waiting
-                }
-            }
+    ) async -> Result<Message, UpstreamError> {
+        let exchange = UpstreamExchange(query, over: .stream, validates: validates, random: &random)
+        do throws(UpstreamError) {
+            return judged(try await stream.ask(exchange, deadline: deadline), askedAt: start)
         } catch {
-            throw UpstreamError(error)
+            counted.note(error, at: clocks.now())
+            return .failure(error)
         }
-        counted.tcpRetries += 1
-        return try await stream.ask(
-            UpstreamExchange(query, over: .stream, validates: validates, random: &random),
-            deadline: deadline
-        )
+    }
+
+    /// The reply, if it is an answer; counted as what it is.
+    private func judged(
+        _ message: Message,
+        askedAt start: ContinuousClock.Instant
+    ) -> Result<Message, UpstreamError> {
+        let end = clocks.now()
+        do throws(UpstreamError) {
+            let answer = try message.answer
+            counted.note(nil, at: end)
+            latency.note(end - start)
+            return .success(answer)
+        } catch {
+            counted.note(error, at: end)
+            return .failure(error)
+        }
     }
 }
 

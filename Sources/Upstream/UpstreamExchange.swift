@@ -25,10 +25,13 @@ package struct ForwardedQuery: Hashable, Sendable {
 /// are its EDNS options (RFC 6891 §6.1.1 makes them hop by hop).
 struct UpstreamExchange {
     /// The message to send.
-    let message: [UInt8]
+    private(set) var message: [UInt8]
 
-    private let id: UInt16
-    private let question: Question
+    /// What makes a reply ours, besides the question.
+    let id: UInt16
+
+    /// Where the question ends in the message, and in each reply to it.
+    private let questionEnd: Int
 
     /// What a query goes through, and so what has to protect it.
     enum Transport {
@@ -53,26 +56,30 @@ struct UpstreamExchange {
         validates: Bool = false,
         random: inout some RandomNumberGenerator
     ) {
-        var asked = query.question
         var header = Header()
-        if transport == .datagram {
-            header.id = UInt16.random(in: 0...UInt16.max, using: &random)
-            asked.name = asked.name.withRandomCase(using: &random)
-        }
-        id = header.id
-        question = asked
         header.recursionDesired = true
         header.checkingDisabled = query.checkingDisabled
         header.authenticData = validates
-        var edns = EDNS()
-        edns.udpPayloadSize = UInt16(QueryFacts.largestPayload)
-        edns.dnssecOK = query.dnssecOK
-        var message = Message(header: header)
-        message.questions = [question]
-        message.edns = edns
-        if transport == .encrypted { message.pad(toMultipleOf: UpstreamLimits.padding) }
-        self.message = message.encoded()
+        if transport == .datagram {
+            header.id = UInt16(truncatingIfNeeded: random.next())
+        }
+        id = header.id
+        let name = query.question.name.octets
+        questionEnd = Self.nameStart + name.count + 4
+        message = OutgoingQuery.octets(
+            header,
+            query.question,
+            payload: UInt16(QueryFacts.largestPayload),
+            dnssecOK: query.dnssecOK,
+            block: transport == .encrypted ? UpstreamLimits.padding : nil
+        )
+        if transport == .datagram {
+            message.drawCase(in: Self.nameStart..<questionEnd - 4, using: &random)
+        }
     }
+
+    /// Where the name is in a message: behind the header (RFC 1035 §4.1.1).
+    private static let nameStart = QueryFacts.headerCount
 
     /// What a datagram or TCP message turned out to be.
     enum Judgement {
@@ -91,13 +98,27 @@ struct UpstreamExchange {
     }
 
     /// Judges `octets`, which came from the address that the query was sent to.
-    func judge(_ octets: [UInt8]) -> Judgement {
-        guard let message = try? Message(parsing: octets), message.header.isResponse,
-            message.header.id == id, message.header.opcode == .query,
-            message.questions.count == 1, message.questions[0] == question
+    func judge(_ octets: [UInt8]) -> Judgement { judge(octets.span) }
+
+    /// Judges octets that are in somebody's buffer.
+    ///
+    /// The question is compared where it is: it is the first thing in a message, so nothing can be
+    /// compressed in it.
+    func judge(_ octets: Span<UInt8>) -> Judgement {
+        guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
+            // QR set, OPCODE 0, QDCOUNT 1.
+            octets[2] & 0xF8 == 0x80, octets[4] == 0, octets[5] == 1
         else { return .foreign }
-        guard message.questions[0].name.octets == question.name.octets else { return .caseLost }
-        return message.header.isTruncated ? .truncated : .reply(message)
+        var keepsCase = true
+        for index in Self.nameStart..<questionEnd where octets[index] != message[index] {
+            guard index < questionEnd - 4, octets[index].isSameLetter(as: message[index]) else {
+                return .foreign
+            }
+            keepsCase = false
+        }
+        guard let reply = try? Message(parsing: octets) else { return .foreign }
+        guard keepsCase else { return .caseLost }
+        return reply.header.isTruncated ? .truncated : .reply(reply)
     }
 
     /// Judges the octets of a stream's reply, where the case of letters proves nothing more.
@@ -110,21 +131,34 @@ struct UpstreamExchange {
     }
 }
 
-extension Name {
-    /// The same name with the case of each letter drawn by lot.
-    fileprivate func withRandomCase(using random: inout some RandomNumberGenerator) -> Name {
-        var octets = octets
+extension UInt8 {
+    /// Whether it is a letter of ASCII.
+    fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
+
+    /// Whether it and another octet are one letter, be its case as it may.
+    fileprivate func isSameLetter(as other: UInt8) -> Bool {
+        isLetter && self & 0xDF == other & 0xDF
+    }
+}
+
+extension [UInt8] {
+    /// Draws the case of each letter by lot.
+    ///
+    /// The lengths of a name's labels, at most 63, are no letters.
+    fileprivate mutating func drawCase(
+        in name: Range<Int>,
+        using random: inout some RandomNumberGenerator
+    ) {
         var bits: UInt64 = 0
         var left = 0
-        for index in octets.indices where (0x41...0x5A).contains(octets[index] & 0xDF) {
+        for index in name where self[index].isLetter {
             if left == 0 {
                 bits = random.next()
                 left = 64
             }
-            octets[index] = octets[index] & 0xDF | (bits & 1 == 0 ? 0 : 0x20)
+            self[index] = self[index] & 0xDF | (bits & 1 == 0 ? 0 : 0x20)
             bits >>= 1
             left -= 1
         }
-        return (try? Name(wire: octets)) ?? self
     }
 }

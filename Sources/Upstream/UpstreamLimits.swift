@@ -55,6 +55,18 @@ package enum UpstreamLimits {
     /// How long after one such question the next one may be sent through the same server.
     static let loopRest: Duration = .seconds(30)
 
+    // MARK: - Datagrams
+
+    /// Sockets of one server that take queries at the same time.
+    static let lanes = 8
+
+    /// Queries that one socket sends, and for how long: then another port takes its place.
+    static let queriesPerLane = 64
+    static let laneLife: Duration = .milliseconds(500)
+
+    /// How late a query may be given up, so that not each of many needs a timer.
+    static let grain: Duration = .milliseconds(5)
+
     // MARK: - Streams
 
     /// Queries in flight on one connection (RFC 7766 §6.2.1 sets no number).

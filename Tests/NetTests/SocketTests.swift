@@ -44,7 +44,7 @@ struct DatagramSocketTests {
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
     func `a datagram goes to the peer and its answer comes back`(family: String) async throws {
         let peer = try Peer(family)
-        let socket = try DatagramSocket(connectedTo: peer.address)
+        let socket = try DatagramClient(connectedTo: peer.address)
         let datagram = (0..<60_000).map { UInt8(truncatingIfNeeded: $0) }
         try socket.send(datagram)
         peer.echo(to: try #require(socket.localAddress))
@@ -55,7 +55,7 @@ struct DatagramSocketTests {
     @Test
     func `an answer that comes later wakes who waits`() async throws {
         let peer = try Peer()
-        let socket = try DatagramSocket(connectedTo: peer.address)
+        let socket = try DatagramClient(connectedTo: peer.address)
         let answer = Task { @ServiceLoop in try await socket.receive(deadline: patience) }
         await Task.yield()
         try socket.send([])
@@ -67,7 +67,7 @@ struct DatagramSocketTests {
     @Test
     func `a closed port is a refusal`() async throws {
         let closed = try Peer().address
-        let socket = try DatagramSocket(connectedTo: closed)
+        let socket = try DatagramClient(connectedTo: closed)
         try socket.send([1])
         let error = await #expect(throws: SocketError.self) {
             try await socket.receive(deadline: patience)
@@ -77,22 +77,25 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `the deadline, cancelling and closing each end the wait`() async throws {
+    func `many datagrams are told in their order, and none once the socket is closed`() async throws
+    {
         let peer = try Peer()
-        let socket = try DatagramSocket(connectedTo: peer.address)
-        await #expect(throws: SocketError.timedOut) {
-            try await socket.receive(deadline: Clock.now + .milliseconds(5))
+        let client = try DatagramClient(connectedTo: peer.address)
+        let target = try #require(client.localAddress)
+        for number in 0..<20 {
+            try client.send([UInt8(number)])
+            peer.echo(to: target)
         }
-        let cancelled = Task { @ServiceLoop in try await socket.receive(deadline: nil) }
-        await Task.yield()
-        cancelled.cancel()
-        await #expect(throws: SocketError.cancelled) { try await cancelled.value }
-
-        let closed = Task { @ServiceLoop in try await socket.receive(deadline: nil) }
-        await Task.yield()
-        socket.close()
-        await #expect(throws: SocketError.closed) { try await closed.value }
-        #expect(throws: SocketError.closed) { try socket.send([1]) }
+        for number in 0..<20 {
+            #expect(try await client.receive(deadline: patience) == [UInt8(number)])
+        }
+        try client.send([20])
+        peer.echo(to: target)
+        client.close()
+        #expect(throws: SocketError.closed) { try client.send([1]) }
+        await #expect(throws: SocketError.timedOut) {
+            try await client.receive(deadline: Clock.now + .milliseconds(5))
+        }
     }
 
     @ServiceLoop
@@ -116,7 +119,7 @@ struct DatagramSocketTests {
             )
         }
         for _ in 0..<20 {
-            let sockets = try (0..<50).map { _ in try DatagramSocket(connectedTo: peer.address) }
+            let sockets = try (0..<50).map { _ in try DatagramClient(connectedTo: peer.address) }
             #expect(try numbers().count == sockets.count)
         }
         #expect(try numbers().isEmpty)

@@ -47,7 +47,7 @@ struct ListeningWorkerTests {
             asksCache: true
         )
         let thread = try WorkerThread(named: "worker") { worker.run() }
-        let client = try DatagramSocket(connectedTo: listener.address)
+        let client = try DatagramClient(connectedTo: listener.address)
 
         func ask(_ octets: [UInt8]) async throws -> Message {
             try client.send(octets)
@@ -106,7 +106,7 @@ struct ListeningWorkerTests {
             asksCache: true
         )
         let thread = try WorkerThread(named: "worker") { worker.run() }
-        let client = try DatagramSocket(connectedTo: listener.address)
+        let client = try DatagramClient(connectedTo: listener.address)
         try client.send(query("www.example.com", id: 8))
         let reply = try Message(parsing: await client.receive(deadline: Clock.now + .seconds(20)))
         #expect(reply.rcode == .refused)

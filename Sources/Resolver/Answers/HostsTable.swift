@@ -81,6 +81,9 @@ extension IPAddress {
 // MARK: - Reading
 
 extension HostsTable {
+    /// Whether nothing is written down.
+    var isEmpty: Bool { addresses.isEmpty }
+
     /// How many names it has addresses of.
     package var count: Int { addresses.count }
 

@@ -24,4 +24,20 @@ final class Overrides {
     func cover(_ question: Question) -> Bool {
         suppressesAAAA && question.type == .aaaa || hosts.covers(question)
     }
+
+    /// Keeps out of the cache what the settings answer: what came along with a call, and what was
+    /// asked before the hosts changed.
+    func guardCache(against finding: inout Finding, _ query: Query) {
+        if !finding.siblings.isEmpty { finding.siblings.removeAll { cover($0.question) } }
+        if cover(query.question) {
+            // The hosts have changed meanwhile.
+            finding.resolution.lifetime = 0
+        }
+        if finding.resolution.rcode == .nxDomain, hosts.contains(query.question.name) {
+            // There is such a name: here.  A client that believed otherwise would no longer ask for
+            // its addresses (RFC 8020 §2).
+            finding.resolution.rcode = .noError
+            finding.resolution.isAuthentic = false
+        }
+    }
 }

@@ -39,16 +39,18 @@ final class Aligning {
         self.clocks = clocks
     }
 
-    /// The answer of upstreams as a client may have it.
-    func resolve(
+    /// Tells the answer of upstreams as a client may have it, once, perhaps before this returns.
+    func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
         through group: UpstreamGroup?,
-        deadline: ContinuousClock.Instant
-    ) async -> Resolution {
-        if let refusal = refusal(query, match) { return refusal }
-        let resolution = await upstreams.resolve(query, through: group, deadline: deadline)
-        return shaped(resolution, query, match)
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping UpstreamStage.Tell
+    ) {
+        if let refusal = refusal(query, match) { return tell(refusal) }
+        upstreams.ask(query, through: group, deadline: deadline) { [self] resolution in
+            tell(shaped(resolution, query, match))
+        }
     }
 
     // MARK: - Without asking

@@ -3,13 +3,26 @@ internal import Net
 
 /// Work under way by key, so that whoever wants the same meanwhile waits for it instead.
 ///
-/// The first to ask for a key starts the work.  Everyone who asks before it ends gets its value, if
+/// The first to ask for a key starts the work.  Everyone who asks before it ends is told its value, if
 /// it comes in the time that he has; whoever asks after starts it anew.  The work runs on whether
 /// anybody waits for it or not: to end in time is its own affair.
 @ServiceLoop
 final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
+    /// Told the value, and whether it was under way before; or nil at the deadline.
+    typealias Tell = @ServiceLoop (_ value: Value?, _ wasMerged: Bool) -> Void
+
+    /// One who waits.
+    private struct Waiter {
+        let deadline: ContinuousClock.Instant
+        let wasMerged: Bool
+        let tell: Tell
+    }
+
     private let clocks: Clocks
-    private var running: [Key: Job<Value>] = [:]
+    private var running: [Key: [Waiter]] = [:]
+
+    /// Ends the waiting of those whose time is over.
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
     init(_ clocks: Clocks) {
         self.clocks = clocks
@@ -21,74 +34,52 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// Whether this key is being worked on.
     func contains(_ key: Key) -> Bool { running[key] != nil }
 
-    /// The value of `work` for `key`, and whether it was already under way; nil at `deadline`.
+    /// Tells the value of `work` for `key`, once and perhaps before this returns.
     ///
     /// A deadline that has passed starts the work all the same.
+    ///
+    /// - Parameter work: calls what it is given with the value, once.
     func join(
         _ key: Key,
         until deadline: ContinuousClock.Instant,
-        _ work: @escaping @Sendable @ServiceLoop () async -> Value
-    ) async -> (value: Value, wasMerged: Bool)? {
-        let known = running[key]
-        let job = known ?? start(key, work)
-        guard deadline > clocks.now() else { return nil }
-        return await job.wait(until: deadline).map { ($0, known != nil) }
-    }
-
-    private func start(
-        _ key: Key,
-        _ work: @escaping @Sendable @ServiceLoop () async -> Value
-    ) -> Job<Value> {
-        let job = Job<Value>(clocks)
-        running[key] = job
-        ServiceLoop.task { [self] in
-            let value = await work()
-            running[key] = nil
-            job.end(with: value)
-        }
-        return job
-    }
-}
-
-/// Those who wait for one value, each as long as he likes.
-@ServiceLoop
-private final class Job<Value: Sendable> {
-    /// One who waits.
-    private struct Waiter {
-        let deadline: ContinuousClock.Instant
-        let continuation: CheckedContinuation<Value?, Never>
-    }
-
-    private let clocks: Clocks
-    private var waiters: [Waiter] = []
-    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
-
-    init(_ clocks: Clocks) {
-        self.clocks = clocks
-    }
-
-    /// The value, or nil at `deadline`.
-    func wait(until deadline: ContinuousClock.Instant) async -> Value? {
-        await withCheckedContinuation { continuation in
-            waiters.append(Waiter(deadline: deadline, continuation: continuation))
+        _ tell: @escaping Tell,
+        _ work: (_ end: @escaping @ServiceLoop (Value) -> Void) -> Void
+    ) {
+        let wasRunning = contains(key)
+        let waits = deadline > clocks.now()
+        if waits {
+            let waiter = Waiter(deadline: deadline, wasMerged: wasRunning, tell: tell)
+            running[key, default: []].append(waiter)
             alarm.bring(forward: deadline)
+        } else if !wasRunning {
+            running[key] = []
         }
-    }
-
-    /// Gives everybody the value.
-    func end(with value: Value) {
-        alarm.set(nil)
-        for waiter in waiters { waiter.continuation.resume(returning: value) }
-        waiters = []
+        if !wasRunning {
+            work { [self] value in
+                for waiter in running.removeValue(forKey: key) ?? [] {
+                    waiter.tell(value, waiter.wasMerged)
+                }
+            }
+        }
+        if !waits { tell(nil, wasRunning) }
     }
 
     /// Ends the waiting of those whose time is over.
     private func expire() {
         let now = clocks.now()
-        for waiter in waiters where waiter.deadline <= now {
-            waiter.continuation.resume(returning: nil)
+        var late: [Waiter] = []
+        var next: ContinuousClock.Instant?
+        for (key, waiters) in running {
+            if waiters.contains(where: { $0.deadline <= now }) {
+                late += waiters.filter { $0.deadline <= now }
+                running[key]?.removeAll { $0.deadline <= now }
+            }
+            for waiter in waiters where waiter.deadline > now {
+                next = min(next ?? waiter.deadline, waiter.deadline)
+            }
         }
-        waiters.removeAll { $0.deadline <= now }
-        alarm.set(waiters.lazy.map(\.deadline).min())
+        // Not for each of many that came in a row.
+        alarm.set(next.map { max($0, now + ResolverLimits.grain) })
+        for waiter in late { waiter.tell(nil, waiter.wasMerged) }
     }
 }

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// The stage that lets clients with equal questions wait for one answer.
+/// Lets clients with equal questions wait for one answer.
 ///
 /// Before it everything is done for one client, in the time that this one has; behind it everything
 /// is done once for all who ask, in a time of its own, and to its end: a client that stops waiting
@@ -11,8 +11,9 @@ package import Net
 ///
 /// Besides saving work it takes away what a forger multiplies by asking for the same name many times
 /// over (RFC 5452 §5).
-package final class Merging: Resolving {
-    private let next: any Resolving
+@ServiceLoop
+package final class Merging {
+    private let inquiry: Inquiry
     private let clocks: Clocks
     private let inFlight: InFlight<Query, Finding>
 
@@ -22,9 +23,9 @@ package final class Merging: Resolving {
     /// The same by the origin of the answer, whose number `Origins` knows.
     package private(set) var mergedByOrigin: [UInt16: UInt64] = [:]
 
-    /// Puts this stage before `next`.
-    package init(clocks: Clocks, next: any Resolving) {
-        self.next = next
+    /// Makes one whose clients wait for what `inquiry` finds out.
+    init(_ inquiry: Inquiry, clocks: Clocks) {
+        self.inquiry = inquiry
         self.clocks = clocks
         inFlight = InFlight(clocks)
     }
@@ -32,26 +33,27 @@ package final class Merging: Resolving {
     /// Whether this is being asked.
     func isAsking(_ query: Query) -> Bool { inFlight.contains(query) }
 
-    package func resolve(
+    /// Tells the answer to `query`, once, if need be that there was none at `deadline`.
+    func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant
-    ) async -> Finding {
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Inquiry.Tell
+    ) {
         guard inFlight.count < ResolverLimits.inFlight || isAsking(query) else {
-            return Finding(.overloaded)
+            return tell(Finding(.overloaded))
         }
-        let (next, end) = (next, clocks.now() + ResolverLimits.work)
-        let joined = await inFlight.join(query, until: deadline) {
-            await next.resolve(query, match, deadline: end)
+        inFlight.join(query, until: deadline) { [self] found, wasMerged in
+            guard var finding = found else { return tell(Finding(.late)) }
+            if wasMerged {
+                merged += 1
+                mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
+                finding.resolution.provenance.wasMerged = true
+            }
+            tell(finding)
+        } _: { end in
+            inquiry.begin(query, match, deadline: clocks.now() + ResolverLimits.work, end)
         }
-        guard let (found, wasMerged) = joined else { return Finding(.late) }
-        var finding = found
-        if wasMerged {
-            merged += 1
-            mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
-            finding.resolution.provenance.wasMerged = true
-        }
-        return finding
     }
 }
 

@@ -3,39 +3,29 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// The stage that has the fastest address come first.
+/// Has the fastest address come first.
 ///
-/// It stands before the one that fills the cache, since it is there that most clients get their
+/// What it does comes after the cache was filled, since it is there that most clients get their
 /// answers.  No answer waits until servers have been tried: the first one comes in the order of
 /// whoever gave it.
-final class Ordering: Resolving {
+@ServiceLoop
+final class Ordering {
     private let rules: [AnswerPolicy.ProbeRule]
     private let probing: Probing
-    private let next: any Resolving
     private let clocks: Clocks
 
-    /// Puts this stage before `next`.
+    /// Makes one.
     ///
     /// - Parameter rules: whose addresses are ordered; if there are none, those of vendors' names.
-    init(
-        _ rules: [AnswerPolicy.ProbeRule],
-        probing: Probing,
-        clocks: Clocks,
-        next: any Resolving
-    ) {
+    init(_ rules: [AnswerPolicy.ProbeRule], probing: Probing, clocks: Clocks) {
         self.rules = rules
         self.probing = probing
         self.clocks = clocks
-        self.next = next
     }
 
-    func resolve(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant
-    ) async -> Finding {
-        var finding = await next.resolve(query, match, deadline: deadline)
-        guard let port = port(query.question.name, match) else { return finding }
+    /// Puts the addresses in what was found out into their order.
+    func order(_ finding: inout Finding, _ query: Query, _ match: RouteTable.Match?) {
+        guard let port = port(query.question.name, match) else { return }
         order(&finding.resolution, of: query.question, port)
         for index in finding.siblings.indices {
             order(
@@ -44,7 +34,6 @@ final class Ordering: Resolving {
                 port
             )
         }
-        return finding
     }
 
     /// Where the servers of a name are tried; nil if they are not.

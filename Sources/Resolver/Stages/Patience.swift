@@ -1,38 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSCache
+internal import DNSCache
 internal import DNSWire
-package import Net
+internal import Net
 
-/// The stage that gives a client a stale answer when a better one takes too long (RFC 8767).
+/// Gives a client a stale answer when a better one takes too long (RFC 8767).
 ///
-/// What it does not wait for goes on behind it, and is kept for the next one who asks.
-package final class Patience: Resolving {
+/// What it does not wait for goes on all the same, and is kept for the next one who asks.
+@ServiceLoop
+final class Patience {
     private let rule: Freshness.Stale?
     private let cache: AnswerCache
-    private let clocks: Clocks
-    private let next: any Resolving
 
-    /// Puts this stage before `next`.
+    /// Makes one for the answers of a cache.
     ///
     /// - Parameter rule: nil if stale answers are never given.
-    package init(
-        _ rule: Freshness.Stale?,
-        cache: AnswerCache,
-        clocks: Clocks,
-        next: any Resolving
-    ) {
+    init(_ rule: Freshness.Stale?, cache: AnswerCache) {
         self.rule = rule
         self.cache = cache
-        self.clocks = clocks
-        self.next = next
     }
 
-    package func resolve(
+    /// What a client gets that cannot wait for a better answer.
+    struct LastResort {
+        let resolution: Resolution
+
+        /// Until when a better one is waited for; nil for not at all.
+        let patience: ContinuousClock.Instant?
+
+        /// The better of what was found out and this.
+        func unless(_ found: Resolution) -> Resolution {
+            // Only these two say anything about the name (RFC 8767 §5).
+            [.noError, .nxDomain].contains(found.rcode) ? found : resolution
+        }
+    }
+
+    /// The stale answer to a query, if there is one.
+    func lastResort(
         _ query: Query,
         _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant
-    ) async -> Finding {
-        let now = clocks.now()
+        now: ContinuousClock.Instant
+    ) -> LastResort? {
         guard let rule, match?.route.servesStale ?? true,
             let stale = cache.staleAnswer(
                 for: query.question,
@@ -40,15 +46,10 @@ package final class Patience: Resolving {
                 ttl: rule.ttl,
                 now: now
             )
-        else { return await next.resolve(query, match, deadline: deadline) }
-
-        let lastResort = Finding(Resolution(stale))
+        else { return nil }
         // While a failure is remembered, asking again is of no use (RFC 9520 §3.2).
-        guard stale.expiredFor != nil, !stale.isHeld else { return lastResort }
-        let finding = await next.resolve(query, match, deadline: min(deadline, now + rule.after))
-        // Only these two say anything about the name (RFC 8767 §5).
-        let isAnswer = [.noError, .nxDomain].contains(finding.resolution.rcode)
-        return isAnswer ? finding : lastResort
+        let isOver = stale.expiredFor == nil || stale.isHeld
+        return LastResort(resolution: Resolution(stale), patience: isOver ? nil : now + rule.after)
     }
 }
 

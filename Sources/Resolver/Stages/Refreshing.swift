@@ -190,11 +190,10 @@ package final class Refreshing {
         }
         underWay.insert(subject)
         numbers.started += 1
-        let finding = await merging.resolve(
-            query,
-            match,
-            deadline: clocks.now() + ResolverLimits.total
-        )
+        let deadline = clocks.now() + ResolverLimits.total
+        let finding = await withCheckedContinuation { continuation in
+            merging.ask(query, match, deadline: deadline) { continuation.resume(returning: $0) }
+        }
         underWay.remove(subject)
         guard !finding.resolution.isFailure else {
             numbers.failed += 1

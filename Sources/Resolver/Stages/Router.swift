@@ -3,11 +3,12 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// The stage that chooses whom to ask: the vendors of a route, or upstreams.
+/// Chooses whom to ask: the vendors of a route, or upstreams.
 ///
 /// Vendors know addresses of hostnames and nothing else, and every call to them is paid for; so all
 /// other types, and all names that cannot be hostnames, go to upstreams.
-final class Router: Resolving {
+@ServiceLoop
+final class Router {
     private let policy: TTLPolicy
     private let vendors: VendorStage
     private let upstreams: Aligning
@@ -28,22 +29,30 @@ final class Router: Resolving {
         self.standard = standard
     }
 
-    func resolve(
+    /// Tells what was found out, once, perhaps before this returns.
+    func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Inquiry.Tell
+    ) {
+        let group = match?.route.upstreams ?? standard
+        if let match, match.asksVendors(query) {
+            ServiceLoop.task { [self] in
+                tell(await askVendors(query, match, group, deadline: deadline))
+            }
+        } else {
+            upstreams.ask(query, match, through: group, deadline: deadline) { tell(Finding($0)) }
+        }
+    }
+
+    /// Asks the vendors of a route, and upstreams if these have nothing and the route wants it.
+    private func askVendors(
+        _ query: Query,
+        _ match: RouteTable.Match,
+        _ group: UpstreamGroup?,
         deadline: ContinuousClock.Instant
     ) async -> Finding {
-        guard let match else {
-            return Finding(
-                await upstreams.resolve(query, nil, through: standard, deadline: deadline)
-            )
-        }
-        let group = match.route.upstreams ?? standard
-        guard match.asksVendors(query) else {
-            return Finding(
-                await upstreams.resolve(query, match, through: group, deadline: deadline)
-            )
-        }
         switch await vendors.resolve(query, match, deadline: deadline) {
         case .answered(let finding):
             return finding
@@ -60,18 +69,24 @@ final class Router: Resolving {
         case .failed where !match.route.fallsBack:
             return Finding(.failure(query, .noReachableAuthority, "no vendor answered"))
         case .empty(let provenance, let siblings):
-            var resolution = await upstreams.resolve(
-                query,
-                match,
-                through: group,
-                deadline: deadline
-            )
+            var resolution = await askUpstreams(query, match, group, deadline: deadline)
             vendors.note(&resolution, after: provenance)
             return Finding(resolution, siblings: siblings)
         case .failed:
-            return Finding(
-                await upstreams.resolve(query, match, through: group, deadline: deadline)
-            )
+            return Finding(await askUpstreams(query, match, group, deadline: deadline))
+        }
+    }
+
+    private func askUpstreams(
+        _ query: Query,
+        _ match: RouteTable.Match,
+        _ group: UpstreamGroup?,
+        deadline: ContinuousClock.Instant
+    ) async -> Resolution {
+        await withCheckedContinuation { continuation in
+            upstreams.ask(query, match, through: group, deadline: deadline) {
+                continuation.resume(returning: $0)
+            }
         }
     }
 }

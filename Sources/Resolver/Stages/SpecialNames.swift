@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
-internal import Net
 
-/// The stage of names and types that are answered here and are nobody else's business.
+/// Names and types that are answered here and are nobody else's business.
 ///
 /// What a route claims is not special: a network may well have its own `home.arpa`.  A route for `.`
 /// claims none of them, or `localhost` and hidden services would be told to whoever it names.
-package final class SpecialNames: Resolving {
-    private let next: any Resolving
-
-    /// Puts this stage before `next`.
-    package init(next: any Resolving) {
-        self.next = next
-    }
-
-    package func resolve(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant
-    ) async -> Finding {
-        let question = query.question
-        if let refusal = Self.refusal(question) { return Finding(refusal) }
-        let isClaimed = match?.claimsSpecialNames ?? false
-        if !isClaimed, let answer = Self.answer(question) { return Finding(answer) }
-        return await next.resolve(query, match, deadline: deadline)
-    }
-
+package enum SpecialNames {
     // MARK: - Types
 
     /// What is said to types that ask for something other than records of a name.
@@ -59,6 +39,11 @@ package final class SpecialNames: Resolving {
 
     // MARK: - Names
 
+    /// The answer to a question that never leaves the machine, unless a route claims the name.
+    static func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
+        match?.claimsSpecialNames ?? false ? nil : answer(question)
+    }
+
     /// The answer to a name that never leaves the machine, or nil for all others.
     static func answer(_ question: Question) -> Resolution? {
         let name = question.name
@@ -71,7 +56,9 @@ package final class SpecialNames: Resolving {
             return name == homeZone && question.type == .ds
                 ? nil : emptyZone(question, zone: homeZone)
         }
-        if let zone = privateReverse.first(where: { name.isEqualOrBelow($0) }) {
+        if name.isEqualOrBelow(arpa),
+            let zone = privateReverse.first(where: { name.isEqualOrBelow($0) })
+        {
             if question.type == .ptr, name == loopbackPointer || name == loopbackPointer6 {
                 return local(
                     question,
@@ -198,6 +185,7 @@ package final class SpecialNames: Resolving {
     private static let loopbackPointer = Name(literal: "1.0.0.127.in-addr.arpa")
     private static let loopbackPointer6 =
         (try? Name("1." + zeros(31) + "ip6.arpa")) ?? .localhost
+    private static let arpa = Name(literal: "arpa")
     private static let homeZone = Name(literal: "home.arpa")
     private static let resolverZone = Name(literal: "resolver.arpa")
 

@@ -3,35 +3,25 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// The first stage: names whose addresses the operator has written down.
+/// Names whose addresses the operator has written down.
 ///
 /// They win over special names and routes, as they do in every program's own look-ups.  Of other
 /// types than addresses somebody else may know, except of names that never leave the machine.
-final class StaticHosts: Resolving {
+@ServiceLoop
+final class StaticHosts {
     private let overrides: Overrides
     private let provenance: Provenance
-    private let next: any Resolving
 
-    /// Puts this stage before `next`.
-    init(_ overrides: Overrides, origins: Origins, next: any Resolving) {
+    /// Answers from the hosts of `overrides`.
+    init(_ overrides: Overrides, origins: Origins) {
         self.overrides = overrides
         provenance = Provenance(source: .local, origin: origins.number("hosts"))
-        self.next = next
-    }
-
-    func resolve(
-        _ query: Query,
-        _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant
-    ) async -> Finding {
-        let isClaimed = match?.claimsSpecialNames ?? false
-        if let answer = answer(query.question, isClaimed: isClaimed) { return Finding(answer) }
-        return await next.resolve(query, match, deadline: deadline)
     }
 
     /// The answer to a question about a name that is written down, if it is to be had here.
-    private func answer(_ question: Question, isClaimed: Bool) -> Resolution? {
+    func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         let hosts = overrides.hosts
+        guard !hosts.isEmpty else { return nil }
         if hosts.covers(question) {
             let records = hosts.records(question)
             guard !records.isEmpty else { return noData(question) }
@@ -45,10 +35,10 @@ final class StaticHosts: Resolving {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // The next stage would say that there is no such name, or ask the root for it.
+        // Else it would be said that there is no such name, or the root be asked for it.
         let stays =
             question.name.labelCount == 1
-            || !isClaimed && SpecialNames.answer(question) != nil
+            || SpecialNames.answer(question, match) != nil
         return stays ? noData(question) : nil
     }
 

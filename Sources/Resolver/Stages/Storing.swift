@@ -1,46 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-package import DNSCache
+internal import DNSCache
 internal import DNSWire
-package import Net
+internal import Net
 
-/// The stage that keeps answers for the next one who asks; nobody else writes to the cache.
-package final class Storing: Resolving {
+/// Keeps answers for the next one who asks; nobody else writes to the cache.
+@ServiceLoop
+final class Storing {
     private let freshness: Freshness
     private let cache: AnswerCache
     private let clocks: Clocks
-    private let next: any Resolving
 
     /// Networks that were left so far.
-    private var networksLeft: UInt64 = 0
+    private(set) var networksLeft: UInt64 = 0
 
-    /// Puts this stage before `next`.
-    package init(
-        _ freshness: Freshness,
-        cache: AnswerCache,
-        clocks: Clocks,
-        next: any Resolving
-    ) {
+    /// Makes one that keeps answers in `cache`.
+    init(_ freshness: Freshness, cache: AnswerCache, clocks: Clocks) {
         self.freshness = freshness
         self.cache = cache
         self.clocks = clocks
-        self.next = next
     }
 
     /// From now on failures under way are those of a network that is left behind.
     func networkChanged() { networksLeft += 1 }
 
-    package func resolve(
+    /// Keeps what was found out.
+    ///
+    /// - Parameter before: how many networks had been left when it was asked for.
+    func keep(
+        _ finding: Finding,
         _ query: Query,
         _ match: RouteTable.Match?,
-        deadline: ContinuousClock.Instant
-    ) async -> Finding {
-        let before = networksLeft
-        let finding = await next.resolve(query, match, deadline: deadline)
+        networksLeftBefore before: UInt64
+    ) {
         if !finding.resolution.isFailure || before == networksLeft {
             keep(finding.resolution, for: query.question, match)
         }
         for sibling in finding.siblings { keep(sibling.resolution, for: sibling.question, match) }
-        return finding
     }
 
     /// Keeps an answer for as long as it says; one with a lifetime of zero not at all.

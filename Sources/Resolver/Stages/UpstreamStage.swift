@@ -11,6 +11,9 @@ package final class UpstreamStage {
     private let origins: Origins
     private let clocks: Clocks
 
+    /// The numbers of upstreams that answered, as `origins` has them by name.
+    private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
+
     /// How long upstreams' answers took, tries that failed included.
     package nonisolated let latency = LatencyHistogram()
 
@@ -21,55 +24,79 @@ package final class UpstreamStage {
         self.clocks = clocks
     }
 
-    /// The group's answer, or SERVFAIL with the reason for clients that understand it.
-    func resolve(
+    /// What `ask` is to tell.
+    typealias Tell = @ServiceLoop (Resolution) -> Void
+
+    /// Tells the group's answer, or SERVFAIL with the reason for clients that understand it; once,
+    /// perhaps before this returns.
+    func ask(
         _ query: Query,
         through group: UpstreamGroup?,
-        deadline: ContinuousClock.Instant
-    ) async -> Resolution {
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
         guard let group else {
-            return .failure(query, .noReachableAuthority, "no upstream is configured for this name")
+            return tell(
+                .failure(query, .noReachableAuthority, "no upstream is configured for this name")
+            )
         }
         guard !group.health.recognises(query.question) else {
-            return .failure(query, .other, "what this server asked came back to it")
+            return tell(.failure(query, .other, "what this server asked came back to it"))
         }
         let start = clocks.now()
-        do throws(UpstreamError) {
-            let reply = try await group.exchange(
-                ForwardedQuery(
-                    question: query.question,
-                    dnssecOK: query.dnssecOK,
-                    checkingDisabled: query.checkingDisabled
-                ),
-                deadline: deadline
-            )
-            latency.note(clocks.now() - start)
-            let provenance = Provenance(
-                source: .upstream,
-                origin: origins.number(Self.origin(of: reply.upstream))
-            )
-            return
-                (try? Resolution(
-                    reply.message,
-                    to: query,
-                    policy,
-                    provenance,
-                    isBelieved: reply.upstream.validates
-                ))
-                ?? .failure(query, .other, "the answer does not fit a message")
-        } catch {
-            switch error {
-            case .unreachable:
-                return .failure(query, .networkError, "no upstream could be reached")
-            case .untrusted:
-                return .failure(query, .networkError, "no upstream could be trusted")
-            case .loop:
-                return .failure(query, .noReachableAuthority, "the upstreams ask this server")
-            case .declined(_, because: let code?):
-                return .failure(query, code, "so says the upstream")
-            case .timedOut, .declined, .broken:
-                return .failure(query, .noReachableAuthority, "no upstream answered")
+        group.ask(
+            ForwardedQuery(
+                question: query.question,
+                dnssecOK: query.dnssecOK,
+                checkingDisabled: query.checkingDisabled
+            ),
+            deadline: deadline
+        ) { [self] result in
+            switch result {
+            case .success(let reply):
+                latency.note(clocks.now() - start)
+                tell(resolution(reply, query))
+            case .failure(let error):
+                tell(Self.failure(error, query))
             }
+        }
+    }
+
+    /// What an upstream's reply is to the query.
+    private func resolution(_ reply: UpstreamGroup.Reply, _ query: Query) -> Resolution {
+        let provenance = Provenance(source: .upstream, origin: number(of: reply.upstream))
+        return
+            (try? Resolution(
+                reply.message,
+                to: query,
+                policy,
+                provenance,
+                isBelieved: reply.upstream.validates
+            ))
+            ?? .failure(query, .other, "the answer does not fit a message")
+    }
+
+    /// The number of an upstream that answered.
+    private func number(of server: any Forwarding) -> UInt16 {
+        if let known = numbers[ObjectIdentifier(server)] { return known.number }
+        let number = origins.number(Self.origin(of: server))
+        numbers[ObjectIdentifier(server)] = (server, number)
+        return number
+    }
+
+    /// What a client is told of a failure.
+    private static func failure(_ error: UpstreamError, _ query: Query) -> Resolution {
+        switch error {
+        case .unreachable:
+            .failure(query, .networkError, "no upstream could be reached")
+        case .untrusted:
+            .failure(query, .networkError, "no upstream could be trusted")
+        case .loop:
+            .failure(query, .noReachableAuthority, "the upstreams ask this server")
+        case .declined(_, because: let code?):
+            .failure(query, code, "so says the upstream")
+        case .timedOut, .declined, .broken:
+            .failure(query, .noReachableAuthority, "no upstream answered")
         }
     }
 

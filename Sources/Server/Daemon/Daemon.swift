@@ -214,9 +214,7 @@ package final class Daemon {
         case .reply(let reply):
             miss.listener.send(reply, inReplyTo: miss.datagram)
         case .question(let open):
-            ServiceLoop.task {
-                miss.listener.send(await desk.resolve(open), inReplyTo: miss.datagram)
-            }
+            desk.resolve(open) { miss.listener.send($0, inReplyTo: miss.datagram) }
         }
     }
 

@@ -235,38 +235,53 @@ final class QueryDesk {
 
     // MARK: - With waiting
 
-    /// The reply to a query that `look` had none to, within `ResolverLimits.total` of its arrival.
-    func resolve(_ open: Open) async -> [UInt8] {
-        let facts = open.facts
-        guard let query = Self.query(facts, in: open.octets) else {
-            return malformed(open.octets)
+    /// What `resolve` is to tell.
+    typealias Tell = @ServiceLoop ([UInt8]) -> Void
+
+    /// Tells the reply to a query that `look` had none to, once, within `ResolverLimits.total` of its
+    /// arrival and perhaps before this returns.
+    func resolve(_ open: Open, _ tell: @escaping Tell) {
+        guard let query = Self.query(open.facts, in: open.octets) else {
+            return tell(malformed(open.octets))
         }
-        let resolution: Resolution
-        if inFlight < ResolverLimits.inFlight {
-            inFlight += 1
-            resolution = await resolver.resolve(
-                query,
-                deadline: open.arrival + ResolverLimits.total
-            )
+        guard inFlight < ResolverLimits.inFlight else {
+            overflowed += 1
+            return tell(reply(.overloaded, to: query, open))
+        }
+        inFlight += 1
+        resolver.resolve(query, deadline: open.arrival + ResolverLimits.total) {
+            [self] resolution in
             inFlight -= 1
             if inFlight == 0 { resumeDrained() }
-        } else {
-            overflowed += 1
-            resolution = .overloaded
+            tell(reply(resolution, to: query, open))
         }
+    }
+
+    /// The same for whoever waits in a task.
+    func resolve(_ open: Open) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            resolve(open) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// The reply that says `resolution`, counted and logged.
+    private func reply(_ resolution: Resolution, to query: Query, _ open: Open) -> [UInt8] {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
-        let length = write(resolution, facts, limit: open.limit)
+        let length = write(resolution, open.facts, limit: open.limit)
         count(resolution, over: open.transport, arrival: open.arrival)
-        let origin = resolver.origins.name(resolution.provenance.origin)
-        log(
-            query.question,
-            resolution.rcode,
-            from: origin
-                + (String(origin.drop { $0 != "/" }.dropFirst()).isPlainDNS ? ", unprotected" : "")
-                + (resolution.provenance.isStale ? ", stale" : ""),
-            over: open.transport,
-            arrival: open.arrival
-        )
+        if queryLog != nil {
+            let origin = resolver.origins.name(resolution.provenance.origin)
+            log(
+                query.question,
+                resolution.rcode,
+                from: origin
+                    + (String(origin.drop { $0 != "/" }.dropFirst()).isPlainDNS
+                        ? ", unprotected" : "")
+                    + (resolution.provenance.isStale ? ", stale" : ""),
+                over: open.transport,
+                arrival: open.arrival
+            )
+        }
         return Array(scratch[..<length])
     }
 

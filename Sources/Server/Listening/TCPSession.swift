@@ -221,8 +221,8 @@ final class TCPSession {
             outgoing += framed(reply)
         case .question(let open):
             pending += 1
-            ServiceLoop.task { [self] in
-                outgoing += framed(await desk.resolve(open))
+            desk.resolve(open) { [self] reply in
+                outgoing += framed(reply)
                 pending -= 1
                 catchUpSoon()
             }

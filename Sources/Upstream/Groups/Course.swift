@@ -35,6 +35,7 @@ struct Course: Sendable, Hashable {
 
     /// A try that runs.
     private struct Try: Sendable, Hashable {
+        var number: Int
         var candidate: Candidate
         var start: ContinuousClock.Instant
     }
@@ -44,8 +45,8 @@ struct Course: Sendable, Hashable {
     /// Who is to be asked, the next one first.
     private var plan: [Candidate]
 
-    /// The tries that run, by number.
-    private var running: [Int: Try] = [:]
+    /// The tries that run.
+    private var running: [Try] = []
 
     /// How many tries there were.
     private(set) var count = 0
@@ -53,8 +54,8 @@ struct Course: Sendable, Hashable {
     /// The latest try.
     private var latest: Try?
 
-    /// When each server was last asked.
-    private var asked: [Int: ContinuousClock.Instant] = [:]
+    /// When each server of the group was last asked.
+    private var asked: [ContinuousClock.Instant?]
 
     /// Whether there was an answer, or none will come.
     private(set) var isOver = false
@@ -63,7 +64,9 @@ struct Course: Sendable, Hashable {
     init(_ candidates: [Candidate], deadline: ContinuousClock.Instant) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         let rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
-        plan = Array((0..<rounds).flatMap { _ in candidates }.prefix(UpstreamLimits.tries))
+        let all = repeatElement(candidates, count: rounds).joined()
+        plan = Array(all.prefix(UpstreamLimits.tries))
+        asked = Array(repeating: nil, count: 1 + (candidates.map(\.server).max() ?? 0))
         self.deadline = deadline
     }
 
@@ -73,12 +76,15 @@ struct Course: Sendable, Hashable {
             return nil
         }
         var wake = latest.start + latest.candidate.patience
-        if let last = asked[next.server],
-            running.values.contains(where: { $0.candidate.server == next.server })
-        {
+        if let last = asked[next.server], isRunning(next) {
             wake = max(wake, last + (next.repeatsAfter ?? .zero))
         }
         return wake < deadline ? wake : nil
+    }
+
+    /// Whether a server is being asked.
+    private func isRunning(_ candidate: Candidate) -> Bool {
+        running.contains { $0.candidate.server == candidate.server }
     }
 
     /// Whether `next` may be asked while others have not answered.
@@ -86,7 +92,7 @@ struct Course: Sendable, Hashable {
     /// An unprotected server must not win a race against protected ones, only stand in for them.
     private func mayJoin(_ next: Candidate) -> Bool {
         running.count < UpstreamLimits.triesAtOnce
-            && running.values.allSatisfy { other in
+            && running.allSatisfy { other in
                 (next.isProtected || !other.candidate.isProtected)
                     && (other.candidate.server != next.server || next.repeatsAfter != nil)
             }
@@ -113,7 +119,7 @@ extension Course {
         isFinal: Bool,
         now: ContinuousClock.Instant
     ) -> [Move] {
-        guard let ended = running.removeValue(forKey: number), !isOver else { return [] }
+        guard let ended = end(number), !isOver else { return [] }
         if isFinal { plan.removeAll { $0.server == ended.candidate.server } }
         guard let next = plan.first, now < deadline else {
             guard running.isEmpty else { return [] }
@@ -121,17 +127,21 @@ extension Course {
             return [.end]
         }
         // One that is being asked is not asked again for another's failure.
-        let isRunning = running.values.contains { $0.candidate.server == next.server }
-        return mayJoin(next) && !isRunning ? advance(now: now) : []
+        return mayJoin(next) && !isRunning(next) ? advance(now: now) : []
     }
 
     /// A try brought an answer.
     ///
     /// - Returns: whether it is the first, which counts.
     mutating func answered(_ number: Int) -> Bool {
-        guard running.removeValue(forKey: number) != nil, !isOver else { return false }
+        guard end(number) != nil, !isOver else { return false }
         isOver = true
         return true
+    }
+
+    /// Takes a try out of those that run.
+    private mutating func end(_ number: Int) -> Try? {
+        running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
     }
 
     /// Asks the next one.
@@ -150,9 +160,9 @@ extension Course {
         let until = now + min(next.timeout, left)
         let number = count
         count += 1
-        let new = Try(candidate: next, start: now)
+        let new = Try(number: number, candidate: next, start: now)
         let since = asked[next.server]
-        running[number] = new
+        running.append(new)
         latest = new
         asked[next.server] = now
         return [.ask(number, server: next.server, until: until, since: since)]

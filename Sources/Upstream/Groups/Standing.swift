@@ -22,6 +22,10 @@ struct Standing: Sendable, Hashable {
 
     /// Puts servers, which are in the order of the settings, into the order in which to ask.
     init(_ entries: [Entry], now: ContinuousClock.Instant) {
+        guard entries.count > 1 else {
+            order = entries.first?.health.loops ?? true ? [] : [0]
+            return
+        }
         let fit = entries.indices.filter { entries[$0].health.isFit }
         let slow = Set(
             fit.filter { index in

@@ -31,17 +31,22 @@ package final class UpstreamGroup {
         package let upstream: any Forwarding
     }
 
+    /// Told once what came of a query.
+    package typealias Tell = @ServiceLoop (Result<Reply, UpstreamError>) -> Void
+
     /// Asks until one answers or `deadline` passes.
     ///
     /// SERVFAIL, REFUSED, NOTIMP and FORMERR are no answers: the next one may do better.
     ///
-    /// - Throws: the refusal of one that was reached if there is any, else the last failure.
-    package func exchange(
+    /// - Parameter tell: called once, perhaps before this returns; of a failure it hears the refusal
+    ///   of one that was reached if there is any, else the last failure.
+    package func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Reply {
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
         let now = health.clocks.now()
-        guard now < deadline else { throw .timedOut }
+        guard now < deadline else { return tell(.failure(.timedOut)) }
         let standing = Standing(
             servers.map { server in
                 Standing.Entry(isProtected: server.isProtected, health: health.health(of: server))
@@ -49,7 +54,7 @@ package final class UpstreamGroup {
             now: now
         )
         for server in servers { lookAgain(at: server, now: now) }
-        guard !standing.order.isEmpty else { throw .loop }
+        guard !standing.order.isEmpty else { return tell(.failure(.loop)) }
         if let copy = standing.copy { send(query, asCopyTo: servers[copy]) }
         let course = Course(
             standing.order.map { index in
@@ -64,7 +69,17 @@ package final class UpstreamGroup {
             },
             deadline: deadline
         )
-        return try await Run(query, course, servers, health).result()
+        Run(query, course, servers, health, tell).begin(now)
+    }
+
+    /// The same for whoever waits in a task.
+    package func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Reply {
+        try await withCheckedContinuation { continuation in
+            ask(query, deadline: deadline) { continuation.resume(returning: $0) }
+        }.get()
     }
 
     /// A server that led back here is looked at again some time later, by no client's query.
@@ -78,12 +93,10 @@ package final class UpstreamGroup {
     private func send(_ query: ForwardedQuery, asCopyTo server: any Forwarding) {
         health.update(server) { $0.beganCopy() }
         let began = health.clocks.now()
-        ServiceLoop.task { [health] in
-            do throws(UpstreamError) {
-                _ = try await server.exchange(query, deadline: began + server.timeout)
-                health.answered(server, began: began)
-            } catch {
-                health.failed(server, error, began: began)
+        server.ask(query, repeating: nil, deadline: began + server.timeout) { [health] result in
+            switch result {
+            case .success: health.answered(server, began: began)
+            case .failure(let error): health.failed(server, error, began: began)
             }
             health.update(server) { $0.endedCopy() }
         }
@@ -97,8 +110,9 @@ private final class Run {
     private let servers: [any Forwarding]
     private let health: HealthBook
     private var course: Course
-    private var outcome: Result<UpstreamGroup.Reply, UpstreamError>?
-    private var continuation: CheckedContinuation<Void, Never>?
+
+    /// Who is to be told; nil once he was.
+    private var tell: UpstreamGroup.Tell?
 
     /// Ends the patience with the latest server.
     private lazy var alarm = Alarm(health.clocks) { [weak self] in
@@ -115,20 +129,19 @@ private final class Run {
         _ query: ForwardedQuery,
         _ course: Course,
         _ servers: [any Forwarding],
-        _ health: HealthBook
+        _ health: HealthBook,
+        _ tell: @escaping UpstreamGroup.Tell
     ) {
         self.query = query
         self.course = course
         self.servers = servers
         self.health = health
+        self.tell = tell
     }
 
-    /// Asks, and waits for the answer.
-    func result() async throws(UpstreamError) -> UpstreamGroup.Reply {
-        perform(course.begin(now: health.clocks.now()), after: .timedOut)
-        if outcome == nil { await withCheckedContinuation { continuation = $0 } }
-        guard let outcome else { preconditionFailure("a query ends with an outcome") }
-        return try outcome.get()
+    /// Asks the first server.
+    func begin(_ now: ContinuousClock.Instant) {
+        perform(course.begin(now: now), after: .timedOut)
     }
 
     /// Does what the course says.
@@ -142,7 +155,7 @@ private final class Run {
                 end(.failure(declined.first?.error ?? error))
             }
         }
-        alarm.set(outcome == nil ? course.wake : nil)
+        alarm.set(tell == nil ? nil : course.wake)
     }
 
     /// Sends a try.
@@ -153,19 +166,14 @@ private final class Run {
         _ since: ContinuousClock.Instant?
     ) {
         let began = health.clocks.now()
-        ServiceLoop.task { [self] in
-            do throws(UpstreamError) {
-                let message =
-                    if let since {
-                        try await server.repeatExchange(query, askedAt: since, deadline: until)
-                    } else {
-                        try await server.exchange(query, deadline: until)
-                    }
+        server.ask(query, repeating: since, deadline: until) { [self] result in
+            switch result {
+            case .success(let message):
                 health.answered(server, began: began)
                 guard course.answered(number) else { return }
                 for no in declined { health.failed(no.server, no.error, began: no.began) }
                 end(.success(UpstreamGroup.Reply(message: message, upstream: server)))
-            } catch {
+            case .failure(let error):
                 failed(server, number, error, began: began, until: until)
             }
         }
@@ -193,10 +201,9 @@ private final class Run {
 
     /// The query has its answer, or will have none.
     private func end(_ outcome: Result<UpstreamGroup.Reply, UpstreamError>) {
-        guard self.outcome == nil else { return }
-        self.outcome = outcome
         alarm.set(nil)
-        continuation?.resume()
-        continuation = nil
+        guard let tell else { return }
+        self.tell = nil
+        tell(outcome)
     }
 }
