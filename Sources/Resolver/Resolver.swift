@@ -114,11 +114,12 @@ package final class Resolver {
     ) {
         let match = routes.route(for: query.question.name)
         if let answer = ownAnswer(query.question, match) { return tell(answer) }
-        guard let lastResort = patience.lastResort(query, match, now: clocks.now()) else {
-            return merging.ask(query, match, deadline: deadline) { tell($0.resolution) }
+        let now = clocks.now()
+        guard let lastResort = patience.lastResort(query, match, now: now) else {
+            return merging.ask(query, match, now: now, deadline: deadline) { tell($0.resolution) }
         }
         guard let patience = lastResort.patience else { return tell(lastResort.resolution) }
-        merging.ask(query, match, deadline: min(deadline, patience)) {
+        merging.ask(query, match, now: now, deadline: min(deadline, patience)) {
             tell(lastResort.unless($0.resolution))
         }
     }

@@ -24,6 +24,9 @@ package struct AnswerSections: Hashable, Sendable {
     /// No records: what there is to say is in the header.
     package static let empty = AnswerSections()
 
+    /// What nearly all answers fit into, so that no array grows.
+    private static let usualOctets = 512
+
     private init() {
         octets = []
         answerCount = 0
@@ -41,7 +44,9 @@ package struct AnswerSections: Hashable, Sendable {
         authorities: [Record] = [],
         additionals: [Record] = []
     ) throws(BuildError) {
-        var builder = MessageBuilder(header: Header())
+        var room: [UInt8] = []
+        room.reserveCapacity(Self.usualOctets)
+        var builder = MessageBuilder(header: Header(), reusing: room)
         try builder.append(question)
         for record in answers { try builder.append(record, to: .answer) }
         for record in authorities { try builder.append(record, to: .authority) }

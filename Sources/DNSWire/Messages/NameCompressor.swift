@@ -76,6 +76,7 @@ extension NameCompressor {
 extension NameCompressor {
     /// Remembers the first `prefix` octets of `name`, whole labels, written at `offset`.
     mutating func remember(_ name: [UInt8], prefix: Int, at offset: Int) {
+        if targets.isEmpty { targets.reserveCapacity(8) }
         var position = 0
         while position < prefix, name[position] != 0 {
             guard offset + position < WireLimits.pointerTargets,

@@ -29,7 +29,11 @@ extension Name {
     /// - Throws: `compressedName`, `reservedLabel`, `nameTooLong`, `truncated`, or `trailingOctets`
     ///   when something follows the root label.
     package init(wire: some Collection<UInt8>) throws(WireError) {
-        let octets = Array(wire)
+        try self.init(wire: Array(wire))
+    }
+
+    /// Makes a name of exactly one uncompressed name in wire form; throws as the other does.
+    package init(wire octets: [UInt8]) throws(WireError) {
         var reader = WireReader(octets.span)
         let end = try reader.skipUncompressedName()
         guard end == octets.count else { throw .trailingOctets(at: end) }
@@ -138,25 +142,26 @@ extension Name {
 
 extension Name: Hashable {
     package static func == (left: Name, right: Name) -> Bool {
-        guard left.octets.count == right.octets.count else { return false }
-        for index in left.octets.indices
-        where left.octets[index].folded != right.octets[index].folded {
-            return false
+        let (left, right) = (left.octets.span, right.octets.span)
+        guard left.count == right.count else { return false }
+        for index in left.indices where left[index] != right[index] {
+            guard left[index].folded == right[index].folded else { return false }
         }
         return true
     }
 
     /// Hashes the folded octets, eight at a time as `Hasher` takes an octet no faster than a word.
     package func hash(into hasher: inout Hasher) {
+        let octets = octets.span
         var word: UInt64 = 0
-        for (index, octet) in octets.enumerated() {
-            word = word << 8 | UInt64(octet.folded)
+        for index in octets.indices {
+            word = word << 8 | UInt64(octets[index].folded)
             if index & 7 == 7 {
                 hasher.combine(word)
                 word = 0
             }
         }
+        // The length is in the name: its labels end with the root's.
         hasher.combine(word)
-        hasher.combine(octets.count)
     }
 }

@@ -23,23 +23,25 @@ extension DatagramListener {
     @discardableResult
     package func send(_ octets: [UInt8], inReplyTo query: ReceivedDatagram) -> Bool {
         var name = query.client
-        var octets = octets
-        var control = query.control
         var vector = unsafe iovec()
         var message = unsafe msghdr()
-        // SAFETY: all blocks outlive the system call, which is made inside, and the counts are
-        // theirs.
+        // SAFETY: all blocks outlive the system call, which is made inside and only reads them, and
+        // the counts are theirs.
         return unsafe withUnsafeMutablePointer(to: &name) { name in
-            unsafe octets.withUnsafeMutableBytes { octets in
-                unsafe control.withUnsafeMutableBytes { control in
+            unsafe octets.withUnsafeBytes { octets in
+                unsafe query.control.withUnsafeBytes { control in
                     unsafe withUnsafeMutablePointer(to: &vector) { vector in
-                        unsafe vector.pointee.iov_base = octets.baseAddress
+                        unsafe vector.pointee.iov_base = UnsafeMutableRawPointer(
+                            mutating: octets.baseAddress
+                        )
                         unsafe vector.pointee.iov_len = octets.count
                         unsafe message.msg_name = UnsafeMutableRawPointer(name)
                         unsafe message.msg_namelen = query.clientCount
                         unsafe message.msg_iov = vector
                         unsafe message.msg_iovlen = 1
-                        unsafe message.msg_control = control.isEmpty ? nil : control.baseAddress
+                        unsafe message.msg_control = UnsafeMutableRawPointer(
+                            mutating: control.isEmpty ? nil : control.baseAddress
+                        )
                         unsafe message.msg_controllen = control.count
                         let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
                         return unsafe sendmsg(descriptor, &message, flags) >= 0

@@ -28,7 +28,8 @@ package final class Alarm {
         timer?.timer.cancel()
         timer = nil
         guard let instant else { return }
-        timer = (clocks.timer(instant) { [weak self] in self?.rings() }, instant)
+        // Held by the timer for as long as that runs: a weak reference would cost as much as all this.
+        timer = (clocks.timer(instant) { [self] in rings() }, instant)
     }
 
     /// Wants the action at `instant` unless it is wanted sooner.

@@ -87,15 +87,15 @@ extension Message {
     /// The names that lead from the question to its answer, and the last of them.
     ///
     /// Ends after `ResolverLimits.longestChain` names, or when a name comes again.
-    fileprivate func chain(from question: Question) -> (names: Set<Name>, end: Name) {
-        var names: Set<Name> = [question.name]
+    fileprivate func chain(from question: Question) -> (names: [Name], end: Name) {
+        // Too few to be worth hashing.
+        var names = [question.name]
         var end = question.name
         guard question.type != .cname else { return (names, end) }
         for _ in 0..<ResolverLimits.longestChain {
             let alias = answers.first { $0.type == .cname && $0.name == end }
-            guard case .cname(let target)? = alias?.data, names.insert(target).inserted else {
-                break
-            }
+            guard case .cname(let target)? = alias?.data, !names.contains(target) else { break }
+            names.append(target)
             end = target
         }
         return (names, end)

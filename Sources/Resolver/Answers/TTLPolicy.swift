@@ -21,6 +21,11 @@ package struct TTLPolicy: Sendable, Equatable {
 
     /// `records` with their TTLs within bounds, each RRset with its lowest one (RFC 2181 §5.2).
     func clamped(_ records: [Record]) -> [Record] {
+        if records.count == 1 {
+            var record = records[0]
+            record.ttl = clamp(record.ttl, to: positive)
+            return [record]
+        }
         var lowest: [RRsetKey: UInt32] = [:]
         for record in records {
             lowest[RRsetKey(record)] = min(lowest[RRsetKey(record)] ?? .max, record.ttl)

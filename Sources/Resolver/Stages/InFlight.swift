@@ -41,19 +41,14 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// - Parameter work: calls what it is given with the value, once.
     func join(
         _ key: Key,
+        now: ContinuousClock.Instant,
         until deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell,
         _ work: (_ end: @escaping @ServiceLoop (Value) -> Void) -> Void
     ) {
-        let wasRunning = contains(key)
-        let waits = deadline > clocks.now()
-        if waits {
-            let waiter = Waiter(deadline: deadline, wasMerged: wasRunning, tell: tell)
-            running[key, default: []].append(waiter)
-            alarm.bring(forward: deadline)
-        } else if !wasRunning {
-            running[key] = []
-        }
+        let waits = deadline > now
+        let wasRunning = Self.add(waits ? tell : nil, until: deadline, to: &running[key])
+        if waits { alarm.bring(forward: deadline) }
         if !wasRunning {
             work { [self] value in
                 for waiter in running.removeValue(forKey: key) ?? [] {
@@ -62,6 +57,20 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             }
         }
         if !waits { tell(nil, wasRunning) }
+    }
+
+    /// Adds one who waits, if he does, and tells whether there is such work already.
+    private static func add(
+        _ tell: Tell?,
+        until deadline: ContinuousClock.Instant,
+        to waiters: inout [Waiter]?
+    ) -> Bool {
+        let wasRunning = waiters != nil
+        if !wasRunning { waiters = [] }
+        if let tell {
+            waiters?.append(Waiter(deadline: deadline, wasMerged: wasRunning, tell: tell))
+        }
+        return wasRunning
     }
 
     /// Ends the waiting of those whose time is over.

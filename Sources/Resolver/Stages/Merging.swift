@@ -14,7 +14,6 @@ package import Net
 @ServiceLoop
 package final class Merging {
     private let inquiry: Inquiry
-    private let clocks: Clocks
     private let inFlight: InFlight<Query, Finding>
 
     /// Queries answered by what another one's wait brought.
@@ -26,7 +25,6 @@ package final class Merging {
     /// Makes one whose clients wait for what `inquiry` finds out.
     init(_ inquiry: Inquiry, clocks: Clocks) {
         self.inquiry = inquiry
-        self.clocks = clocks
         inFlight = InFlight(clocks)
     }
 
@@ -37,13 +35,14 @@ package final class Merging {
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
+        now: ContinuousClock.Instant,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Inquiry.Tell
     ) {
         guard inFlight.count < ResolverLimits.inFlight || isAsking(query) else {
             return tell(Finding(.overloaded))
         }
-        inFlight.join(query, until: deadline) { [self] found, wasMerged in
+        inFlight.join(query, now: now, until: deadline) { [self] found, wasMerged in
             guard var finding = found else { return tell(Finding(.late)) }
             if wasMerged {
                 merged += 1
@@ -52,7 +51,7 @@ package final class Merging {
             }
             tell(finding)
         } _: { end in
-            inquiry.begin(query, match, deadline: clocks.now() + ResolverLimits.work, end)
+            inquiry.begin(query, match, deadline: now + ResolverLimits.work, end)
         }
     }
 }

@@ -190,9 +190,11 @@ package final class Refreshing {
         }
         underWay.insert(subject)
         numbers.started += 1
-        let deadline = clocks.now() + ResolverLimits.total
+        let now = clocks.now()
         let finding = await withCheckedContinuation { continuation in
-            merging.ask(query, match, deadline: deadline) { continuation.resume(returning: $0) }
+            merging.ask(query, match, now: now, deadline: now + ResolverLimits.total) {
+                continuation.resume(returning: $0)
+            }
         }
         underWay.remove(subject)
         guard !finding.resolution.isFailure else {

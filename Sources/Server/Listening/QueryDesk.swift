@@ -288,9 +288,8 @@ final class QueryDesk {
     /// What is asked in a message that begins with `octets`, or the reply that was made in place of
     /// it; nil if that is no name.
     private static func query(_ facts: QueryFacts, in octets: [UInt8]) -> Query? {
-        guard let name = try? Name(wire: octets[QueryFacts.headerCount..<facts.nameEnd]) else {
-            return nil
-        }
+        let wire = Array(octets[QueryFacts.headerCount..<facts.nameEnd])
+        guard let name = try? Name(wire: wire) else { return nil }
         return Query(
             question: Question(name: name, type: facts.type, recordClass: facts.recordClass),
             dnssecOK: facts.dnssecOK,

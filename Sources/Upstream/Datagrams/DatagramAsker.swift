@@ -160,7 +160,7 @@ private final class Lane: DatagramReceiving {
 
     func received(_ octets: Span<UInt8>) {
         guard octets.count >= 2,
-            let asked = waiting[UInt16(octets[0]) << 8 | UInt16(octets[1])]
+            let asked = waiting.removeValue(forKey: UInt16(octets[0]) << 8 | UInt16(octets[1]))
         else {
             asker?.foreignReplies += 1
             return
@@ -168,12 +168,12 @@ private final class Lane: DatagramReceiving {
         let outcome: DatagramAsker.Outcome
         switch asked.exchange.judge(octets) {
         case .foreign:
+            waiting[asked.exchange.id] = asked
             asker?.foreignReplies += 1
             return
         case .reply(let message): outcome = .reply(message)
         case .truncated, .caseLost: outcome = .needsStream
         }
-        waiting[asked.exchange.id] = nil
         closeIfIdle()
         asked.tell(outcome)
     }

@@ -64,9 +64,9 @@ struct Course: Sendable, Hashable {
     init(_ candidates: [Candidate], deadline: ContinuousClock.Instant) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         let rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
-        let all = repeatElement(candidates, count: rounds).joined()
-        plan = Array(all.prefix(UpstreamLimits.tries))
-        asked = Array(repeating: nil, count: 1 + (candidates.map(\.server).max() ?? 0))
+        let count = min(rounds * candidates.count, UpstreamLimits.tries)
+        plan = (0..<count).map { candidates[$0 % candidates.count] }
+        asked = Array(repeating: nil, count: candidates.reduce(0) { max($0, $1.server + 1) })
         self.deadline = deadline
     }
 

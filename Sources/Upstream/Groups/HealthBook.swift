@@ -30,7 +30,13 @@ package final class HealthBook {
 
     let clocks: Clocks
 
-    private var entries: [ObjectIdentifier: ServerHealth] = [:]
+    /// What is known of one server, for whoever wants to look without copying it.
+    @ServiceLoop
+    final class Page {
+        fileprivate(set) var health = ServerHealth()
+    }
+
+    private var pages: [ObjectIdentifier: Page] = [:]
 
     /// Questions that look for a loop and were not yet given up, by their first label.
     private var probes: [[UInt8]: any Forwarding] = [:]
@@ -42,8 +48,14 @@ package final class HealthBook {
     }
 
     /// What is known of a server.
-    func health(of server: any Forwarding) -> ServerHealth {
-        entries[ObjectIdentifier(server)] ?? ServerHealth()
+    func health(of server: any Forwarding) -> ServerHealth { page(of: server).health }
+
+    /// Where what is known of a server is kept, for good.
+    func page(of server: any Forwarding) -> Page {
+        if let page = pages[ObjectIdentifier(server)] { return page }
+        let page = Page()
+        pages[ObjectIdentifier(server)] = page
+        return page
     }
 
     /// Whether a server is asked, and the smoothed time that its answers take.
@@ -60,12 +72,12 @@ package final class HealthBook {
         _ server: any Forwarding,
         _ change: (inout ServerHealth) -> Value
     ) -> Value {
-        change(&entries[ObjectIdentifier(server), default: ServerHealth()])
+        change(&page(of: server).health)
     }
 
     /// Forgets everything, as after a change of the network.
     package func networkChanged() {
-        entries = [:]
+        for page in pages.values { page.health = ServerHealth() }
         probes = [:]
     }
 

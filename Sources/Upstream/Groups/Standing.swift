@@ -20,12 +20,13 @@ struct Standing: Sendable, Hashable {
     /// To see whether it is well again, or how fast it is; one a query.
     private(set) var copy: Int?
 
+    /// The only server is asked unless it leads back to us.
+    init(alone health: borrowing ServerHealth) {
+        order = health.loops ? [] : [0]
+    }
+
     /// Puts servers, which are in the order of the settings, into the order in which to ask.
     init(_ entries: [Entry], now: ContinuousClock.Instant) {
-        guard entries.count > 1 else {
-            order = entries.first?.health.loops ?? true ? [] : [0]
-            return
-        }
         let fit = entries.indices.filter { entries[$0].health.isFit }
         let slow = Set(
             fit.filter { index in

@@ -13,8 +13,13 @@ package final class UpstreamGroup {
     /// What is known of the servers.
     package let health: HealthBook
 
-    /// All servers of all members.
-    private let servers: [any Forwarding]
+    /// All servers of all members, and what is known of each.
+    fileprivate let servers: [any Forwarding]
+    private let pages: [HealthBook.Page]
+
+    /// The queries under way for which another server may have to be asked, and when that is next.
+    private var patient: [ObjectIdentifier: Run] = [:]
+    private lazy var alarm = Alarm(health.clocks) { [weak self] in self?.tick() }
 
     /// Makes a group of at least one.
     ///
@@ -23,6 +28,7 @@ package final class UpstreamGroup {
         self.members = members
         self.health = health
         servers = members.flatMap(\.servers)
+        pages = servers.map(health.page)
     }
 
     /// A reply and who gave it.
@@ -47,13 +53,10 @@ package final class UpstreamGroup {
     ) {
         let now = health.clocks.now()
         guard now < deadline else { return tell(.failure(.timedOut)) }
-        let standing = Standing(
-            servers.map { server in
-                Standing.Entry(isProtected: server.isProtected, health: health.health(of: server))
-            },
-            now: now
-        )
-        for server in servers { lookAgain(at: server, now: now) }
+        let standing = standing(now)
+        for (server, page) in zip(servers, pages) {
+            lookAgain(at: server, loopsUntil: page.health.loopsUntil, now: now)
+        }
         guard !standing.order.isEmpty else { return tell(.failure(.loop)) }
         if let copy = standing.copy { send(query, asCopyTo: servers[copy]) }
         let course = Course(
@@ -63,13 +66,39 @@ package final class UpstreamGroup {
                     server: index,
                     isProtected: server.isProtected,
                     timeout: server.timeout,
-                    patience: health.health(of: server).patience,
+                    patience: pages[index].health.patience,
                     repeatsAfter: server.repeatsAfter
                 )
             },
             deadline: deadline
         )
-        Run(query, course, servers, health, tell).begin(now)
+        Run(query, course, self, tell).begin(now)
+    }
+
+    /// Whom to ask now.
+    private func standing(_ now: ContinuousClock.Instant) -> Standing {
+        guard servers.count > 1 else { return Standing(alone: pages[0].health) }
+        return Standing(
+            zip(servers, pages).map { server, page in
+                Standing.Entry(isProtected: server.isProtected, health: page.health)
+            },
+            now: now
+        )
+    }
+
+    /// Remembers when a query wants to go on, or that it does not any more.
+    fileprivate func wake(_ run: Run, at instant: ContinuousClock.Instant?) {
+        patient[ObjectIdentifier(run)] = instant == nil ? nil : run
+        if let instant { alarm.bring(forward: instant) }
+    }
+
+    /// Lets the queries go on whose patience has ended.
+    private func tick() {
+        let now = health.clocks.now()
+        for run in Array(patient.values) { run.tick(now) }
+        // Not for each of many that were asked in a row.
+        let next = patient.values.compactMap(\.wake).min()
+        alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
     /// The same for whoever waits in a task.
@@ -83,8 +112,12 @@ package final class UpstreamGroup {
     }
 
     /// A server that led back here is looked at again some time later, by no client's query.
-    private func lookAgain(at server: any Forwarding, now: ContinuousClock.Instant) {
-        if let end = health.health(of: server).loopsUntil, now >= end {
+    private func lookAgain(
+        at server: any Forwarding,
+        loopsUntil: ContinuousClock.Instant?,
+        now: ContinuousClock.Instant
+    ) {
+        if let end = loopsUntil, now >= end {
             health.seekLoop(through: server, failedSince: end - UpstreamLimits.loopRest)
         }
     }
@@ -107,18 +140,14 @@ package final class UpstreamGroup {
 @ServiceLoop
 private final class Run {
     private let query: ForwardedQuery
-    private let servers: [any Forwarding]
-    private let health: HealthBook
+    private let group: UpstreamGroup
     private var course: Course
 
     /// Who is to be told; nil once he was.
     private var tell: UpstreamGroup.Tell?
 
-    /// Ends the patience with the latest server.
-    private lazy var alarm = Alarm(health.clocks) { [weak self] in
-        guard let self else { return }
-        perform(course.tick(now: health.clocks.now()), after: .timedOut)
-    }
+    /// When the patience with the latest server ends.
+    private(set) var wake: ContinuousClock.Instant?
 
     /// Servers that said no, and when they were asked.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Began)] = []
@@ -128,14 +157,12 @@ private final class Run {
     init(
         _ query: ForwardedQuery,
         _ course: Course,
-        _ servers: [any Forwarding],
-        _ health: HealthBook,
+        _ group: UpstreamGroup,
         _ tell: @escaping UpstreamGroup.Tell
     ) {
         self.query = query
         self.course = course
-        self.servers = servers
-        self.health = health
+        self.group = group
         self.tell = tell
     }
 
@@ -144,18 +171,33 @@ private final class Run {
         perform(course.begin(now: now), after: .timedOut)
     }
 
+    /// Goes on if the patience with the latest server has ended.
+    func tick(_ now: ContinuousClock.Instant) {
+        guard let wake, wake <= now else { return }
+        perform(course.tick(now: now), after: .timedOut)
+    }
+
+    private var health: HealthBook { group.health }
+
+    /// Wants to go on at `instant`, or not at all.
+    private func wait(until instant: ContinuousClock.Instant?) {
+        guard wake != instant else { return }
+        wake = instant
+        group.wake(self, at: instant)
+    }
+
     /// Does what the course says.
     private func perform(_ moves: [Course.Move], after error: UpstreamError) {
         for move in moves {
             switch move {
             case .ask(let number, let server, let until, let since):
-                ask(servers[server], number, until, since)
+                ask(group.servers[server], number, until, since)
             case .end:
                 for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
                 end(.failure(declined.first?.error ?? error))
             }
         }
-        alarm.set(tell == nil ? nil : course.wake)
+        wait(until: tell == nil ? nil : course.wake)
     }
 
     /// Sends a try.
@@ -201,7 +243,7 @@ private final class Run {
 
     /// The query has its answer, or will have none.
     private func end(_ outcome: Result<UpstreamGroup.Reply, UpstreamError>) {
-        alarm.set(nil)
+        wait(until: nil)
         guard let tell else { return }
         self.tell = nil
         tell(outcome)
