@@ -97,17 +97,20 @@ struct ListeningStreamTests {
         #expect(replies.count == 2)
     }
 
-    @Test(arguments: [400, 4_000])
+    @Test(arguments: [(100, 400), (24, 4_000)])
     @ServiceLoop
-    func `long answers go out whole, however many and however long`(addresses: Int) async throws {
+    func `long answers go out whole, however many and however long`(
+        count: UInt16,
+        addresses: Int
+    ) async throws {
         let office = Office()
         try office.store("big.example.com", addresses: addresses)
         var octets: [UInt8] = []
-        for id in UInt16(0)..<300 {
+        for id in 0..<count {
             octets += framed(try query("big.example.com", id: id))
         }
         let replies = try await Self.replies(to: octets, at: office)
-        #expect(replies.count == 300)
+        #expect(replies.count == Int(count))
         #expect(replies.values.allSatisfy { $0.answers.count == addresses })
     }
 
@@ -117,10 +120,11 @@ struct ListeningStreamTests {
         let office = Office()
         try office.store("www.example.com")
         var octets: [UInt8] = []
-        for id in UInt16.min...UInt16.max {
+        let count = UInt16(6_000)
+        for id in 0..<count {
             octets += framed(try query("www.example.com", id: id))
         }
-        #expect(octets.count > TCPLimits.readOctets * TCPLimits.reads * 4)
-        #expect(try await Self.replies(to: octets, at: office).count == 65_536)
+        #expect(octets.count > TCPLimits.readOctets * TCPLimits.reads * 2)
+        #expect(try await Self.replies(to: octets, at: office).count == Int(count))
     }
 }

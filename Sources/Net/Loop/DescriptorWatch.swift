@@ -29,7 +29,7 @@ final class DescriptorWatch {
     private var source: OpaquePointer?
 
     /// Called with what is reported.
-    private let handler: @ServiceLoop (Events) -> Void
+    fileprivate nonisolated let handler: @ServiceLoop (Events) -> Void
 
     /// Watches `descriptor` for `events` until cancelled or released.
     ///
@@ -48,15 +48,7 @@ final class DescriptorWatch {
             &source,
             descriptor,
             events.rawValue,
-            { _, _, reported, data in
-                guard let data = unsafe data else { return 0 }
-                // SAFETY: `data` is the watch that added this source, which is alive, see above;
-                // it is used on the loop only.
-                let watch = unsafe Unmanaged<DescriptorWatch>.fromOpaque(data)
-                    .takeUnretainedValue()
-                ServiceLoop.assumeIsolated { watch.handler(Events(rawValue: reported)) }
-                return 0
-            },
+            report,
             Unmanaged.passUnretained(self).toOpaque()
         )
         guard status >= 0 else { throw .system(call: "epoll_ctl", code: -status) }
@@ -77,4 +69,28 @@ final class DescriptorWatch {
     }
 
     isolated deinit { cancel() }
+}
+
+/// What sd-event calls.
+///
+/// Neither a closure of the watch nor with one in it: the first would be the loop's, and the runtime
+/// would ask itself what code of C is isolated to; the second would be allocated.  Both cost every
+/// event (Swift 6.3).
+private func report(
+    _: OpaquePointer?,
+    _: Int32,
+    _ reported: UInt32,
+    _ data: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let data = unsafe data else { return 0 }
+    LoopExecutor.shared.checkIsolated()
+    // SAFETY: `data` is the watch that added this source, which is alive, see there.  The types of
+    // the handler differ in isolation only, which was checked in the line above.
+    let watch = unsafe Unmanaged<DescriptorWatch>.fromOpaque(data).takeUnretainedValue()
+    let handler = unsafe unsafeBitCast(
+        watch.handler,
+        to: ((DescriptorWatch.Events) -> Void).self
+    )
+    handler(DescriptorWatch.Events(rawValue: reported))
+    return 0
 }

@@ -124,11 +124,13 @@ final class Endpoint {
     private func report(_ events: DescriptorWatch.Events) {
         let failed = !events.isDisjoint(with: [.hangUp, .error])
         if let observer {
-            var readiness: Readiness = []
-            if failed || events.contains(.endOfInput) { readiness.insert(.ended) }
-            if failed || events.contains(.readable) { readiness.insert(.readable) }
-            if failed || events.contains(.writable) { readiness.insert(.writable) }
-            return observer(readiness)
+            return observer(
+                Readiness(
+                    isReadable: failed || events.contains(.readable),
+                    isWritable: failed || events.contains(.writable),
+                    hasEnded: failed || events.contains(.endOfInput)
+                )
+            )
         }
         if failed || !events.isDisjoint(with: [.readable, .endOfInput]) { note(.reading, reader) }
         if failed || events.contains(.writable) { note(.writing, writer) }
@@ -141,19 +143,15 @@ final class Endpoint {
 }
 
 /// What an edge says of a connection.
-package struct Readiness: OptionSet, Sendable {
-    package let rawValue: UInt8
-
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
-
+package struct Readiness: Sendable {
     /// Octets have come.
-    package static let readable = Readiness(rawValue: 1)
+    package let isReadable: Bool
 
     /// There is room for octets again.
-    package static let writable = Readiness(rawValue: 2)
+    package let isWritable: Bool
 
     /// The peer will send no more, or has gone.
-    package static let ended = Readiness(rawValue: 4)
+    package let hasEnded: Bool
 }
 
 /// A buffer into which every socket of the loop receives before the octets that came are copied.

@@ -157,10 +157,7 @@ package final class StreamConnection {
         precondition(limit > 0 && start >= 0 && limit <= buffer.count - start, "read within bounds")
         let raw = try endpoint.attempt(.reading)
         while true {
-            // SAFETY: the precondition bounds what is written.
-            let count = unsafe buffer.withUnsafeMutableBytes {
-                unsafe recv(raw, $0.baseAddress.map { unsafe $0 + start }, limit, 0)
-            }
+            let count = Self.receive(raw, &buffer, start, limit)
             if count >= 0 { return count }
             switch errno {
             case EINTR: continue
@@ -181,21 +178,46 @@ package final class StreamConnection {
         )
         let raw = try endpoint.attempt(.writing)
         while true {
-            // SAFETY: the precondition bounds what is read.
-            let count = unsafe octets.withUnsafeBytes {
-                unsafe send(
-                    raw,
-                    $0.baseAddress.map { unsafe $0 + range.lowerBound },
-                    range.count,
-                    Int32(MSG_NOSIGNAL)
-                )
-            }
+            let count = Self.send(raw, octets, range)
             if count >= 0 { return count }
             switch errno {
             case EINTR: continue
             case EAGAIN: return 0
             default: throw .last("send")
             }
+        }
+    }
+
+    /// Calls recv(2) for at most `limit` octets.
+    ///
+    /// Not isolated, so that the closure is not either: in one that is, the runtime asks each time
+    /// whether this is the loop's thread (Swift 6.3).
+    private nonisolated static func receive(
+        _ raw: Int32,
+        _ buffer: inout [UInt8],
+        _ start: Int,
+        _ limit: Int
+    ) -> Int {
+        // SAFETY: the caller bounds what is written.
+        unsafe buffer.withUnsafeMutableBytes {
+            unsafe recv(raw, $0.baseAddress.map { unsafe $0 + start }, limit, 0)
+        }
+    }
+
+    /// Calls send(2) for the octets in `range`; not isolated, as above.
+    private nonisolated static func send(
+        _ raw: Int32,
+        _ octets: [UInt8],
+        _ range: Range<Int>
+    ) -> Int {
+        // SAFETY: the caller bounds what is read.
+        unsafe octets.withUnsafeBytes {
+            unsafe Glibc.send(
+                raw,
+                $0.baseAddress.map { unsafe $0 + range.lowerBound },
+                range.count,
+                Int32(MSG_NOSIGNAL)
+            )
         }
     }
 

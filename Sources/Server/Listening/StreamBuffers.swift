@@ -17,18 +17,21 @@ struct StreamInput {
     private var start = 0
     private var end = 0
 
-    /// What was read and not taken.
-    var rest: [UInt8] { Array(octets[start..<end]) }
-
     /// Begins anew, with what was left over of a connection.
     mutating func begin(with rest: [UInt8]) {
-        (start, end, count) = (0, 0, 0)
-        if !rest.isEmpty { place(rest) }
+        count = 0
+        place(rest)
+    }
+
+    /// Ends with what was read and not taken.
+    mutating func takeRest() -> [UInt8] {
+        defer { start = end }
+        return start == end ? [] : Array(octets[start..<end])
     }
 
     private mutating func place(_ rest: [UInt8]) {
-        octets.withMutableRawSpan { $0.copy(rest.rawSpan, to: 0) }
-        end = rest.count
+        if !rest.isEmpty { octets.withMutableRawSpan { $0.copy(rest.rawSpan, to: 0) } }
+        (start, end) = (0, rest.count)
     }
 
     /// Reads behind what there is; see `StreamConnection.attemptRead`.
@@ -36,8 +39,7 @@ struct StreamInput {
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {
             // Less than a message is left, and mostly nothing.
-            if start < end { place(rest) } else { end = 0 }
-            start = 0
+            place(takeRest())
         }
         let count = try stream.attemptRead(into: &octets, from: end, upTo: TCPLimits.readOctets)
         end += count ?? 0

@@ -32,8 +32,8 @@ final class StreamDesk {
     /// Begins with what a connection left when it was served last.
     func begin(with rest: [UInt8]) { input.begin(with: rest) }
 
-    /// What was read and not taken.
-    var rest: [UInt8] { input.rest }
+    /// Ends with what was read and not taken, which the connection has to keep.
+    func end() -> [UInt8] { input.takeRest() }
 
     /// Reads what has come over `stream`; see `StreamConnection.attemptRead`.
     ///

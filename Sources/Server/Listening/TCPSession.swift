@@ -5,7 +5,7 @@ internal import Net
 /// One TCP client: reads its queries, answers each as soon as its answer is there (RFC 7766).
 ///
 /// Answers overtake each other; the client matches them by ID (RFC 7766 §7).  Nobody waits for the
-/// connection: what the kernel says of it is a call of `ready`, in which all is done that can be.
+/// connection: what the kernel says of it is a call, in which all is done that can be.
 /// A task for each read, and one for each write, cost four times what the answers did.  Only a
 /// query whose answer has to be found has a task.
 @ServiceLoop
@@ -81,8 +81,14 @@ final class TCPSession {
 
     /// Serves the client until it leaves, breaks a rule or is closed.
     func run() async {
-        stream.observe { [weak self] in self?.ready($0) }
-        ready([.readable, .ended])
+        stream.observe { [weak self] what in
+            guard let self else { return }
+            if what.isWritable { write() }
+            if what.isReadable || what.hasEnded || isHeld { serve(toEnd: what.hasEnded || isHeld) }
+            settle()
+        }
+        serve(toEnd: true)
+        settle()
         guard isReading || !isIdle else { return }
         await withCheckedContinuation { whenEnded = $0 }
     }
@@ -108,14 +114,8 @@ final class TCPSession {
         whenEnded = nil
     }
 
-    /// Does what can be done now that something has come of the connection.
-    private func ready(_ what: Readiness) {
-        if what.contains(.writable), !leaving.isEmpty { write() }
-        if isHeld {
-            serve(toEnd: true)
-        } else if !what.isDisjoint(with: [.readable, .ended]) {
-            serve(toEnd: what.contains(.ended))
-        }
+    /// Does what comes after all else: ends the session, or waits for the client.
+    private func settle() {
         endIfDone()
         watch()
     }
@@ -143,7 +143,7 @@ final class TCPSession {
         if isHeld, isTaking { catchUpSoon() }
         if hits > 0 { desk.noteHits(hits, since: now) }
         guard isReading else { return rest = [] }
-        rest += messages.rest
+        rest += messages.end()
         if rest.isEmpty || isHeld {
             deadlines.message = nil
         } else if deadlines.message == nil {
@@ -245,8 +245,7 @@ final class TCPSession {
             isCatchingUp = false
             write()
             if isHeld { serve(toEnd: true) }
-            endIfDone()
-            watch()
+            settle()
         }
     }
 
