@@ -29,7 +29,9 @@ final class DescriptorWatch {
     private var source: OpaquePointer?
 
     /// Called with what is reported.
-    fileprivate nonisolated let handler: @ServiceLoop (Events) -> Void
+    // SAFETY: the loop's, called by `report` only, which checks that it is on the loop; converted
+    // once, as each conversion allocates.
+    fileprivate nonisolated(unsafe) let handler: (Events) -> Void
 
     /// Watches `descriptor` for `events` until cancelled or released.
     ///
@@ -39,7 +41,8 @@ final class DescriptorWatch {
         _ events: Events,
         handler: @escaping @ServiceLoop (Events) -> Void
     ) throws(SocketError) {
-        self.handler = handler
+        // SAFETY: see there.
+        unsafe self.handler = unsafeBitCast(handler, to: ((Events) -> Void).self)
         unsafe source = nil
         // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object goes;
         // the callback holds it while it runs.
@@ -84,13 +87,9 @@ private func report(
 ) -> Int32 {
     guard let data = unsafe data else { return 0 }
     LoopExecutor.shared.checkIsolated()
-    // SAFETY: `data` is the watch that added this source, which is alive, see there.  The types of
-    // the handler differ in isolation only, which was checked in the line above.
+    // SAFETY: `data` is the watch that added this source, which is alive, see there; that this is
+    // the loop was checked in the line above.
     let watch = unsafe Unmanaged<DescriptorWatch>.fromOpaque(data).takeUnretainedValue()
-    let handler = unsafe unsafeBitCast(
-        watch.handler,
-        to: ((DescriptorWatch.Events) -> Void).self
-    )
-    handler(DescriptorWatch.Events(rawValue: reported))
+    unsafe watch.handler(DescriptorWatch.Events(rawValue: reported))
     return 0
 }

@@ -143,7 +143,9 @@ final class TCPSession {
         if isHeld, isTaking { catchUpSoon() }
         if hits > 0 { desk.noteHits(hits, since: now) }
         guard isReading else { return rest = [] }
-        rest += messages.end()
+        // Not `+=` alone, which allocates even if both are empty.
+        let more = messages.end()
+        if rest.isEmpty { rest = more } else { rest += more }
         if rest.isEmpty || isHeld {
             deadlines.message = nil
         } else if deadlines.message == nil {
