@@ -46,7 +46,7 @@ final class ConnectionPool {
     }
 
     /// Initialises libcurl and OpenSSL, once a process.
-    static let initialiseOnce: Void = {
+    nonisolated static let initialiseOnce: Void = {
         let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         precondition(code == CURLE_OK, "libcurl cannot be initialised")
     }()

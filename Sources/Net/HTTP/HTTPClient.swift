@@ -55,8 +55,9 @@ package final class HTTPClient: HTTPTransport {
 
     /// Loads and initialises libcurl, once a process, which takes milliseconds.
     ///
-    /// The first request would do so, too.
-    package static func prepare() { ConnectionPool.initialiseOnce }
+    /// The first request would do so, too; if one comes meanwhile, it waits.  For a thread that has
+    /// nothing else to do.
+    package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     /// Sends `request` and returns the whole reply, whatever its status code.
     @ServiceLoop

@@ -79,6 +79,7 @@ package final class Daemon {
             return 1
         }
         for warning in settings.warnings { logger.warning("\(warning)") }
+        prepareHTTP()
         startVendors()
         assembly.resolver.refreshing.start()
         network.start()
@@ -171,14 +172,22 @@ package final class Daemon {
         }
     }
 
+    /// Has libcurl loaded, unless nothing needs it: it takes milliseconds, in which others are
+    /// answered already, and 4 MiB.
+    private func prepareHTTP() {
+        guard
+            !assembly.vendors.isEmpty
+                || settings.upstreams.contains(where: { $0.url.scheme == .https })
+        else { return }
+        do throws(SocketError) {
+            threads.append(try WorkerThread(named: "http-start") { HTTPClient.prepare() })
+        } catch {
+            logger.debug("no thread for the start of libcurl: \(error), ignoring")
+        }
+    }
+
     /// Has the vendors ask for their servers, and log.
     private func startVendors() {
-        // Not before the workers answer.  Without need it is not even loaded: 4 MiB.
-        if !assembly.vendors.isEmpty
-            || settings.upstreams.contains(where: { $0.url.scheme == .https })
-        {
-            HTTPClient.prepare()
-        }
         for vendor in assembly.vendors {
             let log = VendorLog(vendor.settings.name, logger)
             vendor.client.observer = { log.log($0) }
