@@ -38,11 +38,15 @@ let packsRelocations: Bool = {
 /// How the daemon is linked.
 ///
 /// Symbols are bound at the start, so their table can be read-only from then on.  A megabyte of
-/// relocations becomes 10 KiB, and ten thousand symbols that nobody asks for are left out.
+/// relocations becomes 10 KiB, ten thousand symbols that nobody asks for are left out, and what Swift's
+/// runtime needs of libstdc++ is inside, if the runtime is.
 let lean: [LinkerSetting] = [
     .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"]),
     .unsafeFlags(
-        ["-use-ld=lld", "-Xlinker", "--no-export-dynamic"]
+        [
+            "-use-ld=lld", "-Xlinker", "--no-export-dynamic",
+            "-L\(Context.packageDirectory)/scripts/link",
+        ]
             + (packsRelocations ? ["-Xlinker", "-z", "-Xlinker", "pack-relative-relocs"] : []),
         .when(configuration: .release)
     ),
