@@ -24,6 +24,8 @@ extension AnswerTable {
 
     /// Stores an answer from an earlier life, unless there is one that is as new already.
     ///
+    /// A failure is none, however new: the network may come later than the first who ask.
+    ///
     /// - Parameters:
     ///   - age: seconds for which it has been stored.
     ///   - demand: what was asked for it then.
@@ -44,7 +46,8 @@ extension AnswerTable {
         var probe = index.probe(hash)
         while let reference = index.next(&probe) {
             let entry = ring[reference]
-            if entry.storedAt >= storedAt, header.replaces(entry) || entry.replaces(header),
+            if entry.storedAt >= storedAt, entry.isFailure == header.isFailure,
+                header.replaces(entry) || entry.replaces(header),
                 isEntry(reference, hash, name.rawSpan, header.type)
             {
                 return false

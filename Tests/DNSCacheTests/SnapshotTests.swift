@@ -95,6 +95,19 @@ struct SnapshotTests {
     }
 
     @Test
+    func `a failure since the start does not keep the good answer from an earlier life away`()
+        throws
+    {
+        let old = Life()
+        old.insert(try .addresses(www, [1], ttl: 300, staleWindow: 900))
+        let new = Life()
+        new.insert(.failure(www), at: 9)
+        #expect(try new.load(old.snapshot(), at: 10).restored == 1)
+        #expect(try new.ask(Asked(name: www), at: 10)?.addresses == [1])
+        #expect(new.faults == [])
+    }
+
+    @Test
     func `an empty cache has a snapshot too`() throws {
         let file = Life().snapshot()
         let summary = try Life().load(file)
