@@ -2,54 +2,38 @@
 internal import DNSWire
 internal import Net
 
-/// One caller of `lookUp`, until there is a result.
-// SAFETY: the one unsafe thing stored is the continuation, see there.
-@safe
+/// One who asked, until he is told.
 @ServiceLoop
 final class LookUp {
     /// What is asked.
     let question: BatchQueue.Question
 
-    /// When the caller asked, and until when it waits.
+    /// When it was asked, and until when there is time.
     let start: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
 
     /// Whether it joined those who waited already.
     var wasMerged = false
 
-    /// The result; never changes once it is set.
-    private(set) var result: Result<VendorReply, VendorFailure>?
-
-    /// The caller, while it is suspended.
-    // SAFETY: set once, by the one call of `wait`, and resumed once, as it is forgotten then.
-    private var continuation: UnsafeContinuation<Void, Never>?
+    /// Who is to be told; nil once he was.
+    private var tell: VendorClient.Tell?
 
     init(
         _ question: BatchQueue.Question,
         start: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping VendorClient.Tell
     ) {
         self.question = question
         self.start = start
         self.deadline = deadline
+        self.tell = tell
     }
 
-    /// Ends the wait.
-    ///
-    /// - Returns: false if it was over already.
-    func finish(_ result: Result<VendorReply, VendorFailure>) -> Bool {
-        guard self.result == nil else { return false }
-        self.result = result
-        // SAFETY: see there.
-        unsafe continuation?.resume()
-        unsafe continuation = nil
-        return true
-    }
-
-    /// Suspends until there is a result; to be called once.
-    func wait() async {
-        // SAFETY: see there.
-        if result == nil { await unsafe withUnsafeContinuation { unsafe continuation = $0 } }
+    /// Ends the wait, and says who is to be told; nil if it was over already.
+    func end() -> VendorClient.Tell? {
+        defer { tell = nil }
+        return tell
     }
 }
 

@@ -108,7 +108,10 @@ extension VendorClient {
     /// Gives all who wait for `name` what there is.
     func answer(_ name: PendingName, _ result: Result<VendorReply, VendorFailure>) {
         let now = clocks.now()
-        for lookUp in name.lookUps {
+        let lookUps = name.lookUps
+        name.lookUps = []
+        if pending[name.question] === name { pending[name.question] = nil }
+        for lookUp in lookUps {
             guard case .success(var reply) = result else {
                 finish(lookUp, result)
                 continue
@@ -117,8 +120,6 @@ extension VendorClient {
             reply.wasMerged = lookUp.wasMerged
             finish(lookUp, .success(reply))
         }
-        name.lookUps = []
-        if pending[name.question] === name { pending[name.question] = nil }
     }
 
     /// Ends a call; tries that still run go on, so that silent servers are found out.

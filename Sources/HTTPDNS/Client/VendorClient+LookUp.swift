@@ -5,12 +5,29 @@ internal import Net
 // MARK: - Asking
 
 extension VendorClient {
-    /// Asks for the addresses of `name`.
+    /// What `ask` is to tell.
+    package typealias Tell = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
+
+    /// Asks for the addresses of `name` in one family.
     ///
-    /// A vendor that can is asked for both families, whatever is wanted: the other one is for
-    /// free, and the next question.  Who asks what is being asked already waits for that answer.
+    /// A vendor that can is asked for both, whatever is wanted: the other one is for free, and the
+    /// next question.  Who asks what is being asked already waits for that answer.
     ///
-    /// - Parameter route: what a call is charged to, if this is what it is begun for.
+    /// - Parameters:
+    ///   - route: what a call is charged to, if this is what it is begun for.
+    ///   - tell: called once, perhaps before this returns.
+    package func ask(
+        _ name: Name,
+        _ families: Families,
+        route: String,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
+        _ = begin(name, families, route, deadline, tell)
+    }
+
+    /// The same for whoever waits in a task, also for both families of a vendor that tells one a call.
+    ///
     /// - Throws: `VendorFailure`; its reason is `.transport(.cancelled)` if the task was cancelled.
     package func lookUp(
         _ name: Name,
@@ -19,13 +36,11 @@ extension VendorClient {
         deadline: ContinuousClock.Instant
     ) async throws(VendorFailure) -> VendorReply {
         guard families == .both, !facts.pairsFamilies else {
-            return try await result(of: ask(name, families, route, deadline)).get()
+            return try await result(name, families, route, deadline).get()
         }
-        let v6 = ServiceLoop.task { [self] in
-            await result(of: ask(name, .v6, route, deadline))
-        }
+        let v6 = ServiceLoop.task { [self] in await result(name, .v6, route, deadline) }
         let v4 = await withTaskCancellationHandler {
-            await result(of: ask(name, .v4, route, deadline))
+            await result(name, .v4, route, deadline)
         } onCancel: {
             v6.cancel()
         }
@@ -60,17 +75,18 @@ extension VendorClient {
     }
 
     /// Begins to ask one question.
-    private func ask(
+    private func begin(
         _ name: Name,
         _ families: Families,
         _ route: String,
-        _ deadline: ContinuousClock.Instant
+        _ deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
     ) -> LookUp {
         let question = BatchQueue.Question(
             name: name,
             families: facts.pairsFamilies ? .both : families
         )
-        let lookUp = LookUp(question, start: clocks.now(), deadline: deadline)
+        let lookUp = LookUp(question, start: clocks.now(), deadline: deadline, tell)
         counters.calls += 1
         if let reason = enqueue(lookUp, wanted: families, route) {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
@@ -78,16 +94,21 @@ extension VendorClient {
         return lookUp
     }
 
-    /// Waits for the answer to one question.
-    private func result(of lookUp: LookUp) async -> Result<VendorReply, VendorFailure> {
-        await withTaskCancellationHandler {
-            await lookUp.wait()
-        } onCancel: {
-            ServiceLoop.post { self.cancel(lookUp) }
+    /// Asks one question and waits for its answer, which is that there is none if the task is cancelled.
+    private func result(
+        _ name: Name,
+        _ families: Families,
+        _ route: String,
+        _ deadline: ContinuousClock.Instant
+    ) async -> Result<VendorReply, VendorFailure> {
+        let waiter = Waiter()
+        var result: Result<VendorReply, VendorFailure>?
+        let lookUp = begin(name, families, route, deadline) {
+            result = $0
+            waiter.resume(.ready)
         }
-        guard let result = lookUp.result else {
-            preconditionFailure("a look-up went on without a result")
-        }
+        if await waiter.wait(until: nil) == .cancelled { cancel(lookUp) }
+        guard let result else { preconditionFailure("a look-up ended without a result") }
         return result
     }
 
@@ -198,7 +219,7 @@ extension VendorClient {
 extension VendorClient {
     /// Ends one wait and counts how.
     func finish(_ lookUp: LookUp, _ result: Result<VendorReply, VendorFailure>) {
-        guard lookUp.finish(result) else { return }
+        guard let tell = lookUp.end() else { return }
         switch result {
         case .success(let reply) where reply.answer.isEmpty: counters.empty += 1
         case .success: counters.successes += 1
@@ -206,6 +227,7 @@ extension VendorClient {
             counters.cancelled += 1
         case .failure: counters.failures += 1
         }
+        tell(result)
     }
 
     /// Ends the waits for `name` whose time is over.
@@ -215,11 +237,12 @@ extension VendorClient {
         reason: VendorError,
         tries: [FailedTry]
     ) {
-        for lookUp in name.lookUps where lookUp.deadline <= now {
+        let late = name.lookUps.filter { $0.deadline <= now }
+        name.lookUps.removeAll { $0.deadline <= now }
+        if name.lookUps.isEmpty { forget(name) }
+        for lookUp in late {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: tries)))
         }
-        name.lookUps.removeAll { $0.result != nil }
-        if name.lookUps.isEmpty { forget(name) }
     }
 
     /// The caller of `lookUp` does not wait any more.

@@ -37,55 +37,35 @@ final class Router {
         _ tell: @escaping Inquiry.Tell
     ) {
         let group = match?.route.upstreams ?? standard
-        if let match, match.asksVendors(query) {
-            ServiceLoop.task { [self] in
-                tell(await askVendors(query, match, group, deadline: deadline))
+        guard let match, match.asksVendors(query) else {
+            return upstreams.ask(query, match, through: group, deadline: deadline) {
+                tell(Finding($0))
             }
-        } else {
-            upstreams.ask(query, match, through: group, deadline: deadline) { tell(Finding($0)) }
         }
-    }
-
-    /// Asks the vendors of a route, and upstreams if these have nothing and the route wants it.
-    private func askVendors(
-        _ query: Query,
-        _ match: RouteTable.Match,
-        _ group: UpstreamGroup?,
-        deadline: ContinuousClock.Instant
-    ) async -> Finding {
-        switch await vendors.resolve(query, match, deadline: deadline) {
-        case .answered(let finding):
-            return finding
-        case .empty(let provenance, let siblings) where !match.route.fallsBack:
-            return Finding(
-                .noData(
+        vendors.ask(query, match, deadline: deadline) { [self] result in
+            switch result {
+            case .answered(let finding):
+                tell(finding)
+            case .empty(let provenance, let siblings) where !match.route.fallsBack:
+                let nothing = Resolution.noData(
                     query.question,
                     zone: match.domain,
                     seconds: policy.negative.lowerBound,
                     provenance: provenance
-                ),
-                siblings: siblings
-            )
-        case .failed where !match.route.fallsBack:
-            return Finding(.failure(query, .noReachableAuthority, "no vendor answered"))
-        case .empty(let provenance, let siblings):
-            var resolution = await askUpstreams(query, match, group, deadline: deadline)
-            vendors.note(&resolution, after: provenance)
-            return Finding(resolution, siblings: siblings)
-        case .failed:
-            return Finding(await askUpstreams(query, match, group, deadline: deadline))
-        }
-    }
-
-    private func askUpstreams(
-        _ query: Query,
-        _ match: RouteTable.Match,
-        _ group: UpstreamGroup?,
-        deadline: ContinuousClock.Instant
-    ) async -> Resolution {
-        await withCheckedContinuation { continuation in
-            upstreams.ask(query, match, through: group, deadline: deadline) {
-                continuation.resume(returning: $0)
+                )
+                tell(Finding(nothing, siblings: siblings))
+            case .failed where !match.route.fallsBack:
+                tell(Finding(.failure(query, .noReachableAuthority, "no vendor answered")))
+            case .empty(let provenance, let siblings):
+                upstreams.ask(query, match, through: group, deadline: deadline) { [self] said in
+                    var resolution = said
+                    vendors.note(&resolution, after: provenance)
+                    tell(Finding(resolution, siblings: siblings))
+                }
+            case .failed:
+                upstreams.ask(query, match, through: group, deadline: deadline) {
+                    tell(Finding($0))
+                }
             }
         }
     }

@@ -52,39 +52,53 @@ package final class VendorStage {
         case failed
     }
 
+    /// What `ask` is to tell.
+    typealias Tell = @ServiceLoop (Result) -> Void
+
     /// Asks one vendor after the other, each with its share of the time that is left.
-    func resolve(
+    ///
+    /// - Parameter tell: called once, perhaps before this returns.
+    func ask(
         _ query: Query,
         _ match: RouteTable.Match,
-        deadline: ContinuousClock.Instant
-    ) async -> Result {
-        let question = query.question
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
         let start = clocks.now()
-        if let provenance = knownEmpty.value(of: question.name, now: start) {
+        if let provenance = knownEmpty.value(of: query.question.name, now: start) {
             if let vendor = origins.vendor(provenance.origin) {
                 numbers.pairedByVendor[vendor, default: 0] += 1
             }
-            return .empty(provenance)
+            return tell(.empty(provenance))
         }
         let end = min(deadline, start + ResolverLimits.vendors)
-        for (index, vendor) in match.route.vendors.enumerated() {
-            let now = clocks.now()
-            guard now < end else { break }
-            let share = (end - now) / (match.route.vendors.count - index)
-            do throws(VendorFailure) {
-                let reply = try await vendor.lookUp(
-                    question.name,
-                    families: question.type == .a ? .v4 : .v6,
-                    route: match.route.place,
-                    deadline: now + share
-                )
+        ask(match.route.vendors[...], query.question, match, until: end, tell)
+    }
+
+    /// Asks the first of some vendors, and the others if that has nothing to say.
+    private func ask(
+        _ vendors: ArraySlice<VendorClient>,
+        _ question: Question,
+        _ match: RouteTable.Match,
+        until end: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
+        let now = clocks.now()
+        guard let vendor = vendors.first, now < end else { return tell(.failed) }
+        vendor.ask(
+            question.name,
+            question.type == .a ? .v4 : .v6,
+            route: match.route.place,
+            deadline: now + (end - now) / vendors.count
+        ) { [self] found in
+            switch found {
+            case .success(let reply):
                 latency.note(reply.duration)
-                return result(reply, of: vendor, to: question, match)
-            } catch {
-                continue
+                tell(result(reply, of: vendor, to: question, match))
+            case .failure:
+                ask(vendors.dropFirst(), question, match, until: end, tell)
             }
         }
-        return .failed
     }
 
     /// Forgets which names had nothing, so that they are asked for again.
