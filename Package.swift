@@ -190,7 +190,7 @@ let package = Package(
         suite("DNSWire", exclude: ["Differential"]),
         suite("DNSCache", ["DNSCache", "DNSWire"]),
         suite("Control", ["Control", "Net", "Server", "httpdnsctl", logging]),
-        suite("Net", ["Locks", "Net"]),
+        suite("Net", ["Locks", "Net", "TestWorld"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
         suite("Upstream", ["DNSWire", "Net", "TestWorld", "Upstream"]),
         suite(
@@ -199,7 +199,10 @@ let package = Package(
         ),
         suite(
             "Server",
-            ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "Upstream", logging]
+            [
+                "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "TestWorld",
+                "Upstream", logging,
+            ]
         ),
         suite(
             "Scenario",

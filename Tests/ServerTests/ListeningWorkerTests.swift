@@ -3,6 +3,7 @@ import DNSCache
 import DNSWire
 import Net
 import Resolver
+import TestWorld
 import Testing
 
 @testable import Server

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-import Net
+package import Net
 
 /// A datagram socket whose datagrams are waited for, one after the other.
 @ServiceLoop
-final class DatagramClient: DatagramReceiving {
+package final class DatagramClient: DatagramReceiving {
     private var socket: DatagramSocket?
     private var datagrams: [[UInt8]] = []
     private var error: SocketError?
     private var waiter: Waiter?
 
-    init(connectedTo peer: SocketAddress) throws(SocketError) {
+    package init(connectedTo peer: SocketAddress) throws(SocketError) {
         socket = nil
         socket = try DatagramSocket(connectedTo: peer, receiver: self)
     }
 
-    var localAddress: SocketAddress? { socket?.localAddress }
+    package var localAddress: SocketAddress? { socket?.localAddress }
 
-    func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }
+    package func send(_ datagram: [UInt8]) throws(SocketError) { try socket?.send(datagram) }
 
     /// The next datagram.
-    func receive(deadline: ContinuousClock.Instant) async throws(SocketError) -> [UInt8] {
+    package func receive(deadline: ContinuousClock.Instant) async throws(SocketError) -> [UInt8] {
         while datagrams.isEmpty {
             if let error { throw error }
             let waiter = Waiter()
@@ -29,14 +29,14 @@ final class DatagramClient: DatagramReceiving {
         return datagrams.removeFirst()
     }
 
-    func close() { socket?.close() }
+    package func close() { socket?.close() }
 
-    func received(_ octets: Span<UInt8>) {
+    package func received(_ octets: Span<UInt8>) {
         datagrams.append(octets.indices.map { octets[$0] })
         waiter?.resume(.ready)
     }
 
-    func failed(_ error: SocketError) {
+    package func failed(_ error: SocketError) {
         self.error = error
         close()
         waiter?.resume(.ready)
