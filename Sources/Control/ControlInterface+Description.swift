@@ -195,7 +195,9 @@ extension ControlInterface {
         type ProcessStats (descriptors: int, threads: int)
 
         # All counters. With `reset` (a changing call: see Denied) they start from zero after this
-        # reply, those of Top too; what is spent of a budget does not.
+        # reply, those of Top too; what is spent of a budget does not. A call with `more` may have
+        # another parameter:
+        # + every-seconds: ?int                1 to 86400: a reply now, and then each such time
         # + since-seconds: int                 how long they have been counting
         method Stats(reset: ?bool) -> (
           queries: QueryStats,

@@ -43,8 +43,12 @@ package struct Reply: Sendable, Equatable {
     /// The message, final NUL included, that carries `results` without a detour over `JSONValue`.
     ///
     /// - Throws: `EncodingError` if they have no JSON form.
-    package static func message(results: some Encodable) throws -> [UInt8] {
-        try JSONText.encode(Envelope(parameters: results)) + [0]
+    package static func message(
+        results: some Encodable,
+        continues: Bool = false
+    ) throws -> [UInt8] {
+        let envelope = Envelope(parameters: results, continues: continues ? true : nil)
+        return try JSONText.encode(envelope) + [0]
     }
 
     // MARK: - Reading
@@ -68,6 +72,9 @@ package struct Reply: Sendable, Equatable {
     private struct Envelope<Parameters: Encodable>: Encodable {
         /// The results.
         let parameters: Parameters
+
+        /// True if more replies follow.
+        let continues: Bool?
     }
 }
 

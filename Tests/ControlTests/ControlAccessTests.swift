@@ -50,6 +50,7 @@ struct ControlAccessTests {
             (#"{"method":"org.varlink.service.GetInfo"}"#, true),
         ]
     )
+    @ServiceLoop
     func stranger(_ text: String, _ allowed: Bool) async throws {
         let dispatcher = ControlDispatcher(
             handler: FixedHandler(),
@@ -59,10 +60,21 @@ struct ControlAccessTests {
         for (peer, allowed) in [
             (peer(uid: 1000, gid: 1000), allowed), (peer(uid: 1000, gid: 50), true),
         ] {
-            let octets = try #require(try await dispatcher.reply(to: Array(text.utf8), from: peer))
-            let reply = try Reply(message: octets.dropLast())
+            let sent = Sent()
+            try await dispatcher.answer(try Call(message: Array(text.utf8)), from: peer) {
+                sent.messages.append($0)
+            }
+            try #require(sent.messages.count == 1)
+            let reply = try Reply(message: sent.messages[0].dropLast())
             #expect(reply.error == (allowed ? nil : "io.httpdnsd.Control.Denied"))
         }
+    }
+
+    /// What a dispatcher sent.
+    @ServiceLoop
+    final class Sent {
+        var messages: [[UInt8]] = []
+        nonisolated init() {}
     }
 
     @Test(

@@ -45,6 +45,35 @@ struct ControlServerTests {
         await live.stop()
     }
 
+    @Test("a call with `more` gets replies until its client has gone, and then gives up its place")
+    @ServiceLoop
+    func stream() async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        try await client.send(
+            #"{"method":"io.httpdnsd.Control.Stats","parameters":{"every-seconds":1},"more":true}"#
+                + "\0"
+        )
+        for second in 0..<3 {
+            let reply = try #require(try await client.receive())
+            #expect(reply.continues)
+            #expect(try reply.results(as: StatsReply.self).sinceSeconds == second)
+        }
+        #expect(live.server.clients == 1)
+        // What it has to say no more, it may still be told.
+        try client.connection.shutdownWrite()
+        let other = try await live.client()
+        _ = try await other.ask(call("Status"))
+        #expect(live.server.clients == 2)
+
+        let gone = Waiter()
+        live.server.onDismissal = { gone.resume(.ready) }
+        client.connection.close()
+        #expect(await gone.wait(until: nil) == .ready)
+        #expect(live.server.clients == 1)
+        await live.stop()
+    }
+
     @Test(
         "what is not right is an error with a name, and the connection lives on",
         arguments: [
@@ -62,6 +91,14 @@ struct ControlServerTests {
             (
                 #"{"method":"io.httpdnsd.Control.Stats","parameters":{"reset":1}}"#,
                 "org.varlink.service.InvalidParameter"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Stats","parameters":{"every-seconds":1}}"#,
+                "org.varlink.service.ExpectedMore"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Stats","parameters":{"every-seconds":0}}"#,
+                "io.httpdnsd.Control.InvalidArgument"
             ),
             (
                 #"{"method":"io.httpdnsd.Control.Flush"}"#,

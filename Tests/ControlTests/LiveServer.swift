@@ -23,6 +23,16 @@ struct FixedHandler: ControlHandling {
         return reply
     }
 
+    func stats(every interval: Duration, _ tell: @escaping Tell<StatsReply>) async throws {
+        var reply = counters
+        for second in 0..<3 {
+            reply.sinceSeconds = second
+            try await tell(reply)
+        }
+        // Nothing more to tell, for longer than any test lasts.
+        try await Clocks.system.sleep(Clock.now + .day)
+    }
+
     func flush(
         _ scope: FlushRequest.Scope,
         soft: Bool

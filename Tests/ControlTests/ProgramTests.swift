@@ -211,32 +211,19 @@ struct ProgramTests {
         #expect(run.output == "httpdnsctl \(Product.version)\n")
     }
 
-    @Test("stats --watch asks again, and ends when the daemon does")
+    @Test("stats --watch shows each reply, and ends when the daemon does")
     func watch() async throws {
-        let count = Counter()
-        let daemon = try ScriptedDaemon { _ in
-            guard count.next() < 2 else { return .close }
-            return .results(Samples.stats)
+        let replies = try (0..<2).flatMap { _ in
+            try Reply.message(results: Samples.stats, continues: true)
+        }
+        let daemon = try ScriptedDaemon { call in
+            #expect(call.more)
+            #expect(call.parameters == ["every-seconds": .integer(1)])
+            return .last(replies)
         }
         defer { daemon.stop() }
         let run = try await httpdnsctl("--socket", daemon.path, "stats", "--watch", "1")
         #expect(run.status == 3)
         #expect(run.output.contains("nothing happened\nnow: 3 in flight"))
-    }
-}
-
-/// Counts the calls of a scripted daemon.
-private final class Counter: @unchecked Sendable {
-    /// Guards `value`.
-    private let lock = NSLock()
-    /// How often `next` was called.
-    private var value = 0
-
-    /// The number of calls before this one.
-    func next() -> Int {
-        lock.withLock {
-            defer { value += 1 }
-            return value
-        }
     }
 }

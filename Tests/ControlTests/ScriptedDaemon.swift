@@ -15,6 +15,8 @@ struct ScriptedDaemon: Sendable {
         case error(MethodError)
         /// Send these octets.
         case octets([UInt8])
+        /// Send these octets and hang up.
+        case last([UInt8])
         /// Hang up.
         case close
     }
@@ -63,6 +65,9 @@ struct ScriptedDaemon: Sendable {
                 case .results(let results): reply = (try? Reply.message(results: results)) ?? []
                 case .error(let error): reply = (try? Reply(error).message()) ?? []
                 case .octets(let octets): reply = octets
+                case .last(let octets):
+                    _ = writeAll(octets, to: peer)
+                    return
                 case .close: return
                 }
                 guard writeAll(reply, to: peer) else { return }

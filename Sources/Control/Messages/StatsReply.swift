@@ -8,11 +8,34 @@ package struct StatsRequest: CallParameters, Equatable {
     /// True: the counters start again from zero after this reply.
     package var reset: Bool?
 
+    /// In a call with `more`: a reply at once and then one every so many seconds, 1 to 86400.
+    package var everySeconds: Int?
+
     /// Makes the request.
-    package init(reset: Bool? = nil) { self.reset = reset }
+    package init(reset: Bool? = nil, everySeconds: Int? = nil) {
+        self.reset = reset
+        self.everySeconds = everySeconds
+    }
+
+    /// The time between two replies; nil for one reply only.
+    ///
+    /// - Throws: `invalidArgument` for a time out of range, or together with `reset`.
+    package func interval() throws(MethodError) -> Duration? {
+        guard let everySeconds else { return nil }
+        guard (1...86_400).contains(everySeconds) else {
+            throw .invalidArgument(argument: "every-seconds", reason: "1 to 86400")
+        }
+        guard reset != true else {
+            throw .invalidArgument(argument: "every-seconds", reason: "not together with reset")
+        }
+        return .seconds(everySeconds)
+    }
 
     /// The names on the wire.
-    package enum CodingKeys: String, CodingKey, CaseIterable { case reset }
+    package enum CodingKeys: String, CodingKey, CaseIterable {
+        case reset
+        case everySeconds = "every-seconds"
+    }
 }
 
 /// The reply to `Stats`: everything that is counted.

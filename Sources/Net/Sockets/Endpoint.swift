@@ -35,6 +35,12 @@ final class Endpoint {
     /// Told of every edge, in place of tasks that wait.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
+    /// To be told, once, that the other end has gone for good.
+    private var whenGone: (@ServiceLoop () -> Void)?
+
+    /// Whether the kernel has reported that the other end is gone.
+    private var isGone = false
+
     /// Takes over `descriptor`, which must not block.
     ///
     /// - Parameter writes: whether somebody will ever wait to write.  Not for datagrams: there the
@@ -123,6 +129,7 @@ final class Endpoint {
     /// Wakes who waits for what epoll reports.
     private func report(_ events: DescriptorWatch.Events) {
         let failed = !events.isDisjoint(with: [.hangUp, .error])
+        if failed { noteGone() }
         if let observer {
             return observer(
                 Readiness(
@@ -134,6 +141,21 @@ final class Endpoint {
         }
         if failed || !events.isDisjoint(with: [.readable, .endOfInput]) { note(.reading, reader) }
         if failed || events.contains(.writable) { note(.writing, writer) }
+    }
+
+    /// Has `act` done, once, when the other end has gone for good.
+    ///
+    /// Nothing that is sent can reach it then; a peer that only sends no more has not gone.
+    func whenGone(_ act: @escaping @ServiceLoop () -> Void) {
+        if isGone { act() } else { whenGone = act }
+    }
+
+    /// Tells that the other end has gone.
+    private func noteGone() {
+        isGone = true
+        let tell = whenGone
+        whenGone = nil
+        tell?()
     }
 
     /// Wakes who waits, else remembers.

@@ -221,6 +221,11 @@ package final class StreamConnection {
         }
     }
 
+    /// Has `act` done, once and perhaps at once, when the other end has gone for good.
+    ///
+    /// Nothing that is sent can reach it then; a peer that only sends no more has not gone.
+    package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
+
     /// Closes the connection; who waits on it gets `SocketError.closed`.
     package func close() { endpoint.close() }
 }

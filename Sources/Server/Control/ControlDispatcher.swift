@@ -21,42 +21,67 @@ package struct ControlDispatcher: Sendable {
         self.logger = logger
     }
 
-    /// The reply to a message of `peer`, with its final NUL; nil if it wants none.
+    /// Sends a message to the peer; ends when the peer took it, and throws if it cannot.
+    package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
+
+    /// Answers a call of `peer` with one message or, if it takes more and the method has more to
+    /// say, with several; with none if it wants none.
     ///
-    /// - Throws: if the message is no call, which ends the connection.
-    package func reply(
-        to message: [UInt8],
-        from peer: StreamConnection.Credentials
-    ) async throws(ProtocolError) -> [UInt8]? {
-        let call = try Call(message: message)
-        let reply = await reply(to: call, from: peer)
-        return call.oneway ? nil : reply
-    }
-
-    // MARK: - Private
-
-    /// The reply to a call; whatever goes wrong becomes an error the peer can read.
-    private func reply(to call: Call, from peer: StreamConnection.Credentials) async -> [UInt8] {
+    /// - Throws: what `send` throws, and `CancellationError` where more would have come.
+    package func answer(
+        _ call: Call,
+        from peer: StreamConnection.Credentials,
+        _ send: @escaping Send
+    ) async throws {
         do {
-            let reply = try await results(of: call, from: peer)
-            guard reply.count <= ControlLimits.replyOctets else {
-                throw MethodError.failed(reason: "the reply is too large")
+            let results = try await results(of: call, from: peer) { message in
+                do {
+                    try await send(message)
+                } catch {
+                    throw Unsent(error: error)
+                }
             }
-            return reply
+            if !call.oneway { try await send(results) }
+        } catch let unsent as Unsent {
+            throw unsent.error
+        } catch let error as CancellationError {
+            throw error
         } catch {
             let error = error as? MethodError ?? .failed(reason: "the reply has no JSON form")
             if case .failed(let reason) = error {
                 logger.error("control: \(call.method) failed: \(reason)")
             }
             // All strings and objects: this form exists for every error.
-            return (try? Reply(error).message()) ?? [0]
+            if !call.oneway { try await send((try? Reply(error).message()) ?? [0]) }
         }
     }
 
+    // MARK: - Private
+
+    /// One of several replies did not reach the peer, which is no fault of the method.
+    private struct Unsent: Error {
+        let error: any Error
+    }
+
+    /// The message that carries `results`.
+    private static func message(
+        _ results: some Encodable,
+        continues: Bool = false
+    ) throws -> [UInt8] {
+        let message = try Reply.message(results: results, continues: continues)
+        guard message.count <= ControlLimits.replyOctets else {
+            throw MethodError.failed(reason: "the reply is too large")
+        }
+        return message
+    }
+
     /// Does what a call asks.
+    ///
+    /// - Parameter sendMore: takes the messages before the last one, which is returned.
     private func results(
         of call: Call,
-        from peer: StreamConnection.Credentials
+        from peer: StreamConnection.Credentials,
+        _ sendMore: @escaping Send
     ) async throws -> [UInt8] {
         guard !call.upgrade else { throw MethodError.methodNotImplemented(call.method) }
         switch call.interface {
@@ -64,7 +89,7 @@ package struct ControlDispatcher: Sendable {
             guard let method = ControlInterface.Method(fullName: call.method) else {
                 throw MethodError.methodNotFound(call.method)
             }
-            return try await results(of: method, call, from: peer)
+            return try await results(of: method, call, from: peer, sendMore)
         case ServiceInterface.name:
             return try results(ofService: call)
         default:
@@ -76,22 +101,30 @@ package struct ControlDispatcher: Sendable {
     private func results(
         of method: ControlInterface.Method,
         _ call: Call,
-        from peer: StreamConnection.Credentials
+        from peer: StreamConnection.Credentials,
+        _ sendMore: @escaping Send
     ) async throws -> [UInt8] {
         switch method {
         case .status:
             _ = try call.arguments(as: NoParameters.self)
-            return try Reply.message(results: try await handler.status())
+            return try Self.message(try await handler.status())
         case .stats:
-            let reset = try call.arguments(as: StatsRequest.self).reset ?? false
+            let request = try call.arguments(as: StatsRequest.self)
+            if let interval = try request.interval() {
+                try Self.allowMore(call)
+                try await handler.stats(every: interval) {
+                    try await sendMore(try Self.message($0, continues: true))
+                }
+            }
+            let reset = request.reset ?? false
             if reset { try allowChange(call, by: peer) }
-            return try Reply.message(results: try await handler.stats(reset: reset))
+            return try Self.message(try await handler.stats(reset: reset))
         case .flush:
             let request = try call.arguments(as: FlushRequest.self)
             let scope = try request.scope()
             try allowChange(call, by: peer)
             let reply = try await handler.flush(scope, soft: request.soft ?? false)
-            return try Reply.message(results: reply)
+            return try Self.message(reply)
         case .lookup:
             let request = try call.arguments(as: LookupRequest.self)
             let reply = try await handler.lookup(request)
@@ -99,25 +132,25 @@ package struct ControlDispatcher: Sendable {
                 let type = request.type.map { " " + $0 } ?? ""
                 throw MethodError.notFound(what: request.name + type)
             }
-            return try Reply.message(results: reply)
+            return try Self.message(reply)
         case .top:
             let (kind, count) = try call.arguments(as: TopRequest.self).selection()
-            return try Reply.message(results: try await handler.top(kind, count: count))
+            return try Self.message(try await handler.top(kind, count: count))
         case .pause:
             let vendor = try call.arguments(as: VendorRequest.self).vendor
             try allowChange(call, by: peer)
             let change = try await handler.pause(vendor)
             logger.notice("control: vendor \(change.vendor) is paused until it is resumed")
-            return try Reply.message(results: change)
+            return try Self.message(change)
         case .resume:
             let vendor = try call.arguments(as: VendorRequest.self).vendor
             try allowChange(call, by: peer)
             let change = try await handler.resume(vendor)
             logger.notice("control: vendor \(change.vendor) is resumed")
-            return try Reply.message(results: change)
+            return try Self.message(change)
         case .version:
             _ = try call.arguments(as: NoParameters.self)
-            return try Reply.message(results: try await handler.version())
+            return try Self.message(try await handler.version())
         }
     }
 
@@ -126,8 +159,8 @@ package struct ControlDispatcher: Sendable {
         switch call.method {
         case ServiceInterface.getInfo:
             _ = try call.arguments(as: NoParameters.self)
-            return try Reply.message(
-                results: InfoReply(
+            return try Self.message(
+                InfoReply(
                     vendor: Product.name,
                     product: Product.name,
                     version: Product.version,
@@ -139,12 +172,12 @@ package struct ControlDispatcher: Sendable {
             let interface = try call.arguments(as: DescriptionRequest.self).interface
             switch interface {
             case ControlInterface.name:
-                return try Reply.message(
-                    results: DescriptionReply(description: ControlInterface.description)
+                return try Self.message(
+                    DescriptionReply(description: ControlInterface.description)
                 )
             case ServiceInterface.name:
-                return try Reply.message(
-                    results: DescriptionReply(description: ServiceInterface.description)
+                return try Self.message(
+                    DescriptionReply(description: ServiceInterface.description)
                 )
             default:
                 throw MethodError.interfaceNotFound(interface)
@@ -152,6 +185,11 @@ package struct ControlDispatcher: Sendable {
         default:
             throw MethodError.methodNotFound(call.method)
         }
+    }
+
+    /// Lets a method that sends several replies pass, or refuses.
+    private static func allowMore(_ call: Call) throws(MethodError) {
+        guard call.more, !call.oneway else { throw .expectedMore }
     }
 
     /// Lets a change pass and tells who makes it, or refuses.

@@ -8,11 +8,19 @@ package import Net
 /// text is a DNS name or a type is for the handler to find out, with `invalidArgument`.
 @ServiceLoop
 package protocol ControlHandling: Sendable {
+    /// Takes one of several replies to a call, and waits until the peer has taken it.
+    typealias Tell<Results> = @ServiceLoop (Results) async throws -> Void
+
     /// Tells whether all is well, and if not, why.
     func status() async throws(MethodError) -> StatusReply
 
     /// Tells what was counted, and if `reset` is true starts again from zero.
     func stats(reset: Bool) async throws(MethodError) -> StatsReply
+
+    /// Tells the same at once and then after every `interval`, until its task is cancelled.
+    ///
+    /// - Throws: `CancellationError`, and what `tell` throws.
+    func stats(every interval: Duration, _ tell: @escaping Tell<StatsReply>) async throws
 
     /// Removes entries from the cache, or marks them stale if `soft` is true, and tells how many;
     /// none is no error, but a source that there is not is `notFound`.

@@ -46,6 +46,9 @@ package final class ControlServer {
     /// The clients, by their connection; at most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
+    /// Told when a client has been counted out.
+    var onDismissal: (@ServiceLoop () -> Void)?
+
     /// Whether it was told that there are too many clients, since there last were fewer.
     private var toldFull = false
 
@@ -123,6 +126,7 @@ package final class ControlServer {
         connection.close()
         tasks[ObjectIdentifier(connection)] = nil
         toldFull = false
+        onDismissal?()
     }
 
     // MARK: - One client
@@ -151,9 +155,7 @@ package final class ControlServer {
         while true {
             while let message = try decoder.next() {
                 arrival = nil
-                if let reply = try await dispatcher.reply(to: message, from: peer) {
-                    try await connection.write(reply, deadline: Clock.now + limits.departure)
-                }
+                try await answer(try Call(message: message), from: peer, on: connection)
                 await Task.yield()
                 try Task.checkCancellation()
             }
@@ -164,6 +166,29 @@ package final class ControlServer {
             )
             guard !octets.isEmpty else { return }
             decoder.append(octets)
+        }
+    }
+
+    /// Answers one call; a reply that the client does not take in time ends the connection.
+    private func answer(
+        _ call: Call,
+        from peer: StreamConnection.Credentials,
+        on connection: StreamConnection
+    ) async throws {
+        let send: ControlDispatcher.Send = { [limits] message in
+            try await connection.write(message, deadline: Clock.now + limits.departure)
+        }
+        guard call.more else { return try await dispatcher.answer(call, from: peer, send) }
+        // This may go on for days with nothing to tell: a client that has left must not keep one of
+        // the few places until then.
+        let work = ServiceLoop.throwingTask { [dispatcher] in
+            try await dispatcher.answer(call, from: peer, send)
+        }
+        connection.whenGone { work.cancel() }
+        try await withTaskCancellationHandler {
+            try await work.value
+        } onCancel: {
+            work.cancel()
         }
     }
 }

@@ -44,6 +44,16 @@ final class Operator: ControlHandling {
         return reply
     }
 
+    func stats(every interval: Duration, _ tell: @escaping Tell<StatsReply>) async throws {
+        // By the clock, not by the time that the reader takes: so rates are of equal times.
+        var next = clocks.now()
+        while true {
+            try await tell(try await stats(reset: false))
+            next = max(next + interval, clocks.now())
+            try await clocks.sleep(next)
+        }
+    }
+
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply {
         let assembly = daemon.parts.assembly
         let entries = assembly.cache.entries(

@@ -16,8 +16,30 @@ struct ControlClient {
     ///
     /// - Throws: `Failure` with `unreachable` if no whole reply came, `failed` if it is not one.
     func call(_ call: Call) throws(Failure) -> Reply {
-        let connection = try ControlConnection.open(path: socket, timeout: Self.timeout)
+        var connection = try ControlConnection.open(path: socket, timeout: Self.timeout)
         return try connection.exchange(call)
+    }
+
+    /// Makes a call that takes several replies, and hands over each until the daemon says that it
+    /// was the last one.
+    ///
+    /// - Parameter silence: how long nothing may come, besides the usual time for a reply.
+    /// - Throws: as `call`, also if the daemon ends before it said so.
+    func stream(
+        _ method: ControlInterface.Method,
+        _ arguments: some CallParameters,
+        silence: Duration,
+        _ take: (Reply) throws(Failure) -> Void
+    ) throws(Failure) {
+        var call = try prepared(method, arguments)
+        call.more = true
+        var connection = try ControlConnection.open(path: socket, timeout: Self.timeout + silence)
+        try connection.begin(call)
+        while true {
+            let reply = try connection.next()
+            try take(reply)
+            guard reply.continues else { return }
+        }
     }
 
     /// Makes a call of a method of the daemon's interface.
@@ -25,12 +47,18 @@ struct ControlClient {
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters()
     ) throws(Failure) -> Reply {
-        let prepared: Call
+        try call(try prepared(method, arguments))
+    }
+
+    /// The call of a method.
+    private func prepared(
+        _ method: ControlInterface.Method,
+        _ arguments: some CallParameters
+    ) throws(Failure) -> Call {
         do {
-            prepared = try Call(method.fullName, arguments: arguments)
+            return try Call(method.fullName, arguments: arguments)
         } catch {
             throw Failure(message: "the arguments have no JSON form: \(error)", status: .usage)
         }
-        return try call(prepared)
     }
 }

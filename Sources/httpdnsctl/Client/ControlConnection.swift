@@ -13,19 +13,29 @@ struct ControlConnection: ~Copyable {
     /// The path, for messages.
     private let path: String
 
-    /// When waiting ends.
-    private let deadline: ContinuousClock.Instant
+    /// How long each wait for the daemon may take.
+    private let timeout: Duration
+
+    /// When the present one ends.
+    private var deadline: ContinuousClock.Instant
+
+    /// What came and was not read yet.
+    private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
     // MARK: - Making
 
     /// Takes over a socket that is not connected yet.
-    private init(descriptor: Int32, path: String, deadline: ContinuousClock.Instant) {
+    private init(descriptor: Int32, path: String, timeout: Duration) {
         self.descriptor = descriptor
         self.path = path
-        self.deadline = deadline
+        self.timeout = timeout
+        deadline = .now.advanced(by: timeout)
     }
 
-    /// Connects to the socket at `path`; all that happens on it ends after `timeout`.
+    /// Connects to the socket at `path`.
+    ///
+    /// - Parameter timeout: how long the daemon may take for the first reply to a call, connecting
+    ///   included, and then for each further one.
     ///
     /// - Throws: `Failure` with `usage` for a path no socket can have, else `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
@@ -54,7 +64,7 @@ struct ControlConnection: ~Copyable {
         let connection = ControlConnection(
             descriptor: descriptor,
             path: path,
-            deadline: .now.advanced(by: timeout)
+            timeout: timeout
         )
         try connection.connect(to: &address, within: timeout)
         return connection
@@ -65,7 +75,13 @@ struct ControlConnection: ~Copyable {
     // MARK: - Talking
 
     /// Sends a call and waits for its reply.
-    func exchange(_ call: Call) throws(Failure) -> Reply {
+    mutating func exchange(_ call: Call) throws(Failure) -> Reply {
+        try begin(call)
+        return try receive()
+    }
+
+    /// Sends a call that takes several replies; each is read with `next`.
+    mutating func begin(_ call: Call) throws(Failure) {
         let message: [UInt8]
         do {
             message = try call.message()
@@ -73,7 +89,13 @@ struct ControlConnection: ~Copyable {
             throw Failure(message: "the call has no JSON form: \(error)", status: .usage)
         }
         try send(message)
-        return try receive()
+    }
+
+    /// Waits for the next reply to a call with `more`.
+    mutating func next() throws(Failure) -> Reply {
+        let reply = try receive()
+        deadline = .now.advanced(by: timeout)
+        return reply
     }
 
     // MARK: - Private
@@ -127,8 +149,7 @@ struct ControlConnection: ~Copyable {
     }
 
     /// Reads until one whole reply is there.
-    private func receive() throws(Failure) -> Reply {
-        var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
+    private mutating func receive() throws(Failure) -> Reply {
         var buffer = [UInt8](repeating: 0, count: Self.readOctets)
         do {
             while true {

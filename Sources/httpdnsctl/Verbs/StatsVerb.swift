@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 import Control
-import Glibc
 
 /// `httpdnsctl stats`.
 struct StatsVerb: Verb {
@@ -27,7 +26,7 @@ struct StatsVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Ask again every so many seconds (1 to 86400) and show what changed; with --json, each "
+            "Every so many seconds (1 to 86400) show what changed; with --json, each "
                 + "reply is one line.",
             valueName: "seconds"
         )
@@ -46,15 +45,18 @@ struct StatsVerb: Verb {
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
-        let request = StatsRequest(reset: reset ? true : nil)
         guard let watch else {
+            let request = StatsRequest(reset: reset ? true : nil)
             try show(try client.call(.stats, request), as: StatsReply.self, StatsText.render)
             return .ok
         }
 
         var previous: (stats: StatsReply, at: ContinuousClock.Instant)?
-        while true {
-            let reply = try client.call(.stats, request)
+        try client.stream(
+            .stats,
+            StatsRequest(everySeconds: watch),
+            silence: .seconds(watch)
+        ) { reply throws(Failure) in
             let now = ContinuousClock.now
             let stats = try reply.checked(as: StatsReply.self)
             if options.printsJSON {
@@ -67,7 +69,7 @@ struct StatsVerb: Verb {
                 )
             }
             previous = (stats, now)
-            sleep(UInt32(watch))
         }
+        return .ok
     }
 }
