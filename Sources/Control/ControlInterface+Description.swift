@@ -258,10 +258,53 @@ extension ControlInterface {
           domain: string
         )
 
-        # The entries with the most of something; today `kind` is `cost`. At most 1024, or 10.
-        # total: names in billable calls, of those that are not listed too
+        # A query that was answered.
+        # rcode: in lower case, `nodata` for NOERROR without records. source: as in Stats
+        # server: who gave the answer, also if the cache kept it
+        # fallback: why an upstream was asked in a vendor's place, empty or failed
+        # flags: truncated, merged, refreshed
+        # + time-ms: int                       since 1970
+        # + took-us: int
+        type QueryEvent (
+          name: string,
+          type: string,
+          rcode: string,
+          source: string,
+          server: ?string,
+          fallback: ?string,
+          transport: string,
+          client: string,
+          flags: []string
+        )
+
+        # Queries for a name, or of a client. misses: those that the cache could not answer
+        # + fallback-empty, fallback-failed: int
+        # + slowest-us: int
+        type QueryCount (name: string, queries: int, misses: int)
+
+        # The entries with the most of something. At most 1024, or 10. `kind` is one of
+        #   cost                               NameCost, since the counters began
+        #   names, misses, fallback, clients   QueryCount, of the queries that are still known
+        #   slow                               QueryEvent, likewise
+        # total: names in billable calls or queries, of those that are not listed too
         # + since-seconds: int
-        method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []NameCost)
+        # All but `cost` show what others ask, and are allowed as changing calls are.
+        method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []object)
+
+        # Queries as they are answered, all or those that fit the parameters, in a call with `more`:
+        # replies until `count` queries were told or the client has gone, the first, without queries,
+        # at once. Allowed as changing calls.
+        # source: as in Stats, or a vendor or upstream. rcode: as in QueryEvent
+        # + slower-ms: ?float
+        # missed: queries that are not told, as there were too many
+        method Watch(
+          name: ?string,
+          type: ?string,
+          source: ?string,
+          rcode: ?string,
+          client: ?string,
+          count: ?int
+        ) -> (queries: []QueryEvent, missed: int)
 
         # Leaves a vendor alone until Resume: the next vendor or the fallback answers. Calls under
         # way go on. No such vendor: NotFound. A changing call.

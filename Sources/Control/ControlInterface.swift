@@ -12,6 +12,7 @@ package enum ControlInterface {
         case flush = "Flush"
         case lookup = "Lookup"
         case top = "Top"
+        case watch = "Watch"
         case pause = "Pause"
         case resume = "Resume"
         case version = "Version"

@@ -79,6 +79,7 @@ package struct AnswerTable: ~Copyable {
             rcode: entry.rcode,
             isEmpty: entry.answerCount == 0,
             isTruncated: buffer.bytes.uint16(at: 2) & HeaderFlags.truncated != 0,
+            server: entry.server,
             wantsRefresh: wantsRefresh
         )
     }
@@ -182,6 +183,9 @@ package struct CacheHit: Sendable, Equatable {
 
     /// Whether the records were left out because they do not fit (TC).
     package let isTruncated: Bool
+
+    /// Who gave the answer, by the number that was stored with it.
+    package let server: UInt16
 
     /// Whether the time has come to ask for the answer anew: said once of each stored answer.
     package let wantsRefresh: Bool

@@ -27,7 +27,8 @@ struct Httpdnsctl: ParsableCommand {
             """,
         version: "httpdnsctl \(Product.version)",
         subcommands: [
-            StatusVerb.self, StatsVerb.self, TopVerb.self, LookupVerb.self, FlushVerb.self,
+            StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
+            FlushVerb.self,
             PauseVerb.self, ResumeVerb.self, VersionVerb.self,
         ]
     )

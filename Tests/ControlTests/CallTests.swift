@@ -161,10 +161,11 @@ struct CallTests {
         #expect(
             throws: MethodError.invalidArgument(
                 argument: "kind",
-                reason: "there is no such list; there is: cost"
+                reason:
+                    "there is no such list; there is: names, misses, slow, fallback, clients, cost"
             )
         ) {
-            try TopRequest(kind: "slow").selection()
+            try TopRequest(kind: "quick").selection()
         }
         for count in [-1, 0, 1025] {
             #expect(

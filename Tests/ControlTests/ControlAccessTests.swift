@@ -44,6 +44,8 @@ struct ControlAccessTests {
                 true
             ),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost"}}"#, true),
+            (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"names"}}"#, false),
+            (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"slow"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Pause","parameters":{"vendor":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Resume","parameters":{"vendor":"tencent"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Version"}"#, true),

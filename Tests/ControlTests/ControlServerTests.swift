@@ -33,7 +33,7 @@ struct ControlServerTests {
         let top = try await client.ask(
             #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost","count":1}}"#
         )
-        #expect(try top?.results(as: TopReply.self).entries == [Samples.top.entries[0]])
+        #expect(try top?.results(as: TopReply<NameCost>.self).entries == [Samples.top.entries[0]])
         for (method, change) in [("Pause", Samples.paused), ("Resume", Samples.resumed)] {
             let reply = try await client.ask(
                 #"{"method":"io.httpdnsd.Control.\#(method)","parameters":{"vendor":"tencent"}}"#
@@ -113,7 +113,7 @@ struct ControlServerTests {
                 "io.httpdnsd.Control.NotFound"
             ),
             (
-                #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"slow"}}"#,
+                #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"quick"}}"#,
                 "io.httpdnsd.Control.InvalidArgument"
             ),
             (

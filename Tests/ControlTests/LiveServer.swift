@@ -62,10 +62,32 @@ struct FixedHandler: ControlHandling {
         }
     }
 
-    func top(_ kind: TopRequest.Kind, count: Int) async throws(MethodError) -> TopReply {
+    func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost> {
         var reply = Samples.top
         reply.entries = Array(reply.entries.prefix(count))
         return reply
+    }
+
+    func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
+        var reply = Samples.slowest
+        reply.entries = Array(reply.entries.prefix(count))
+        return reply
+    }
+
+    func topQueries(
+        _ kind: TopRequest.Kind,
+        count: Int
+    ) async throws(MethodError) -> TopReply<QueryCount> {
+        var reply = Samples.counts(kind)
+        reply.entries = Array(reply.entries.prefix(count))
+        return reply
+    }
+
+    func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws {
+        guard request.name != "bad..example.com" else {
+            throw MethodError.invalidArgument(argument: "name", reason: "empty label")
+        }
+        try await tell(Samples.watch)
     }
 
     func pause(_ vendor: String) async throws(MethodError) -> VendorChange {

@@ -35,9 +35,20 @@ struct ProgramTests {
                 guard let request = try? call.arguments(as: TopRequest.self),
                     (try? request.selection()) != nil
                 else { return .error(.invalidArgument(argument: "kind", reason: "none")) }
+                switch TopRequest.Kind(rawValue: request.kind) {
+                case .slow: return .results(Samples.slowest)
+                case .names, .clients: return .results(Samples.counts(.names))
+                case .misses, .fallback: return .results(Samples.counts(.fallback))
+                case .cost, nil: break
+                }
                 var reply = Samples.top
                 reply.entries = Array(reply.entries.prefix(request.count ?? 10))
                 return .results(reply)
+            case .watch:
+                #expect(call.more)
+                let replies = try? Reply.message(results: Samples.watch, continues: true)
+                let last = try? Reply.message(results: WatchReply(queries: []))
+                return .octets((replies ?? []) + (last ?? []))
             case .pause: return .results(Samples.paused)
             case .resume: return .results(Samples.resumed)
             case .version: return .results(Samples.version)
@@ -63,7 +74,18 @@ struct ProgramTests {
         #expect(run.output == LookupText.render(Samples.lookup, plain))
         run = try await httpdnsctl("top", "cost", "--socket", daemon.path)
         #expect(run.status == 0)
-        #expect(run.output == TopText.render(Samples.top, plain))
+        #expect(run.output == TopText.costs(Samples.top, plain))
+        run = try await httpdnsctl("top", "names", "--socket", daemon.path)
+        #expect(run.output == TopText.counts(Samples.counts(.names), plain))
+        run = try await httpdnsctl("top", "fallback", "--socket", daemon.path)
+        #expect(run.output == TopText.counts(Samples.counts(.fallback), plain))
+        run = try await httpdnsctl("top", "slow", "--socket", daemon.path)
+        #expect(run.output == TopText.slowest(Samples.slowest, plain))
+        run = try await httpdnsctl("watch", "--socket", daemon.path)
+        #expect(run.status == 0)
+        #expect(run.output == QueryText.heading + QueryText.render(Samples.watch, plain))
+        run = try await httpdnsctl("watch", "--json", "--socket", daemon.path)
+        #expect(run.output.split(separator: "\n").count == 1)
         for count in [["-n", "1"], ["--count", "1"]] {
             run = try await httpdnsctl(["--socket", daemon.path, "top", "cost"] + count)
             #expect(run.output.contains("www.example.com.") && !run.output.contains("example.org"))
@@ -154,7 +176,8 @@ struct ProgramTests {
             ["flush", "a", "b", "c"],
             ["stats", "--watch", "0"], ["stats", "--watch", "soon"], ["stats", "--frequently"],
             ["stats", "--watch", "1", "--reset"], ["top"], ["top", "cost", "-n", "0"],
-            ["top", "cost", "-n", "1025"], ["pause"], ["pause", "a", "b"], ["resume"],
+            ["top", "cost", "-n", "1025"], ["watch", "-n", "0"], ["watch", "--slower", "-1"],
+            ["pause"], ["pause", "a", "b"], ["resume"],
             ["status", "--socket", String(repeating: "x", count: 200)],
         ]
     )

@@ -140,6 +140,53 @@ struct RenderingTests {
         )
     }
 
+    @Test("a query is a line, with who answered and why, and what was missed is told")
+    func queries() {
+        let lines = QueryText.render(Samples.watch, Palette(isEnabled: false))
+            .split(separator: "\n").map { String($0.drop { $0 != " " }) }
+        #expect(
+            lines == [
+                " 21 µs     noerror   A      www.example.com.                        cache "
+                    + "(tencent/192.0.2.1:443) to 127.0.0.1 (refreshed)",
+                " 48.2 ms   nxdomain  AAAA   gone.example.com.                       "
+                    + "isp/udp://192.0.2.53:53 to 2001:db8::7 over TCP (vendor had none)",
+                " queries more: too many to show",
+            ]
+        )
+    }
+
+    @Test("what there is most of is a table, by name or client, with why upstreams were asked")
+    func counts() {
+        let plain = Palette(isEnabled: false)
+        #expect(
+            TopText.counts(Samples.counts(.names), plain) == """
+                4 queries of the last 1 min 15 s
+                NAME              QUERIES   SHARE  MISSES  SLOWEST
+                www.example.com.        3  75.0 %       2  48.2 ms
+                a.example.com.          1  25.0 %       0    12 µs
+
+                """
+        )
+        #expect(
+            TopText.counts(Samples.counts(.fallback), plain) == """
+                4 queries of the last 1 min 15 s
+                NAME              QUERIES   SHARE  VENDOR HAD NONE  NO VENDOR ANSWERED
+                www.example.com.        3  75.0 %                1                   1
+                a.example.com.          1  25.0 %                0                   0
+
+                """
+        )
+        #expect(
+            TopText.slowest(Samples.slowest, plain) == """
+                2 queries of the last 1 min 15 s
+                   TOOK  NAME               TYPE  RCODE     FROM                           CLIENT
+                48.2 ms  gone.example.com.  AAAA  nxdomain  isp/udp://192.0.2.53:53        2001:db8::7
+                  21 µs  www.example.com.   A     noerror   cache (tencent/192.0.2.1:443)  127.0.0.1
+
+                """
+        )
+    }
+
     @Test("a watch shows the counters that moved, by how much and how fast")
     func rates() {
         var later = Samples.stats
@@ -202,7 +249,7 @@ struct RenderingTests {
     @Test("top shows a count that may be too high as a range")
     func top() {
         #expect(
-            TopText.render(Samples.top, plain) == """
+            TopText.costs(Samples.top, plain) == """
                 2,000 names in billable calls since 1 h ago
                 NAME                 CALLS   SHARE  VENDOR   ROUTE
                 www.example.com.     1,500  75.0 %  tencent  httpdnsd.yaml:12 (example.com)
@@ -277,7 +324,7 @@ struct RenderingTests {
             (StatusText.render(Samples.status, coloured), StatusText.render(Samples.status, plain)),
             (StatsText.render(Samples.stats, coloured), StatsText.render(Samples.stats, plain)),
             (LookupText.render(Samples.lookup, coloured), LookupText.render(Samples.lookup, plain)),
-            (TopText.render(Samples.top, coloured), TopText.render(Samples.top, plain)),
+            (TopText.costs(Samples.top, coloured), TopText.costs(Samples.top, plain)),
         ] {
             #expect(with != without)
             #expect(with.replacing(/\u{1B}\[[0-9]+m/, with: "") == without)
@@ -319,7 +366,7 @@ struct RenderingTests {
         lookup.entries[0].records = [evil]
         for text in [
             StatusText.render(status, plain), StatsText.render(stats, plain),
-            LookupText.render(lookup, plain), TopText.render(top, plain),
+            LookupText.render(lookup, plain), TopText.costs(top, plain),
             VendorText.render(change, isPause: true), VendorText.render(change, isPause: false),
             RatesText.render(from: Samples.stats, to: stats, seconds: 1, plain),
             try JSONOutput.text(status, indented: true),

@@ -221,7 +221,67 @@ enum Samples {
         ])
     }
 
-    static var top: TopReply {
+    /// Queries, as `watch` and `top slow` tell them.
+    static let events = [
+        QueryEvent(
+            timeMs: 1_790_000_000_123,
+            name: "www.example.com.",
+            type: "A",
+            rcode: "noerror",
+            source: "cache",
+            server: "tencent/192.0.2.1:443",
+            transport: "udp",
+            client: "127.0.0.1",
+            tookUs: 21,
+            flags: ["refreshed"]
+        ),
+        QueryEvent(
+            timeMs: 1_790_000_001_456,
+            name: "gone.example.com.",
+            type: "AAAA",
+            rcode: "nxdomain",
+            source: "upstream",
+            server: "isp/udp://192.0.2.53:53",
+            fallback: "empty",
+            transport: "tcp",
+            client: "2001:db8::7",
+            tookUs: 48_200
+        ),
+    ]
+
+    static let watch = WatchReply(queries: events, missed: 7)
+
+    static let slowest = TopReply(
+        kind: .slow,
+        sinceSeconds: 75,
+        total: 2,
+        entries: Array(events.reversed())
+    )
+
+    static func counts(_ kind: TopRequest.Kind) -> TopReply<QueryCount> {
+        TopReply(
+            kind: kind,
+            sinceSeconds: 75,
+            total: 4,
+            entries: [
+                QueryCount(
+                    name: kind == .clients ? "127.0.0.1" : "www.example.com.",
+                    queries: 3,
+                    misses: 2,
+                    fallbackEmpty: 1,
+                    fallbackFailed: 1,
+                    slowestUs: 48_200
+                ),
+                QueryCount(
+                    name: kind == .clients ? "192.0.2.7" : "a.example.com.",
+                    queries: 1,
+                    slowestUs: 12
+                ),
+            ]
+        )
+    }
+
+    static var top: TopReply<NameCost> {
         TopReply(
             kind: .cost,
             sinceSeconds: 3600,

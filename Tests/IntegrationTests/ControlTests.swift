@@ -109,6 +109,46 @@ struct ControlTests {
         try daemon.stop()
     }
 
+    @Test("watch tells of queries as they are answered, and top of those that were")
+    func watch() throws {
+        let stack = try Stack()
+        let daemon = stack.daemon
+        let all = try Child(
+            Product.control,
+            ["--socket", daemon.socket, "watch", "--json", "-n", "4"]
+        )
+        let failing = try Child(
+            Product.control,
+            ["--socket", daemon.socket, "watch", "--name", "four.example.com", "-n", "1"]
+        )
+        _ = try all.line(with: "queries")
+        _ = try failing.line(with: "TOOK")
+        _ = try daemon.dig("www.example.com", "A")
+        _ = try daemon.dig("WWW.example.com", "AAAA", "+tcp")
+        _ = try daemon.dig("nowhere.example.org", "A")
+        _ = try daemon.dig("four.example.com", "A")
+        let told = try all.end()
+        #expect(told.status == 0)
+        let queries = try told.output.split(separator: "\n")
+            .flatMap { try JSON(String($0))["queries"].array }
+        #expect(queries.map { $0["source"].string } == ["vendor", "cache", "upstream", "vendor"])
+        #expect(queries.map { $0["transport"].string } == ["udp", "tcp", "udp", "udp"])
+        #expect(queries[1]["name"].string == "WWW.example.com.")
+        #expect(queries[1]["server"].string?.hasPrefix("tencent/127.0.0.1:") == true)
+        #expect(queries[2]["rcode"].string == "nxdomain")
+        let one = try failing.end()
+        #expect(one.status == 0 && one.output.contains("four.example.com."))
+        #expect(!one.output.contains("www.example.com."))
+
+        let names = try JSON(daemon.control("top", "names", "--json").output)
+        #expect(names["total"].int == 4)
+        #expect(names["entries"].array.first?["name"].string == "www.example.com.")
+        #expect(names["entries"].array.first?["queries"].int == 2)
+        let slow = try JSON(daemon.control("top", "slow", "--json", "-n", "1").output)
+        #expect(slow["entries"].array.count == 1)
+        try daemon.stop()
+    }
+
     @Test("without a daemon it exits with 3 and says which socket it tried")
     func unreachable() throws {
         let scratch = try Scratch()

@@ -60,15 +60,17 @@ final class Office {
     let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
     let upstream = HeldUpstream()
     let desk: QueryDesk
+    let resolver: Resolver
 
     init() {
-        let resolver = Resolver(
+        // However busy the machine, nobody's time is over.
+        let clocks = StandingClock().clocks
+        resolver = Resolver(
             routes: RouteTable(),
-            standard: UpstreamGroup([upstream]),
+            standard: UpstreamGroup([upstream], health: HealthBook(clocks: clocks)),
             policy: TTLPolicy(),
             cache: cache,
-            // However busy the machine, nobody's time is over.
-            clocks: StandingClock().clocks
+            clocks: clocks
         )
         desk = QueryDesk(cache: cache, resolver: resolver, clocks: .system, queryLog: nil)
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import DNSCache
 import DNSWire
 import Net
@@ -85,6 +86,20 @@ struct ListeningWorkerTests {
         #expect(sums.ignored == 2)
         #expect(sums.truncated == 1)
         #expect(sums.unsent == 0)
+        // What it answered from the cache is known afterwards, and nothing else.
+        let recent = RecentList(
+            RecentReader.all(of: [worker.recent]),
+            .system,
+            office.resolver.origins
+        )
+        let events = recent.events(passing: QueryFilter(), most: 10).queries
+        #expect(
+            events.map(\.name) == [
+                "WWW.example.com.", "big.example.com.", "other.example.com.", "www.example.com.",
+            ]
+        )
+        #expect(events.allSatisfy { $0.client == "127.0.0.1" && $0.source == "cache" })
+        #expect(events.map(\.flags) == [[], ["truncated"], [], []])
         #expect(office.counted.bySource["upstream"] == 1)
         client.close()
     }

@@ -2,7 +2,7 @@
 
 /// The arguments of `Top`: which list, and how much of it.
 package struct TopRequest: CallParameters, Equatable {
-    /// What the list is ordered by: `cost`.
+    /// What the list is ordered by, one of `Kind`.
     package var kind: String
 
     /// How many entries at most; 10 if nil.
@@ -10,7 +10,22 @@ package struct TopRequest: CallParameters, Equatable {
 
     /// What lists can be ordered by.
     package enum Kind: String, CaseIterable, Sendable {
-        /// Billable calls.
+        /// Names by queries.
+        case names
+
+        /// Names by queries that the cache could not answer.
+        case misses
+
+        /// The queries that took longest.
+        case slow
+
+        /// Names by queries that upstreams answered in a vendor's place.
+        case fallback
+
+        /// Clients by queries.
+        case clients
+
+        /// Names by billable calls.
         case cost
     }
 
@@ -46,19 +61,23 @@ package struct TopRequest: CallParameters, Equatable {
     }
 }
 
-/// The reply to `Top` of the kind `cost`: the names with the most billable calls.
-package struct TopReply: Codable, Sendable, Equatable {
+/// The reply to `Top`.
+///
+/// Its entries are `NameCost` for the kind `cost`, `QueryEvent` for `slow`, and `QueryCount` for the
+/// others.
+package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     /// What it is ordered by.
     package var kind: String
 
-    /// How long the counters have been counting.
+    /// How far back it looks: of `cost` since the counters began, of the others since the oldest
+    /// query that is still known.
     package var sinceSeconds: Int
 
-    /// Names in billable calls in all, of those that are not listed too.
+    /// What there is in all, of what is not listed too: names in billable calls, or queries.
     package var total: UInt64
 
-    /// The costliest first; equal ones by name.
-    package var entries: [NameCost]
+    /// The largest first; equal ones by name.
+    package var entries: [Entry]
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
@@ -68,11 +87,54 @@ package struct TopReply: Codable, Sendable, Equatable {
     }
 
     /// Makes the reply.
-    package init(kind: TopRequest.Kind, sinceSeconds: Int, total: UInt64, entries: [NameCost]) {
+    package init(kind: TopRequest.Kind, sinceSeconds: Int, total: UInt64, entries: [Entry]) {
         self.kind = kind.rawValue
         self.sinceSeconds = sinceSeconds
         self.total = total
         self.entries = entries
+    }
+}
+
+/// How often a name was asked for, or a client asked, among the queries that are still known.
+package struct QueryCount: Codable, Sendable, Equatable {
+    /// The name, in presentation form, or the client's IP address.
+    package var name: String
+
+    package var queries: UInt64
+
+    /// Those that the cache could not answer.
+    package var misses: UInt64
+
+    /// Those that an upstream answered because a vendor had nothing, and because none answered.
+    package var fallbackEmpty: UInt64
+    package var fallbackFailed: UInt64
+
+    /// The longest time to an answer, in microseconds.
+    package var slowestUs: UInt32
+
+    /// The names on the wire.
+    package enum CodingKeys: String, CodingKey {
+        case name, queries, misses
+        case fallbackEmpty = "fallback-empty"
+        case fallbackFailed = "fallback-failed"
+        case slowestUs = "slowest-us"
+    }
+
+    /// Makes the counts of a name.
+    package init(
+        name: String,
+        queries: UInt64 = 0,
+        misses: UInt64 = 0,
+        fallbackEmpty: UInt64 = 0,
+        fallbackFailed: UInt64 = 0,
+        slowestUs: UInt32 = 0
+    ) {
+        self.name = name
+        self.queries = queries
+        self.misses = misses
+        self.fallbackEmpty = fallbackEmpty
+        self.fallbackFailed = fallbackFailed
+        self.slowestUs = slowestUs
     }
 }
 

@@ -49,7 +49,7 @@ extension RawSpan {
     }
 
     /// The fewer than eight octets from `offset` to the end, the rest zero.
-    fileprivate func lastOctets(from offset: Int) -> UInt64 {
+    package func lastOctets(from offset: Int) -> UInt64 {
         // One load that ends where the name does, and a shift, instead of a turn for each octet.
         guard byteCount < 8 else {
             return octets8(at: byteCount - 8) >> UInt64(8 * (8 + offset - byteCount))

@@ -13,6 +13,12 @@ package enum Clock {
     /// Seconds since 1970 by the wall clock, which may jump: for signatures and log lines only.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
 
+    /// Milliseconds since 1970 by the wall clock, which may jump: for what is shown to people only.
+    package static var wallMilliseconds: Int64 {
+        let time = read(CLOCK_REALTIME)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
     /// How far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, which stands while the machine sleeps:
     /// how long it has slept since it was started.
     static var timeAsleep: Duration {

@@ -108,6 +108,18 @@ package struct Provenance: Sendable, Equatable {
     /// Whether it is an old answer, given because no better one was to be had (RFC 8767).
     package var isStale = false
 
+    /// Why an upstream answered what is a vendor's to tell; nil if it is not so.
+    package var fallback: Fallback?
+
+    /// Why a vendor's names are asked of upstreams.
+    package enum Fallback: UInt8, CaseIterable, Sendable {
+        /// The vendor has no address, or does not know the name.
+        case empty = 1
+
+        /// No vendor gave an answer in time, or none may be asked now.
+        case failed
+    }
+
     /// This daemon itself.
     static let local = Provenance(source: .local, origin: Origins.itself)
 

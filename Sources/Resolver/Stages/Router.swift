@@ -60,11 +60,14 @@ final class Router {
                 upstreams.ask(query, match, through: group, deadline: deadline) { [self] said in
                     var resolution = said
                     vendors.note(&resolution, after: provenance)
+                    resolution.provenance.fallback = .empty
                     tell(Finding(resolution, siblings: siblings))
                 }
             case .failed:
-                upstreams.ask(query, match, through: group, deadline: deadline) {
-                    tell(Finding($0))
+                upstreams.ask(query, match, through: group, deadline: deadline) { said in
+                    var resolution = said
+                    resolution.provenance.fallback = .failed
+                    tell(Finding(resolution))
                 }
             }
         }

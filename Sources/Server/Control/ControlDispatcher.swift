@@ -135,7 +135,23 @@ package struct ControlDispatcher: Sendable {
             return try Self.message(reply)
         case .top:
             let (kind, count) = try call.arguments(as: TopRequest.self).selection()
-            return try Self.message(try await handler.top(kind, count: count))
+            switch kind {
+            case .cost: return try Self.message(try await handler.topCost(count))
+            case .slow:
+                try allowPrivacy(call, to: peer)
+                return try Self.message(try await handler.topSlow(count))
+            case .names, .misses, .fallback, .clients:
+                try allowPrivacy(call, to: peer)
+                return try Self.message(try await handler.topQueries(kind, count: count))
+            }
+        case .watch:
+            let request = try call.arguments(as: WatchRequest.self)
+            try Self.allowMore(call)
+            try allowPrivacy(call, to: peer)
+            try await handler.watch(request) {
+                try await sendMore(try Self.message($0, continues: true))
+            }
+            return try Self.message(WatchReply(queries: []))
         case .pause:
             let vendor = try call.arguments(as: VendorRequest.self).vendor
             try allowChange(call, by: peer)
@@ -197,14 +213,27 @@ package struct ControlDispatcher: Sendable {
         _ call: Call,
         by peer: StreamConnection.Credentials
     ) throws(MethodError) {
-        guard access.mayChange(peer) else {
-            logger.warning(
-                "control: \(call.method) denied to uid \(peer.uid), gid \(peer.gid), pid \(peer.pid)"
-            )
-            throw .denied(
-                reason: "changes are for root, the daemon's user and the group of the socket"
-            )
-        }
+        try allow(call, by: peer, "changes are")
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
+    }
+
+    /// Lets pass a look at what other people ask, or refuses.
+    private func allowPrivacy(
+        _ call: Call,
+        to peer: StreamConnection.Credentials
+    ) throws(MethodError) {
+        try allow(call, by: peer, "what others ask is")
+    }
+
+    private func allow(
+        _ call: Call,
+        by peer: StreamConnection.Credentials,
+        _ what: String
+    ) throws(MethodError) {
+        guard !access.mayChange(peer) else { return }
+        logger.warning(
+            "control: \(call.method) denied to uid \(peer.uid), gid \(peer.gid), pid \(peer.pid)"
+        )
+        throw .denied(reason: what + " for root, the daemon's user and the group of the socket")
     }
 }

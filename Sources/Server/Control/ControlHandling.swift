@@ -29,8 +29,23 @@ package protocol ControlHandling: Sendable {
     /// Tells what the cache holds, causing no traffic; a reply without entries becomes `notFound`.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
-    /// Tells what there is most of.
-    func top(_ kind: TopRequest.Kind, count: Int) async throws(MethodError) -> TopReply
+    /// Tells which names cost most.
+    func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
+
+    /// Tells which of the queries that are still known took longest.
+    func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent>
+
+    /// Tells of which names or clients there were most queries, of the kind that is meant.
+    func topQueries(
+        _ kind: TopRequest.Kind,
+        count: Int
+    ) async throws(MethodError) -> TopReply<QueryCount>
+
+    /// Tells of the queries that come from now on, until `request.count` were told or the task is
+    /// cancelled.
+    ///
+    /// - Throws: `MethodError`, `CancellationError`, and what `tell` throws.
+    func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws
 
     /// Leaves a vendor alone until it is resumed; `notFound` if there is none of this name.
     func pause(_ vendor: String) async throws(MethodError) -> VendorChange

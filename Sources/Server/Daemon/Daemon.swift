@@ -307,5 +307,8 @@ package final class Daemon {
         let workers: [UDPWorker]
         let servers: [TCPServer]
         let misses: MissDesk?
+
+        /// What each thread answered last.
+        var recent: [RecentQueries] { workers.map(\.recent) + [desk.recent] }
     }
 }

@@ -68,17 +68,52 @@ final class Operator: ControlHandling {
         )
     }
 
-    func top(_ kind: TopRequest.Kind, count: Int) async throws(MethodError) -> TopReply {
-        switch kind {
-        case .cost:
-            let parts = daemon.parts
-            return TopReply(
-                costliest: count,
-                total: Snapshot(parts).billableNames(since: zero),
-                sinceSeconds: seconds(since: zeroAt),
-                parts
-            )
+    func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost> {
+        let parts = daemon.parts
+        return TopReply(
+            costliest: count,
+            total: Snapshot(parts).billableNames(since: zero),
+            sinceSeconds: seconds(since: zeroAt),
+            parts
+        )
+    }
+
+    func topSlow(_ count: Int) async throws(MethodError) -> TopReply<QueryEvent> {
+        await recentQueries().slowest(count)
+    }
+
+    func topQueries(
+        _ kind: TopRequest.Kind,
+        count: Int
+    ) async throws(MethodError) -> TopReply<QueryCount> {
+        await recentQueries().most(kind, count: count)
+    }
+
+    func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws {
+        let filter = try QueryFilter(request)
+        var reader = RecentReader(startingAt: daemon.parts.recent)
+        var left = request.count ?? .max
+        // So that the client knows from when on it misses nothing.
+        try await tell(WatchReply(queries: []))
+        while left > 0 {
+            try await clocks.sleep(clocks.now() + RecentReader.interval)
+            let news = reader.news(of: daemon.parts.recent)
+            let reply = RecentList(news, clocks, daemon.parts.assembly.resolver.origins)
+                .events(passing: filter, most: min(left, RecentReader.mostEvents))
+            guard !reply.queries.isEmpty || reply.missed > 0 else { continue }
+            left -= reply.queries.count
+            try await tell(reply)
         }
+    }
+
+    /// All queries that are still known.
+    private func recentQueries() -> RecentList {
+        let parts = daemon.parts
+        return RecentList(
+            RecentReader.all(of: parts.recent),
+            clocks,
+            parts.assembly.resolver.origins
+        )
     }
 
     func version() async throws(MethodError) -> VersionReply {

@@ -19,9 +19,13 @@ struct PlainQueries {
     private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
     private var hashes = InlineArray<32, UInt64>(repeating: 0)
 
+    /// How they were answered; valid for hits.
+    private var answers = InlineArray<32, CacheHit?>(repeating: nil)
+
     /// What became of them.
     struct Outcome {
-        var hits: UInt64 = 0
+        /// Where the queries are that were answered.
+        var hits = SlotSet()
 
         /// Where the queries are that were not answered.
         var misses = SlotSet()
@@ -42,6 +46,12 @@ struct PlainQueries {
 
     /// Whether the client that asked in `slot` wants DNSSEC records.
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
+
+    /// What was asked in `slot`, and how it was answered.
+    func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
+        guard let facts = facts[slot], let hit = answers[slot] else { return nil }
+        return (facts, hit)
+    }
 
     /// Has `answer` look up each of them in the cache's table.
     ///
@@ -68,7 +78,8 @@ struct PlainQueries {
                     outcome.misses.insert(slot)
                     continue
                 }
-                outcome.hits += 1
+                answers[slot] = hit
+                outcome.hits.insert(slot)
                 if hit.wantsRefresh { outcome.refreshes.insert(slot) }
             }
         }

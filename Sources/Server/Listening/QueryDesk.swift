@@ -14,6 +14,9 @@ final class QueryDesk {
     /// From arrival to reply, of the queries that were not answered from the cache.
     nonisolated let missLatency = LatencyHistogram()
 
+    /// What was answered here last, over TCP or not from the cache.
+    nonisolated let recent = RecentQueries()
+
     private let cache: AnswerCache
     private let resolver: Resolver
     private let clocks: Clocks
@@ -35,6 +38,8 @@ final class QueryDesk {
     private(set) lazy var streams = StreamDesk(
         cache: cache,
         counters: counters,
+        recent: recent,
+        clocks: clocks,
         asksCache: queryLog == nil
     )
 
@@ -67,6 +72,7 @@ final class QueryDesk {
         fileprivate let facts: QueryFacts
         fileprivate let limit: Int
         fileprivate let transport: QueryTransport
+        fileprivate let client: IPAddress
         fileprivate let arrival: ContinuousClock.Instant
     }
 
@@ -100,7 +106,7 @@ final class QueryDesk {
             return .reply(Array(scratch[..<length]))
         case .query(let facts, _):
             let limit = transport == .udp ? facts.replyLimit : scratch.count
-            if let reply = cachedReply(facts, limit: limit, over: transport, arrival: arrival) {
+            if let reply = cachedReply(facts, limit: limit, for: asker, arrival: arrival) {
                 return .reply(reply)
             }
             return .question(
@@ -109,6 +115,7 @@ final class QueryDesk {
                     facts: facts,
                     limit: limit,
                     transport: transport,
+                    client: asker.address,
                     arrival: arrival
                 )
             )
@@ -162,7 +169,7 @@ final class QueryDesk {
     private func cachedReply(
         _ facts: QueryFacts,
         limit: Int,
-        over transport: QueryTransport,
+        for asker: Asker,
         arrival: ContinuousClock.Instant
     ) -> [UInt8]? {
         let hit = cache.withTable(now: clocks.now()) { table, now in
@@ -171,58 +178,23 @@ final class QueryDesk {
             }
         }
         guard let hit else { return nil }
-        counters.count(hit, over: transport)
-        counters.hitLatency.note(clocks.now() - arrival)
+        let end = clocks.now()
+        counters.count(hit, over: asker.transport)
+        counters.hitLatency.note(end - arrival)
+        recent.note(
+            facts,
+            hit,
+            in: scratch,
+            over: asker.transport,
+            from: asker.address,
+            since: arrival,
+            until: end
+        )
         if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
             refresh(query)
         }
-        if queryLog != nil { logHit(facts, hit, over: transport, arrival: arrival) }
+        if queryLog != nil { logHit(facts, hit, over: asker.transport, arrival: arrival) }
         return Array(scratch[..<hit.length])
-    }
-
-    /// The same question in the shape that nearly all queries have, or nil for what is no query.
-    ///
-    /// Records that do not belong into a query, such as a signature of the transaction (TSIG,
-    /// RFC 8945), are left out: none is supported, so none changes the answer.
-    private static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
-        guard let message = try? Message(parsing: octets), message.questions.count == 1 else {
-            return nil
-        }
-        var header = Header()
-        header.id = message.header.id
-        header.recursionDesired = message.header.recursionDesired
-        header.authenticData = message.header.authenticData
-        header.checkingDisabled = message.header.checkingDisabled
-        var plain = Message(header: header)
-        plain.questions = message.questions
-        if var edns = message.edns {
-            // What the first look answers to the client itself; nothing else is of use.
-            edns.options.removeAll {
-                $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
-            }
-            plain.edns = edns
-        }
-        return plain.encoded()
-    }
-
-    /// The reply to a message without a question, which asks for a cookie only (RFC 7873 §5.4).
-    ///
-    /// - Returns: nil if it is no such message, or if there are no cookies here.
-    private static func cookieReply(_ octets: [UInt8], _ asker: Asker) -> [UInt8]? {
-        guard let terms = asker.cookies, let message = try? Message(parsing: octets),
-            message.questions.isEmpty, message.answers.isEmpty, message.authorities.isEmpty,
-            message.additionals.isEmpty, let edns = message.edns, edns.version == 0,
-            let client = edns.cookie?.client
-        else { return nil }
-        var header = Header(id: message.header.id)
-        header.isResponse = true
-        header.recursionAvailable = true
-        header.recursionDesired = message.header.recursionDesired
-        var reply = Message(header: header)
-        let number = client.reduce(0) { $0 << 8 | UInt64($1) }
-        let verdict = terms.verdict(on: number, nil, of: asker.address)
-        reply.edns = EDNS(options: [.cookie(client: client, server: verdict.cookie.octets)])
-        return reply.encoded()
     }
 
     private func malformed(_ octets: [UInt8]) -> [UInt8] {
@@ -268,7 +240,7 @@ final class QueryDesk {
     private func reply(_ resolution: Resolution, to query: Query, _ open: Open) -> [UInt8] {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
         let length = write(resolution, open.facts, limit: open.limit)
-        count(resolution, over: open.transport, arrival: open.arrival)
+        note(resolution, open)
         if queryLog != nil {
             let origin = resolver.origins.name(resolution.provenance.origin)
             log(
@@ -319,11 +291,8 @@ final class QueryDesk {
         return length
     }
 
-    private func count(
-        _ resolution: Resolution,
-        over transport: QueryTransport,
-        arrival: ContinuousClock.Instant
-    ) {
+    /// Counts a query that is answered now, by the reply in `scratch`.
+    private func note(_ resolution: Resolution, _ open: Open) {
         let source: QuerySource =
             if resolution.isFailure {
                 .failed
@@ -340,8 +309,19 @@ final class QueryDesk {
             rcode: resolution.rcode.rawValue,
             isEmpty: resolution.sections.answerCount == 0
         )
-        counters.count(source, outcome, transport)
-        missLatency.note(clocks.now() - arrival)
+        let end = clocks.now()
+        counters.count(source, outcome, open.transport)
+        missLatency.note(end - open.arrival)
+        recent.note(
+            open.facts,
+            resolution,
+            as: source,
+            in: scratch,
+            over: open.transport,
+            from: open.client,
+            since: open.arrival,
+            until: end
+        )
     }
 
     // MARK: - Logging

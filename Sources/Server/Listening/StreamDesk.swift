@@ -13,6 +13,8 @@ internal import Resolver
 final class StreamDesk {
     private let cache: AnswerCache
     private let counters: QueryCounters
+    private let recent: RecentQueries
+    private let clocks: Clocks
     private let asksCache: Bool
     private var input = StreamInput()
     private var output = StreamOutput()
@@ -21,9 +23,17 @@ final class StreamDesk {
     /// Makes a desk.
     ///
     /// - Parameter asksCache: whether it answers what it can; otherwise all is left over.
-    init(cache: AnswerCache, counters: QueryCounters, asksCache: Bool) {
+    init(
+        cache: AnswerCache,
+        counters: QueryCounters,
+        recent: RecentQueries,
+        clocks: Clocks,
+        asksCache: Bool
+    ) {
         self.cache = cache
         self.counters = counters
+        self.recent = recent
+        self.clocks = clocks
         self.asksCache = asksCache
     }
 
@@ -66,9 +76,10 @@ final class StreamDesk {
         guard input.count > 0 else { return Outcome() }
         let unusual = look(&output, &queries, &input, from: asker)
         let found = lookUp(&output, &queries, &input, now: now)
+        if !found.hits.isEmpty { note(found.hits, from: asker, since: now) }
         return Outcome(
             count: input.count,
-            hits: found.hits,
+            hits: UInt64(found.hits.count),
             leftOver: found.misses.union(unusual),
             refreshes: found.refreshes
         )
@@ -128,6 +139,24 @@ final class StreamDesk {
                 counters.count(hit, over: .tcp)
             }
             return hit
+        }
+    }
+
+    /// Notes which queries were answered.
+    private func note(_ hits: SlotSet, from asker: Asker, since arrival: ContinuousClock.Instant) {
+        let end = clocks.now()
+        for slot in hits {
+            guard let (facts, hit) = queries.answered(slot) else { continue }
+            recent.note(
+                facts,
+                hit,
+                at: input.messages[slot].lowerBound,
+                in: input.octets,
+                over: .tcp,
+                from: asker.address,
+                since: arrival,
+                until: end
+            )
         }
     }
 

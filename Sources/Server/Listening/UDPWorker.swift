@@ -14,6 +14,9 @@ final class UDPWorker: Sendable {
     /// What this worker counted.
     let counters = QueryCounters()
 
+    /// What it answered last.
+    let recent = RecentQueries()
+
     private let listener: DatagramListener
     private let cache: AnswerCache
     private let access: AccessList
@@ -76,7 +79,7 @@ final class UDPWorker: Sendable {
             let unsent = batch.send(to: listener)
             idleSince = Clock.now
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
-            if outcome.hits > 0 { counters.hitLatency.note(idleSince - start, times: outcome.hits) }
+            if !outcome.hits.isEmpty { note(outcome.hits, queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
             if !misses.isEmpty { handOver(misses, batch, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
@@ -148,6 +151,18 @@ final class UDPWorker: Sendable {
             }
             return hit
         }
+    }
+
+    /// Notes what was answered, and how long that took.
+    private func note(
+        _ hits: SlotSet,
+        _ queries: borrowing PlainQueries,
+        _ batch: inout DatagramBatch,
+        _ start: ContinuousClock.Instant,
+        _ end: ContinuousClock.Instant
+    ) {
+        counters.hitLatency.note(end - start, times: UInt64(hits.count))
+        recent.note(hits, of: queries, in: &batch, since: start, until: end)
     }
 
     /// Gives the datagrams in the slots of `misses` to the service loop.

@@ -23,18 +23,20 @@ struct ControlClient {
     /// Makes a call that takes several replies, and hands over each until the daemon says that it
     /// was the last one.
     ///
-    /// - Parameter silence: how long nothing may come, besides the usual time for a reply.
+    /// - Parameter silence: how long nothing may come, besides the usual time for a reply; nil if
+    ///   that says nothing.
     /// - Throws: as `call`, also if the daemon ends before it said so.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
-        silence: Duration,
+        silence: Duration? = nil,
         _ take: (Reply) throws(Failure) -> Void
     ) throws(Failure) {
         var call = try prepared(method, arguments)
         call.more = true
-        var connection = try ControlConnection.open(path: socket, timeout: Self.timeout + silence)
+        var connection = try ControlConnection.open(path: socket, timeout: Self.timeout)
         try connection.begin(call)
+        connection.timeout = silence.map { Self.timeout + $0 }
         while true {
             let reply = try connection.next()
             try take(reply)

@@ -13,11 +13,13 @@ struct ControlConnection: ~Copyable {
     /// The path, for messages.
     private let path: String
 
-    /// How long each wait for the daemon may take.
-    private let timeout: Duration
+    /// How long each wait for a further reply may take; nil for as long as the daemon likes.
+    var timeout: Duration? {
+        didSet { deadline = timeout.map { .now.advanced(by: $0) } }
+    }
 
-    /// When the present one ends.
-    private var deadline: ContinuousClock.Instant
+    /// When the present one ends; never if nil.
+    private var deadline: ContinuousClock.Instant?
 
     /// What came and was not read yet.
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
@@ -94,7 +96,7 @@ struct ControlConnection: ~Copyable {
     /// Waits for the next reply to a call with `more`.
     mutating func next() throws(Failure) -> Reply {
         let reply = try receive()
-        deadline = .now.advanced(by: timeout)
+        deadline = timeout.map { .now.advanced(by: $0) }
         return reply
     }
 
@@ -182,10 +184,13 @@ struct ControlConnection: ~Copyable {
     /// Waits until the socket is ready for `events`, at most until the deadline.
     private func wait(for events: Int16) throws(Failure) {
         while true {
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { throw Unreachable.silent(path) }
-            let parts = left.components
-            let milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
+            var milliseconds: Int64 = -1
+            if let deadline {
+                let left = ContinuousClock.now.duration(to: deadline)
+                guard left > .zero else { throw Unreachable.silent(path) }
+                let parts = left.components
+                milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
+            }
             var entry = pollfd(fd: descriptor, events: events, revents: 0)
             // SAFETY: poll(2) reads and writes the one entry it is told of.
             let count = unsafe poll(&entry, 1, Int32(clamping: milliseconds))

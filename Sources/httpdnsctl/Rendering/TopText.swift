@@ -4,7 +4,7 @@ import Control
 /// `top` for people.
 enum TopText {
     /// The names, the costliest first.
-    static func render(_ reply: TopReply, _ palette: Palette) -> String {
+    static func costs(_ reply: TopReply<NameCost>, _ palette: Palette) -> String {
         var table = Table("NAME", ">CALLS", ">SHARE", "VENDOR", "ROUTE")
         for entry in reply.entries {
             table.add(
@@ -19,6 +19,54 @@ enum TopText {
             "\(Units.count(reply.total, "name", "names")) in billable calls"
             + " since \(Units.seconds(reply.sinceSeconds)) ago"
         return palette.paint(title, .faint) + "\n" + table.text(palette)
+    }
+
+    /// The names or clients with the most queries.
+    static func counts(_ reply: TopReply<QueryCount>, _ palette: Palette) -> String {
+        let kind = TopRequest.Kind(rawValue: reply.kind)
+        let subject = kind == .clients ? "CLIENT" : "NAME"
+        var table =
+            kind == .fallback
+            ? Table(subject, ">QUERIES", ">SHARE", ">VENDOR HAD NONE", ">NO VENDOR ANSWERED")
+            : Table(subject, ">QUERIES", ">SHARE", ">MISSES", ">SLOWEST")
+        for entry in reply.entries {
+            let last =
+                kind == .fallback
+                ? (Units.count(entry.fallbackEmpty), Units.count(entry.fallbackFailed))
+                : (Units.count(entry.misses), Units.microseconds(UInt64(entry.slowestUs)))
+            table.add(
+                Table.Cell(entry.name, .heading),
+                Table.Cell(Units.count(entry.queries)),
+                Table.Cell(Units.percent(entry.queries, of: reply.total)),
+                Table.Cell(last.0),
+                Table.Cell(last.1)
+            )
+        }
+        return title(reply, palette) + table.text(palette)
+    }
+
+    /// The queries that took longest.
+    static func slowest(_ reply: TopReply<QueryEvent>, _ palette: Palette) -> String {
+        var table = Table(">TOOK", "NAME", "TYPE", "RCODE", "FROM", "CLIENT")
+        for entry in reply.entries {
+            table.add(
+                Table.Cell(Units.microseconds(UInt64(entry.tookUs))),
+                Table.Cell(entry.name, .heading),
+                Table.Cell(entry.type),
+                Table.Cell(entry.rcode),
+                Table.Cell(entry.origin),
+                Table.Cell(entry.client)
+            )
+        }
+        return title(reply, palette) + table.text(palette)
+    }
+
+    /// What a list is out of.
+    private static func title<Entry>(_ reply: TopReply<Entry>, _ palette: Palette) -> String {
+        let title =
+            Units.count(reply.total, "query", "queries")
+            + " of the last \(Units.seconds(reply.sinceSeconds))"
+        return palette.paint(title, .faint) + "\n"
     }
 
     /// The calls about a name: a number, or the range it is in.

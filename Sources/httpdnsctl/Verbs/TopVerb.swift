@@ -6,25 +6,31 @@ import Control
 struct TopVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Show what there is most of: the names that cost most.",
+        abstract: "Show what there is most of, such as the names that cost most.",
         discussion: """
-            KIND is what the list is ordered by; today there is `cost`, the names in the most \
-            billable calls, with the vendor that was asked and the route that sent them there. \
-            1024 names a vendor are counted apart. Beyond that a count may be too high, and is shown \
-            as a range; none is too low.
+            KIND is what the list is ordered by:
+              names      names by queries
+              misses     names by queries that the cache could not answer
+              fallback   names that upstreams answered in a vendor's place, and why
+              clients    clients by queries
+              slow       the queries that took longest
+              cost       names by billable calls, with the vendor and the route
 
-            Counting begins with the daemon, and with `stats --reset`.
+            All but cost look at the last 4,096 queries of each worker, and at those of the service \
+            loop, which sees what the cache could not answer. Of costs 1024 names a vendor are counted \
+            apart, from the start or `stats --reset` on. Beyond that a count may be too high, and is \
+            shown as a range; none is too low.
 
             EXAMPLES
-              httpdnsctl top cost
-              httpdnsctl top cost -n 100
+              httpdnsctl top names
+              httpdnsctl top slow -n 3
               httpdnsctl top cost --json | jq -r '.entries[] | [.calls, .name] | @tsv'
             """
     )
 
     @OptionGroup var options: Options
 
-    @Argument(help: "What the list is ordered by: cost.")
+    @Argument(help: "What the list is ordered by.")
     var kind: String
 
     @Option(
@@ -43,7 +49,12 @@ struct TopVerb: Verb {
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
         // The daemon knows which kinds it has.
         let reply = try client.call(.top, TopRequest(kind: kind, count: count))
-        try show(reply, as: TopReply.self, TopText.render)
+        switch TopRequest.Kind(rawValue: kind) {
+        case .cost, nil: try show(reply, as: TopReply<NameCost>.self, TopText.costs)
+        case .slow: try show(reply, as: TopReply<QueryEvent>.self, TopText.slowest)
+        case .names, .misses, .fallback, .clients:
+            try show(reply, as: TopReply<QueryCount>.self, TopText.counts)
+        }
         return .ok
     }
 }

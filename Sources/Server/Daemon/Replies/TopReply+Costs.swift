@@ -4,7 +4,7 @@ internal import DNSWire
 internal import HTTPDNS
 internal import Net
 
-extension TopReply {
+extension TopReply<NameCost> {
     /// The names that cost most, of all vendors.
     ///
     /// - Parameter total: the names in all billable calls.

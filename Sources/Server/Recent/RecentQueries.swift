@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Net
+internal import Resolver
+
+/// The queries that one thread answered last: what `watch` and `top` look at.
+///
+/// Written by that thread without a lock and whether anybody looks or not, so that somebody who
+/// wonders about what has just happened can still see it.  A hit is written after its reply has been
+/// sent: it costs some 60 instructions and two cache lines, and no client waits for it.
+final class RecentQueries: Sendable {
+    let ring = RecordRing()
+
+    /// When the records of this process count their time from.
+    static let origin = Clock.now
+
+    /// Notes the queries of a batch of datagrams that the cache answered.
+    func note(
+        _ hits: SlotSet,
+        of queries: borrowing PlainQueries,
+        in batch: inout DatagramBatch,
+        since arrival: ContinuousClock.Instant,
+        until end: ContinuousClock.Instant
+    ) {
+        let time = Self.time(arrival)
+        let took = Self.microseconds(end - arrival)
+        var written = 0
+        ring.begin(hits.count)
+        for slot in hits {
+            guard let (facts, hit) = queries.answered(slot) else { continue }
+            let client = batch.withClientAddress(slot) { IPAddress($0) }
+            let record = QueryRecord(
+                facts,
+                hit,
+                over: .udp,
+                from: client,
+                arrival: time,
+                microseconds: took
+            )
+            batch.withBuffer(slot) { buffer in
+                let name = buffer.bytes.extracting(QueryFacts.headerCount..<facts.nameEnd)
+                record.write(to: ring, written, name: name)
+            }
+            written += 1
+        }
+        ring.end(written)
+    }
+
+    /// Notes a query that the cache answered; its message is at `start` of `octets`.
+    func note(
+        _ facts: QueryFacts,
+        _ hit: CacheHit,
+        at start: Int = 0,
+        in octets: [UInt8],
+        over transport: QueryTransport,
+        from client: IPAddress,
+        since arrival: ContinuousClock.Instant,
+        until end: ContinuousClock.Instant
+    ) {
+        let record = QueryRecord(
+            facts,
+            hit,
+            over: transport,
+            from: client,
+            arrival: Self.time(arrival),
+            microseconds: Self.microseconds(end - arrival)
+        )
+        write(record, at: start, in: octets)
+    }
+
+    /// Notes a query that was answered otherwise.
+    func note(
+        _ facts: QueryFacts,
+        _ resolution: Resolution,
+        as source: QuerySource,
+        at start: Int = 0,
+        in octets: [UInt8],
+        over transport: QueryTransport,
+        from client: IPAddress,
+        since arrival: ContinuousClock.Instant,
+        until end: ContinuousClock.Instant
+    ) {
+        var flags: QueryRecord.Flags = resolution.sections.answerCount == 0 ? .empty : []
+        if octets[start + 2] & 0x02 != 0 { flags.insert(.truncated) }
+        if resolution.provenance.wasMerged { flags.insert(.merged) }
+        let record = QueryRecord(
+            arrival: Self.time(arrival),
+            microseconds: Self.microseconds(end - arrival),
+            type: facts.type.rawValue,
+            origin: resolution.provenance.origin,
+            rcode: resolution.rcode.rawValue,
+            source: source,
+            transport: transport,
+            flags: flags,
+            fallback: resolution.provenance.fallback,
+            client: client,
+            nameCount: facts.nameEnd - QueryFacts.headerCount
+        )
+        write(record, at: start, in: octets)
+    }
+
+    /// Writes a record of the message at `start` of `octets`.
+    private func write(_ record: QueryRecord, at start: Int, in octets: [UInt8]) {
+        let name = start + QueryFacts.headerCount
+        ring.begin(1)
+        record.write(
+            to: ring,
+            0,
+            name: octets.rawSpan.extracting(name..<name + record.nameCount)
+        )
+        ring.end(1)
+    }
+
+    /// An instant in the time of records.
+    static func time(_ instant: ContinuousClock.Instant) -> UInt64 {
+        let parts = (instant - origin).components
+        return UInt64(clamping: parts.seconds) &* 1_000_000_000
+            &+ UInt64(clamping: parts.attoseconds / 1_000_000_000)
+    }
+
+    private static func microseconds(_ duration: Duration) -> UInt32 {
+        let parts = duration.components
+        guard parts.seconds < 4_000 else { return .max }
+        return UInt32(clamping: parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000)
+    }
+}

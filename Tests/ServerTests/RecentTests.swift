@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import DNSCache
+import DNSWire
+import Net
+import Resolver
+import Testing
+
+@testable import Server
+
+@Suite("Queries that were answered a moment ago")
+struct RecentTests {
+    /// A list of queries whose records are given.
+    @ServiceLoop
+    func list(_ records: [(QueryRecord, name: [UInt8])], _ origins: Origins = Origins())
+        -> RecentList
+    {
+        let recent = RecentQueries()
+        for (record, name) in records {
+            recent.ring.begin(1)
+            record.write(to: recent.ring, 0, name: name.rawSpan)
+            recent.ring.end(1)
+        }
+        return RecentList(RecentReader.all(of: [recent]), .system, origins)
+    }
+
+    /// A record with what a test needs of it.
+    func record(
+        _ name: String,
+        _ source: QuerySource = .cache,
+        microseconds: UInt32 = 10,
+        arrival: UInt64 = 0,
+        fallback: Provenance.Fallback? = nil,
+        client: String = "192.0.2.7",
+        rcode: UInt16 = 0,
+        flags: QueryRecord.Flags = []
+    ) throws -> (QueryRecord, name: [UInt8]) {
+        let octets = try Name(name).octets
+        return (
+            QueryRecord(
+                arrival: arrival,
+                microseconds: microseconds,
+                type: 28,
+                origin: Origins.itself,
+                rcode: rcode,
+                source: source,
+                transport: .tcp,
+                flags: flags,
+                fallback: fallback,
+                client: try #require(IPAddress(client)),
+                nameCount: octets.count
+            ),
+            Array(octets)
+        )
+    }
+
+    @Test("all that was noted is told, names of any length")
+    @ServiceLoop
+    func whole() throws {
+        let labels = ["a", "bc", "def.gh", "1234567", "12345678", "123456789"]
+        for label in labels {
+            let noted = try record(
+                "\(label).example.com",
+                .upstream,
+                microseconds: 4_000_000_000,
+                fallback: .failed,
+                client: "2001:db8::42",
+                rcode: 3,
+                flags: [.empty, .truncated, .merged, .refreshed]
+            )
+            let event = try #require(
+                list([noted]).events(passing: QueryFilter(), most: 1).queries.first
+            )
+            #expect(event.name == "\(label).example.com.")
+            #expect(event.type == "AAAA" && event.rcode == "nxdomain" && event.source == "upstream")
+            #expect(event.fallback == "failed" && event.client == "2001:db8::42")
+            #expect(event.tookUs == 4_000_000_000 && event.transport == "tcp")
+            #expect(event.flags == ["truncated", "merged", "refreshed"])
+            #expect(event.server == nil)
+        }
+    }
+
+    @Test("a name that is longer than a record has its first labels, and says so")
+    @ServiceLoop
+    func longName() throws {
+        let label = String(repeating: "x", count: 50)
+        let name = [label, label, label, label, "tail", "example"].joined(separator: ".")
+        let event = list([try record(name)]).events(passing: QueryFilter(), most: 1).queries[0]
+        #expect(event.name == [label, label, label, label, "tail", "..."].joined(separator: "."))
+    }
+
+    @Test("a mapped client is the IPv4 client that it is")
+    @ServiceLoop
+    func mapped() throws {
+        let list = list([try record("example.com", client: "::ffff:192.0.2.9")])
+        #expect(list.events(passing: QueryFilter(), most: 1).queries[0].client == "192.0.2.9")
+    }
+
+    @Test(
+        "a filter lets pass what it is for",
+        arguments: [
+            ("{}", 4), (#"{"name":"example.com"}"#, 3), (#"{"name":"www.example.com"}"#, 2),
+            (#"{"type":"AAAA"}"#, 4), (#"{"type":"A"}"#, 0), (#"{"source":"cache"}"#, 2),
+            (#"{"source":"failed"}"#, 1), (#"{"rcode":"SERVFAIL"}"#, 1),
+            (#"{"rcode":"nodata"}"#, 1),
+            (#"{"client":"192.0.2.8"}"#, 1), (#"{"slower-ms":1.5}"#, 2), (#"{"slower-ms":2}"#, 1),
+            (#"{"name":"www.example.com","source":"cache"}"#, 1),
+        ]
+    )
+    @ServiceLoop
+    func filters(_ text: String, _ count: Int) throws {
+        let records = [
+            try record("www.example.com"),
+            try record("WWW.Example.com", .upstream, microseconds: 2000, flags: .empty),
+            try record("a.example.com", .failed, microseconds: 2001, rcode: 2),
+            try record("example.org", client: "192.0.2.8"),
+        ]
+        let request = try JSONText.decode(WatchRequest.self, from: Array(text.utf8))
+        let reply = list(records).events(passing: try QueryFilter(request), most: 10)
+        #expect(reply.queries.count == count && reply.missed == 0)
+    }
+
+    @Test("of more than may be told the oldest are, and the others are counted")
+    @ServiceLoop
+    func most() throws {
+        let records = try (0..<10).map { number in
+            try record("n\(number).example.com", arrival: UInt64(100 - number))
+        }
+        let reply = list(records).events(passing: QueryFilter(), most: 3)
+        #expect(
+            reply.queries.map(\.name) == ["n9.example.com.", "n8.example.com.", "n7.example.com."]
+        )
+        #expect(reply.missed == 7)
+    }
+
+    @Test("what there is most of")
+    @ServiceLoop
+    func counts() async throws {
+        let list = list([
+            try record("a.example.com"), try record("A.example.com", .vendor, microseconds: 900),
+            try record("a.example.com", client: "192.0.2.8"),
+            try record("b.example.com", .upstream, microseconds: 500, fallback: .empty),
+            try record("b.example.com", .upstream, microseconds: 700, fallback: .failed),
+            try record("localhost", .local),
+        ])
+        let names = await list.most(.names, count: 2)
+        #expect(names.total == 6)
+        #expect(names.entries.map(\.name) == ["a.example.com.", "b.example.com."])
+        #expect(names.entries.map(\.queries) == [3, 2])
+        #expect(names.entries.map(\.misses) == [1, 2])
+        #expect(names.entries.map(\.slowestUs) == [900, 700])
+        let misses = await list.most(.misses, count: 10)
+        #expect(misses.total == 3)
+        #expect(misses.entries.map(\.name) == ["b.example.com.", "a.example.com."])
+        let fallback = await list.most(.fallback, count: 10)
+        #expect(fallback.total == 2 && fallback.entries.count == 1)
+        #expect(fallback.entries[0].fallbackEmpty == 1 && fallback.entries[0].fallbackFailed == 1)
+        let clients = await list.most(.clients, count: 10)
+        #expect(clients.entries.map(\.name) == ["192.0.2.7", "192.0.2.8"])
+        let slow = await list.slowest(2)
+        #expect(slow.entries.map(\.tookUs) == [900, 700] && slow.total == 6)
+    }
+
+    @Test("a reader is told of a ring once, and of a new one from its start")
+    @ServiceLoop
+    func reader() throws {
+        let (old, new) = (RecentQueries(), RecentQueries())
+        func note(_ recent: RecentQueries, _ name: String) throws {
+            let noted = try record(name)
+            recent.ring.begin(1)
+            noted.0.write(to: recent.ring, 0, name: noted.name.rawSpan)
+            recent.ring.end(1)
+        }
+        try note(old, "before.example.com")
+        var reader = RecentReader(startingAt: [old])
+        #expect(reader.news(of: [old]).words.isEmpty)
+        try note(old, "a.example.com")
+        try note(new, "b.example.com")
+        let news = reader.news(of: [old, new])
+        #expect(news.words.count == 2 * RecordRing.wordCount && news.lost == 0)
+        #expect(reader.news(of: [old, new]).words.isEmpty)
+    }
+}
