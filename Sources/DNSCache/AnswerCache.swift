@@ -46,6 +46,11 @@ package final class AnswerCache: Sendable {
         )
     }
 
+    /// Lets each answer begin with another address than the one before from now on, or not.
+    package func setRotation(_ rotates: Bool) {
+        table.withLock { $0.rotates = rotates }
+    }
+
     // MARK: - Answering
 
     /// Under which number the question of `facts`, which were read from `octets`, is looked for.
@@ -172,14 +177,18 @@ package final class AnswerCache: Sendable {
         return removed
     }
 
-    /// Removes the entries of questions that `judge` picks, and tells how many they were.
+    /// Removes the entries that `judge` picks, and tells how many they were.
+    ///
+    /// - Parameter judge: gets an entry's name, its type, its source and the resolver's number of
+    ///   whoever gave it.
     @discardableResult
-    package func remove(where judge: (Name, RecordType) -> Bool) -> Int {
+    package func remove(where judge: (Name, RecordType, AnswerSource, UInt16) -> Bool) -> Int {
         var removed = 0
         walk { table, reference in
-            guard let name = table.name(reference), judge(name, table.type(reference)) else {
-                return .keep
-            }
+            let source = table.source(reference)
+            guard let name = table.name(reference),
+                judge(name, table.type(reference), source.kind, source.server)
+            else { return .keep }
             removed += 1
             return .remove
         }

@@ -72,6 +72,11 @@ extension AnswerTable {
     /// The type of an entry.
     func type(_ reference: Int) -> RecordType { RecordType(rawValue: ring[reference].type) }
 
+    /// Where an entry came from.
+    func source(_ reference: Int) -> (kind: AnswerSource, server: UInt16) {
+        (AnswerSource(rawValue: ring[reference].source) ?? .local, ring[reference].server)
+    }
+
     /// A copy of an entry for the control verbs.
     func entry(_ reference: Int, now: UInt64) -> CacheEntry? {
         let header = ring[reference]

@@ -16,7 +16,7 @@ package struct AnswerTable: ~Copyable {
     let hash: NameHash
 
     /// Whether each answer begins with another address than the one before.
-    private let rotates: Bool
+    var rotates: Bool
 
     /// Answers given by the server of the entry; as long as the highest number stored needs it.
     var hitsByServer: [UInt64] = [0]

@@ -14,8 +14,11 @@ package import Upstream
 /// before the line, `Inquiry` behind it.
 @ServiceLoop
 package final class Resolver {
+    /// What was counted, by this resolver and by those before it.
+    package let books: Bookkeeping
+
     /// The names behind the numbers in cache entries.
-    package let origins = Origins()
+    package nonisolated var origins: Origins { books.origins }
 
     /// The vendor stage, for its numbers.
     package let vendors: VendorStage
@@ -37,6 +40,7 @@ package final class Resolver {
     private let storing: Storing
     private let clocks: Clocks
     private let routes: RouteTable
+    private let plan: Succession.Plan
     private let staticHosts: StaticHosts
     private let patience: Patience
     private let policy: TTLPolicy
@@ -48,6 +52,7 @@ package final class Resolver {
     ///   - answers: what is done to answers on their way to clients.
     ///   - probe: how to find out whether a server answers, where the order of addresses needs it.
     ///   - clocks: the kind of time in which deadlines are given and answers grow old.
+    ///   - old: the one whose place it will take, if there is one: see `takeOver`.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -56,14 +61,18 @@ package final class Resolver {
         probe: @escaping Probing.Probe = { _, _ in false },
         freshness: Freshness = Freshness(),
         cache: AnswerCache,
-        clocks: Clocks = .system
+        clocks: Clocks = .system,
+        succeeding old: Resolver? = nil
     ) {
         self.cache = cache
         self.clocks = clocks
         self.routes = routes
+        plan = Succession.Plan(routes: routes, standard: standard, answers: answers)
+        let books = old?.books ?? Bookkeeping()
+        self.books = books
         overrides = Overrides(suppressesAAAA: answers.suppressesAAAA)
-        vendors = VendorStage(policy: policy, origins: origins, clocks: clocks)
-        upstreams = UpstreamStage(policy: policy, origins: origins, clocks: clocks)
+        vendors = VendorStage(policy: policy, books: books, clocks: clocks)
+        upstreams = UpstreamStage(policy: policy, books: books, clocks: clocks)
         self.policy = policy
         let router = Router(
             policy: policy,
@@ -82,20 +91,25 @@ package final class Resolver {
         storing = Storing(freshness, cache: cache, clocks: clocks)
         var ordering: Ordering?
         if case .fastest(let rules) = answers.order {
-            let probing = Probing(probe, cache: cache, clocks: clocks)
+            let probing = old?.probing ?? Probing(probe, cache: cache, clocks: clocks)
             ordering = Ordering(rules, probing: probing, clocks: clocks)
             self.probing = probing
         } else {
             probing = nil
         }
-        merging = Merging(Inquiry(router, overrides, storing, ordering), clocks: clocks)
-        staticHosts = StaticHosts(overrides, origins: origins)
+        merging = Merging(
+            Inquiry(router, overrides, storing, ordering),
+            books: books,
+            clocks: clocks
+        )
+        staticHosts = StaticHosts(overrides, origins: books.origins)
         patience = Patience(freshness.stale, cache: cache)
         refreshing = Refreshing(
             freshness.prefetch,
             routes: routes,
             overrides: overrides,
             merging: merging,
+            books: books,
             cache: cache,
             clocks: clocks
         )
@@ -181,6 +195,44 @@ extension Resolver {
     @discardableResult
     package func removeOverridden() -> Int {
         let overridden = overridden
-        return cache.remove { overridden(Question(name: $0, type: $1)) }
+        return cache.remove { name, type, _, _ in overridden(Question(name: name, type: type)) }
+    }
+}
+
+// MARK: - Taking over
+
+extension Resolver {
+    /// Takes the place of the resolver that it was made to succeed, in one turn of the loop.
+    ///
+    /// Whoever asked that one is answered by it, but of what it finds out only that is kept which is
+    /// right here.
+    ///
+    /// - Parameters:
+    ///   - hosts: the names that are written down.
+    ///   - sameVendors: the vendors whose answers are what they were, by name.
+    /// - Returns: how many answers were removed because they are not right any more.
+    package func takeOver(
+        from old: Resolver,
+        hosts: HostsTable,
+        sameVendors: Set<String>
+    ) -> Int {
+        overrides.hosts = hosts
+        let succession = Succession(
+            from: old.plan,
+            to: plan,
+            sameVendors: sameVendors,
+            origins,
+            overridden: overridden
+        )
+        old.storing.retire(for: storing, succession)
+        refreshing.takeOver(from: old.refreshing)
+        guard
+            hosts != old.overrides.hosts
+                || overrides.suppressesAAAA && !old.overrides.suppressesAAAA
+                || !succession.isUneventful
+        else { return 0 }
+        return cache.remove { name, type, source, server in
+            !succession.keeps(Question(name: name, type: type), source, server)
+        }
     }
 }

@@ -162,7 +162,7 @@ struct AuthenticTests {
     @Test
     func `labels of an earlier life are believed by who they are`() {
         let origins = Origins()
-        origins.believe("dot/tls://dns.example (192.0.2.1)")
+        origins.believe(only: ["dot/tls://dns.example (192.0.2.1)"])
         let number = origins.number("dot/tls://dns.example (192.0.2.1)")
         let after = origins.number(number, after: "tencent")
         #expect(origins.isBelieved(labelled: origins.label(number)))

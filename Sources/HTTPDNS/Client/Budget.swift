@@ -47,6 +47,15 @@ package struct Budget: Sendable, Hashable {
         self.rule = rule
     }
 
+    /// The same account with another limit: what was spent today stays spent.
+    mutating func takeOver(from old: Budget) {
+        day = old.day
+        spent = old.spent
+        exceeded = old.exceeded
+        // A limit that was raised is told of again.
+        toldOf = rule == old.rule ? old.toldOf : nil
+    }
+
     /// Requests of the present day.
     package func spent(wallSeconds: Int64) -> UInt64 {
         Self.day(wallSeconds) == day ? spent : 0

@@ -31,6 +31,9 @@ struct ClockSkew: Sendable, Hashable {
         return found
     }
 
+    /// The same vendor's clock under other settings; repairs are counted where they were made.
+    mutating func takeOver(from old: ClockSkew) { offset = old.offset }
+
     /// A request that was signed again with `offset` was accepted.
     mutating func repaired(with offset: Int64) {
         self.offset = offset

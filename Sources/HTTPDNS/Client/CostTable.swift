@@ -90,6 +90,16 @@ package struct CostTable: Sendable {
         return hand
     }
 
+    /// Lets routes be called as they are called now.
+    mutating func rename(_ name: (String) -> String) {
+        for place in charges.indices {
+            charges[place] = Charge(
+                name: charges[place].name,
+                route: name(charges[place].route)
+            )
+        }
+    }
+
     /// Forgets everything.
     package mutating func removeAll() {
         self = CostTable(limit: limit)

@@ -161,17 +161,19 @@ extension VendorClient {
     /// The counters up to now.
     package var statistics: VendorStatistics {
         let now = clocks.now()
+        settlePredecessor()
         var statistics = counters
+        if let predecessor { statistics.add(predecessor.statistics) }
         statistics.clockSkew = skew.offset.map { .seconds($0) }
-        statistics.skewRepairs = skew.repairs
+        statistics.skewRepairs += skew.repairs
         let wallSeconds = clocks.wallSeconds()
         statistics.budget = budget.rule
         statistics.spentToday = budget.spent(wallSeconds: wallSeconds)
         statistics.dayEndsIn = .seconds(Budget.secondsLeft(wallSeconds: wallSeconds))
         statistics.beyondBudget = budget.exceeded
         statistics.refreshesAddresses = source != nil
-        statistics.inFlight = calls.count
-        statistics.queued = queue.count
+        statistics.inFlight += calls.count
+        statistics.queued += queue.count
         statistics.state = state(now)
         statistics.servers = pool.servers.map { address in
             let record = records[address]

@@ -48,6 +48,9 @@ package final class VendorClient {
     /// The counters, except those of servers.
     var counters = VendorStatistics()
 
+    /// The client that was the vendor's under earlier settings, until its calls have ended.
+    var predecessor: VendorClient?
+
     /// Every name that somebody waits for, queued or in a call.
     var pending: [BatchQueue.Question: PendingName] = [:]
 

@@ -79,9 +79,9 @@ package final class Origins: Sendable {
 
     // MARK: - Believing
 
-    /// Believes what `name` says of DNSSEC, also in answers of an earlier life.
-    package func believe(_ name: String) {
-        table.withLock { table in _ = table.believed.insert(name) }
+    /// Believes what these say of DNSSEC, also in answers of an earlier life, and nobody else.
+    package func believe(only names: Set<String>) {
+        table.withLock { table in table.believed = names }
     }
 
     /// Whether what has such a label is believed.

@@ -7,7 +7,7 @@ internal import DNSWire
 /// its own server: the browser believes the name.  So an upstream's answer to a public name loses
 /// the addresses that lead inside.  Which names are not public is said by routes: those that name
 /// their upstreams are for networks with names of their own.
-package struct Rebinding: Sendable {
+package struct Rebinding: Sendable, Equatable {
     /// Whether anything is done.
     package var protects = false
 

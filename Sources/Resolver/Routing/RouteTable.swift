@@ -71,6 +71,9 @@ package struct RouteTable: Sendable {
         /// The domain of the pattern that matched: the zone of synthetic denials.
         package let domain: Name
 
+        /// Which of the table's routes it is, counted from 0.
+        let number: Int
+
         /// Whether the name's addresses are a vendor's to tell.
         var hasVendors: Bool { !route.vendors.isEmpty }
 
@@ -84,7 +87,7 @@ package struct RouteTable: Sendable {
     }
 
     /// The patterns of one domain.
-    private struct Claims: Sendable {
+    private struct Claims: Sendable, Equatable {
         var exact: Int?
         var suffix: Int?
         var below: Int?
@@ -141,6 +144,21 @@ package struct RouteTable: Sendable {
         guard !routes[index].exceptions.contains(where: { $0.covers(name) }) else {
             return nil
         }
-        return Match(route: routes[index].route, domain: domain)
+        return Match(route: routes[index].route, domain: domain, number: index)
+    }
+}
+
+// MARK: - Comparing
+
+extension RouteTable {
+    /// The routes, each as if by the root.
+    var matches: [Match] {
+        routes.indices.map { Match(route: routes[$0].route, domain: .root, number: $0) }
+    }
+
+    /// Whether all names go to routes with the same numbers as in another table.
+    func claimsTheSame(as other: RouteTable) -> Bool {
+        routes.count == other.routes.count && claims == other.claims
+            && zip(routes, other.routes).allSatisfy { $0.exceptions == $1.exceptions }
     }
 }

@@ -16,6 +16,13 @@ struct CallWindow {
         self.limit = limit
     }
 
+    /// Counts what happened in a window with another limit, the latest of it first.
+    mutating func takeOver(from old: CallWindow) {
+        let times = old.times[old.oldest...] + old.times[..<old.oldest]
+        self.times = Array(times.suffix(limit))
+        oldest = 0
+    }
+
     /// Counts one more, unless that would be too many.
     mutating func take(_ now: ContinuousClock.Instant) -> Bool {
         guard limit > 0 else { return false }

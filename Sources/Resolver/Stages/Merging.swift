@@ -16,15 +16,18 @@ package final class Merging {
     private let inquiry: Inquiry
     private let inFlight: InFlight<Query, Finding>
 
+    private let books: Bookkeeping
+
     /// Queries answered by what another one's wait brought.
-    package private(set) var merged: UInt64 = 0
+    package var merged: UInt64 { books.merged }
 
     /// The same by the origin of the answer, whose number `Origins` knows.
-    package private(set) var mergedByOrigin: [UInt16: UInt64] = [:]
+    package var mergedByOrigin: [UInt16: UInt64] { books.mergedByOrigin }
 
-    /// Makes one whose clients wait for what `inquiry` finds out.
-    init(_ inquiry: Inquiry, clocks: Clocks) {
+    /// Makes one whose clients wait for what `inquiry` finds out, and which counts in `books`.
+    init(_ inquiry: Inquiry, books: Bookkeeping, clocks: Clocks) {
         self.inquiry = inquiry
+        self.books = books
         inFlight = InFlight(clocks)
     }
 
@@ -45,8 +48,8 @@ package final class Merging {
         inFlight.join(query, now: now, until: deadline) { [self] found, wasMerged in
             guard var finding = found else { return tell(Finding(.late)) }
             if wasMerged {
-                merged += 1
-                mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
+                books.merged += 1
+                books.mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
                 finding.resolution.provenance.wasMerged = true
             }
             tell(finding)

@@ -16,6 +16,7 @@ package final class Refreshing {
     private let routes: RouteTable
     private let overrides: Overrides
     private let merging: Merging
+    private let books: Bookkeeping
     private let cache: AnswerCache
     private let clocks: Clocks
 
@@ -35,7 +36,7 @@ package final class Refreshing {
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
     /// What was done.
-    package private(set) var numbers = RefreshNumbers()
+    package var numbers: RefreshNumbers { books.refreshes }
 
     /// Makes one that refreshes what it is told to; `start` makes it keep the names of the rule.
     init(
@@ -43,6 +44,7 @@ package final class Refreshing {
         routes: RouteTable,
         overrides: Overrides,
         merging: Merging,
+        books: Bookkeeping,
         cache: AnswerCache,
         clocks: Clocks
     ) {
@@ -50,6 +52,7 @@ package final class Refreshing {
         self.routes = routes
         self.overrides = overrides
         self.merging = merging
+        self.books = books
         self.cache = cache
         self.clocks = clocks
         window = CallWindow(limit: rule?.budgetPerMinute ?? 0)
@@ -85,6 +88,15 @@ package final class Refreshing {
         isKeeping = false
         due = [:]
         alarm.set(nil)
+    }
+
+    /// Goes on where `old` stops: a reload allows no more look-ups a minute than there were.
+    func takeOver(from old: Refreshing) {
+        window.takeOver(from: old.window)
+        failures = old.failures
+        guard old.isKeeping else { return }
+        old.stop()
+        start()
     }
 
     /// The network is another one: names are asked for there, as soon as it has settled.
@@ -180,16 +192,16 @@ package final class Refreshing {
         guard !merging.isAsking(query), !underWay.contains(subject) else { return .refrained }
         if !vendors.isEmpty {
             guard vendors.contains(where: { $0.statistics.state == .open }) else {
-                numbers.held += 1
+                books.refreshes.held += 1
                 return .refrained
             }
             guard window.take(clocks.now()) else {
-                numbers.overBudget += 1
+                books.refreshes.overBudget += 1
                 return .refrained
             }
         }
         underWay.insert(subject)
-        numbers.started += 1
+        books.refreshes.started += 1
         let now = clocks.now()
         let finding = await withCheckedContinuation { continuation in
             merging.ask(query, match, now: now, deadline: now + ResolverLimits.total) {
@@ -198,10 +210,10 @@ package final class Refreshing {
         }
         underWay.remove(subject)
         guard !finding.resolution.isFailure else {
-            numbers.failed += 1
+            books.refreshes.failed += 1
             return .failed
         }
-        numbers.done += 1
+        books.refreshes.done += 1
         return .done
     }
 }

@@ -13,6 +13,10 @@ final class Storing {
     /// Networks that were left so far.
     private(set) var networksLeft: UInt64 = 0
 
+    /// What keeps answers under the settings that came after these, and which of ours are right
+    /// under them; nil while these are in force.
+    private var successor: (storing: Storing, succession: Succession)?
+
     /// Makes one that keeps answers in `cache`.
     init(_ freshness: Freshness, cache: AnswerCache, clocks: Clocks) {
         self.freshness = freshness
@@ -22,6 +26,24 @@ final class Storing {
 
     /// From now on failures under way are those of a network that is left behind.
     func networkChanged() { networksLeft += 1 }
+
+    /// Other settings are in force: what was asked under these is kept only as far as it is right.
+    func retire(for storing: Storing, _ succession: Succession) {
+        successor = (storing, succession)
+    }
+
+    /// Whether an answer is right under the settings that are in force by now.
+    private func isRight(_ resolution: Resolution, _ question: Question) -> Bool {
+        var next = successor
+        while let (storing, succession) = next {
+            let provenance = resolution.provenance
+            guard succession.keeps(question, provenance.source, provenance.origin) else {
+                return false
+            }
+            next = storing.successor
+        }
+        return true
+    }
 
     /// Keeps what was found out.
     ///
@@ -44,7 +66,7 @@ final class Storing {
         for question: Question,
         _ match: RouteTable.Match?
     ) {
-        guard resolution.lifetime > 0 else { return }
+        guard resolution.lifetime > 0, isRight(resolution, question) else { return }
         var answer = CachedAnswer(
             question: question,
             variant: resolution.variant,

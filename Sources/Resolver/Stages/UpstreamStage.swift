@@ -8,19 +8,19 @@ package import Upstream
 @ServiceLoop
 package final class UpstreamStage {
     private let policy: TTLPolicy
-    private let origins: Origins
+    private let books: Bookkeeping
     private let clocks: Clocks
 
     /// The numbers of upstreams that answered, as `origins` has them by name.
     private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
     /// How long upstreams' answers took, tries that failed included.
-    package nonisolated let latency = LatencyHistogram()
+    package nonisolated var latency: LatencyHistogram { books.upstreamLatency }
 
-    /// Makes the stage.
-    package init(policy: TTLPolicy, origins: Origins, clocks: Clocks) {
+    /// Makes the stage, which counts in `books`.
+    package init(policy: TTLPolicy, books: Bookkeeping, clocks: Clocks) {
         self.policy = policy
-        self.origins = origins
+        self.books = books
         self.clocks = clocks
     }
 
@@ -79,7 +79,7 @@ package final class UpstreamStage {
     /// The number of an upstream that answered.
     private func number(of server: any Forwarding) -> UInt16 {
         if let known = numbers[ObjectIdentifier(server)] { return known.number }
-        let number = origins.number(Self.origin(of: server))
+        let number = books.origins.number(Self.origin(of: server))
         numbers[ObjectIdentifier(server)] = (server, number)
         return number
     }

@@ -12,14 +12,14 @@ package import Net
 @ServiceLoop
 package final class VendorStage {
     private let policy: TTLPolicy
-    private let origins: Origins
+    private let books: Bookkeeping
     private let clocks: Clocks
 
     /// Who had nothing for names; asking for the other family is spared.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
     /// What happened besides answers.
-    package private(set) var numbers = VendorStageNumbers()
+    package var numbers: VendorStageNumbers { books.vendors }
 
     /// The numbers of servers that answered, as `origins` has them by name.
     private var numbersByServer: [Server: UInt16] = [:]
@@ -31,12 +31,14 @@ package final class VendorStage {
     }
 
     /// How long vendors' answers took.
-    package nonisolated let latency = LatencyHistogram()
+    package nonisolated var latency: LatencyHistogram { books.vendorLatency }
 
-    /// Makes the stage.
-    package init(policy: TTLPolicy, origins: Origins, clocks: Clocks) {
+    private var origins: Origins { books.origins }
+
+    /// Makes the stage, which counts in `books`.
+    package init(policy: TTLPolicy, books: Bookkeeping, clocks: Clocks) {
         self.policy = policy
-        self.origins = origins
+        self.books = books
         self.clocks = clocks
     }
 
@@ -67,7 +69,7 @@ package final class VendorStage {
         let start = clocks.now()
         if let provenance = knownEmpty.value(of: query.question.name, now: start) {
             if let vendor = origins.vendor(provenance.origin) {
-                numbers.pairedByVendor[vendor, default: 0] += 1
+                books.vendors.pairedByVendor[vendor, default: 0] += 1
             }
             return tell(.empty(provenance))
         }
@@ -132,7 +134,7 @@ package final class VendorStage {
         if reply.wasMerged {
             judgement.siblings = []
         } else {
-            numbers.droppedAddresses += judgement.dropped
+            books.vendors.droppedAddresses += judgement.dropped
         }
         if judgement.isNothing, vendor.facts.pairsFamilies {
             // The other family of the name is answered without a call for a while.

@@ -84,9 +84,8 @@ struct Assembly {
             cache: cache,
             clocks: clocks
         )
-        for server in upstreams.flatMap(\.servers) where server.validates {
-            resolver.origins.believe(UpstreamStage.origin(of: server))
-        }
+        let believed = upstreams.flatMap(\.servers).filter(\.validates)
+        resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
     }
 }
 

@@ -36,7 +36,8 @@ package final class HealthBook {
         fileprivate(set) var health = ServerHealth()
     }
 
-    private var pages: [ObjectIdentifier: Page] = [:]
+    /// With the servers, so that no later one is taken for one that is gone.
+    private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
 
     /// Questions that look for a loop and were not yet given up, by their first label.
     private var probes: [[UInt8]: any Forwarding] = [:]
@@ -52,10 +53,18 @@ package final class HealthBook {
 
     /// Where what is known of a server is kept, for good.
     func page(of server: any Forwarding) -> Page {
-        if let page = pages[ObjectIdentifier(server)] { return page }
+        if let known = pages[ObjectIdentifier(server)] { return known.page }
         let page = Page()
-        pages[ObjectIdentifier(server)] = page
+        pages[ObjectIdentifier(server)] = (server, page)
         return page
+    }
+
+    /// Forgets all servers but these.
+    ///
+    /// What is under way to another one brings it back until the next time.
+    package func keep(only servers: [any Forwarding]) {
+        let kept = Set(servers.map { ObjectIdentifier($0) })
+        pages = pages.filter { kept.contains($0.key) }
     }
 
     /// Whether a server is asked, and the smoothed time that its answers take.
@@ -77,7 +86,7 @@ package final class HealthBook {
 
     /// Forgets everything, as after a change of the network.
     package func networkChanged() {
-        for page in pages.values { page.health = ServerHealth() }
+        for (_, page) in pages.values { page.health = ServerHealth() }
         probes = [:]
     }
 

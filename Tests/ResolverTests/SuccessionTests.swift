@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("Answers under other settings")
+struct SuccessionTests {
+    init() { ServiceLoop.start() }
+
+    /// What one side of a reload says of `example.com`.
+    @ServiceLoop
+    private struct Side {
+        var vendors: [String] = []
+        var upstreams: [String]?
+        var fallsBack = true
+        var allowsPrivate = false
+        var standard = ["one"]
+        var answers = AnswerPolicy()
+        var except: [RoutePattern] = []
+    }
+
+    /// Vendors and upstreams by name, which two resolvers share.
+    @ServiceLoop
+    private final class Scene {
+        let world = World()
+        let cache: AnswerCache
+        let book: HealthBook
+        private var clients: [String: VendorClient] = [:]
+        private var upstreams: [String: ScriptedUpstream] = [:]
+
+        init() {
+            cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
+            book = HealthBook(clocks: world.clocks)
+        }
+
+        private func client(_ name: String) throws -> VendorClient {
+            if let known = clients[name] { return known }
+            let client = VendorClient(
+                name: name,
+                vendor: try Account.tencent.vendor(),
+                servers: try Account.tencent.servers(1),
+                settings: VendorClient.Settings(),
+                transport: world,
+                clocks: world.clocks
+            )
+            clients[name] = client
+            return client
+        }
+
+        private func group(_ names: [String]) -> UpstreamGroup {
+            let members = names.map { name in
+                let upstream = upstreams[name] ?? ScriptedUpstream(name)
+                upstream.world = world
+                upstreams[name] = upstream
+                return upstream
+            }
+            return UpstreamGroup(members, health: book)
+        }
+
+        func resolver(_ side: Side, after old: Resolver? = nil) throws -> Resolver {
+            var routes = RouteTable()
+            if !side.vendors.isEmpty || side.upstreams != nil {
+                routes.add(
+                    Route(
+                        place: "test:1",
+                        vendors: try side.vendors.map(client),
+                        upstreams: side.upstreams.map(group),
+                        fallsBack: side.fallsBack,
+                        allowsPrivateAnswers: side.allowsPrivate
+                    ),
+                    for: [.suffix("example.com")],
+                    except: side.except
+                )
+            }
+            return Resolver(
+                routes: routes,
+                standard: group(side.standard),
+                policy: TTLPolicy(),
+                answers: side.answers,
+                cache: cache,
+                clocks: world.clocks,
+                succeeding: old
+            )
+        }
+
+        /// Puts an answer into the cache as if `giver` had given it.
+        func store(
+            _ name: Name,
+            _ type: RecordType,
+            from giver: String,
+            after vendor: String? = nil,
+            _ origins: Origins
+        ) {
+            let isVendor = clients[giver] != nil
+            let number =
+                isVendor
+                ? origins.number("\(giver)/192.0.2.1", vendor: giver)
+                : origins.number("\(giver)/scripted", vendor: vendor)
+            cache.insert(
+                CachedAnswer(
+                    question: Question(name: name, type: type),
+                    variant: .any,
+                    rcode: .noError,
+                    sections: .empty,
+                    lifetime: 300,
+                    source: isVendor ? .vendor : .upstream,
+                    server: number
+                ),
+                now: world.now
+            )
+        }
+
+        /// What the cache has, as `www.example.com A`.
+        var left: Set<String> {
+            var left: Set<String> = []
+            cache.remove { name, type, _, _ in
+                left.insert("\(name.text.lowercased()) \(type)")
+                return false
+            }
+            return left
+        }
+    }
+
+    /// One change of the settings, and which answers survive it.
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let old: Side
+        let new: Side
+        var same: Set<String>?
+        let kept: Set<String>
+    }
+
+    /// Answers of vendor `a`, of vendor `b`, of the fallback after `a`, of upstream `one`, and a name
+    /// that no route has.
+    private static let all: Set<String> = [
+        "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
+        "svc.example.com HTTPS", "www.example.org A",
+    ]
+
+    @ServiceLoop
+    private static var cases: [Case] {
+        let plain = Side(vendors: ["a", "b"])
+        let elsewhere: Set<String> = ["www.example.org A"]
+        let forwarded: Set<String> = ["mx.example.com MX", "www.example.org A"]
+        func change(_ edit: (inout Side) -> Void) -> Side {
+            var side = plain
+            edit(&side)
+            return side
+        }
+        return [
+            Case(testDescription: "nothing", old: plain, new: plain, kept: all),
+            Case(
+                testDescription: "a vendor behind the others",
+                old: plain,
+                new: change { $0.vendors = ["a", "b", "c"] },
+                kept: forwarded.union(["a.example.com A", "b.example.com A"])
+            ),
+            Case(
+                testDescription: "a vendor before the others",
+                old: plain,
+                new: change { $0.vendors = ["c", "a", "b"] },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "the last vendor gone",
+                old: plain,
+                new: change { $0.vendors = ["a"] },
+                kept: forwarded.union(["a.example.com A", "fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "the vendors turned about",
+                old: plain,
+                new: change { $0.vendors = ["b", "a"] },
+                kept: forwarded.union(["b.example.com A", "fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "another account of b",
+                old: plain,
+                new: plain,
+                same: ["a"],
+                kept: forwarded.union(["a.example.com A"])
+            ),
+            Case(
+                testDescription: "no fallback any more",
+                old: plain,
+                new: change { $0.fallsBack = false },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "private answers allowed",
+                old: plain,
+                new: change { $0.allowsPrivate = true },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "to upstreams of its own",
+                old: plain,
+                new: Side(upstreams: ["two"]),
+                kept: elsewhere
+            ),
+            Case(
+                testDescription: "no route any more",
+                old: plain,
+                new: Side(),
+                kept: forwarded.union(["fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "another standard upstream",
+                old: plain,
+                new: change { $0.standard = ["two"] },
+                kept: ["a.example.com A", "b.example.com A"]
+            ),
+            Case(
+                testDescription: "a second standard upstream",
+                old: plain,
+                new: change { $0.standard = ["one", "two"] },
+                kept: all.subtracting(["svc.example.com HTTPS"])
+            ),
+            Case(
+                testDescription: "protection against rebinding",
+                old: plain,
+                new: change { $0.answers.rebinding.protects = true },
+                kept: ["a.example.com A", "b.example.com A", "mx.example.com MX"]
+            ),
+            Case(
+                testDescription: "service bindings as they are",
+                old: plain,
+                new: change { $0.answers.serviceBindings = .forward },
+                kept: all.subtracting(["svc.example.com HTTPS"])
+            ),
+            Case(
+                testDescription: "no IPv6 addresses",
+                old: plain,
+                new: change { $0.answers.suppressesAAAA = true },
+                kept: all.subtracting(["fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "an exception of the route",
+                old: plain,
+                new: change { $0.except = [.exact("a.example.com")] },
+                kept: all.subtracting(["a.example.com A"])
+            ),
+        ]
+    }
+
+    @Test("those stay that the new settings would get from the same")
+    @ServiceLoop
+    func kept() throws {
+        for change in Self.cases {
+            let scene = Scene()
+            let old = try scene.resolver(change.old)
+            let new = try scene.resolver(change.new, after: old)
+            let origins = old.origins
+            scene.store("a.example.com", .a, from: "a", origins)
+            scene.store("b.example.com", .a, from: "b", origins)
+            scene.store("fallback.example.com", .aaaa, from: "one", after: "a", origins)
+            scene.store("mx.example.com", .mx, from: "one", origins)
+            scene.store("svc.example.com", .https, from: "one", origins)
+            scene.store("www.example.org", .a, from: "one", origins)
+            #expect(scene.left == Self.all)
+            let removed = new.takeOver(
+                from: old,
+                hosts: HostsTable(),
+                sameVendors: change.same ?? ["a", "b"]
+            )
+            #expect(scene.left == change.kept, "\(change.testDescription)")
+            #expect(removed == Self.all.count - change.kept.count, "\(change.testDescription)")
+        }
+    }
+
+    @Test("what is found out for those who asked before is kept as far as it is right now")
+    @ServiceLoop
+    func underWay() async throws {
+        let world = World()
+        let cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
+        let one = ScriptedUpstream("one") { _ in }
+        let two = ScriptedUpstream("two") { _ in }
+        for upstream in [one, two] { upstream.world = world }
+        let book = HealthBook(clocks: world.clocks)
+        func resolver(_ upstream: ScriptedUpstream, after old: Resolver?) -> Resolver {
+            Resolver(
+                routes: RouteTable(),
+                standard: UpstreamGroup([upstream], health: book),
+                policy: TTLPolicy(),
+                cache: cache,
+                clocks: world.clocks,
+                succeeding: old
+            )
+        }
+        let first = resolver(one, after: nil)
+        let query = Query(question: Question(name: "www.example.org", type: .a))
+        func ask(_ resolver: Resolver) -> Errand<Resolution> {
+            let deadline = world.now + .seconds(5)
+            return world.begin { await resolver.resolve(query, deadline: deadline) }
+        }
+        let early = ask(first)
+        // Twice, and back: what counts are the settings that are in force in the end.
+        let second = resolver(two, after: first)
+        _ = second.takeOver(from: first, hosts: HostsTable(), sameVendors: [])
+        #expect(try await world.value(of: early).rcode == .noError)
+        #expect(one.asked.count == 1 && two.asked.count == 0)
+        #expect(cache.numbers.entries == 0)
+        let late = ask(second)
+        #expect(try await world.value(of: late).rcode == .noError)
+        #expect(two.asked.count == 1)
+        #expect(cache.numbers.entries == 1)
+        #expect(second.books === first.books)
+    }
+
+    @Test("a window goes on, with the limit that is now")
+    func window() {
+        let start = ContinuousClock.now
+        /// At which of these seconds a look-up is allowed after three at 0, 1 and 2 s.
+        func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
+            var old = CallWindow(limit: 3)
+            for second in 0..<4 { _ = old.take(start + .seconds(second)) }
+            var window = CallWindow(limit: limit)
+            window.takeOver(from: old)
+            return seconds.filter { window.take(start + .seconds($0)) }
+        }
+        #expect(allowed(2, at: [5, 60, 61, 61, 62]) == [61, 62])
+        #expect(allowed(5, at: [5, 6, 7, 60]) == [5, 6, 60])
+        #expect(allowed(0, at: [5, 100]) == [])
+    }
+}
