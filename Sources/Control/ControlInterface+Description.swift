@@ -315,6 +315,41 @@ extension ControlInterface {
         # + in-flight: int
         method Resume(vendor: string) -> (vendor: string, changed: bool, rest: ?Rest)
 
+        # line, column: from 1; 0 if the whole file is meant, or what it asks for does not work
+        type Complaint (file: string, line: int, column: int, message: string, hint: ?string)
+
+        # path: entries by their names, routes by their first domains
+        # old, new: in one line of YAML; of a secret that has another value neither
+        type Change (
+          path: string,
+          kind: (added, removed, changed, secret),
+          old: ?string,
+          new: ?string
+        )
+
+        # Reads the settings again and puts them in force, all of them or none: `applied` says
+        # which. A changing call; it takes as long as reading the files does.
+        # + needs-restart: []string            options whose old values stay until then
+        # + removed-answers: int               from the cache: not right any more
+        method Reload() -> (
+          applied: bool,
+          problems: []Complaint,
+          warnings: []Complaint,
+          changes: []Change
+        )
+
+        # What Reload would say of the file as it is now, or of a `text` which is called `file`.
+        # Changes nothing, and does not try whether addresses are free. `applied` is false. Since
+        # settings name files that the daemon then reads, it is for those who may change things.
+        # + needs-restart: []string
+        # + removed-answers: int               always 0
+        method Check(text: ?string, file: ?string) -> (
+          applied: bool,
+          problems: []Complaint,
+          warnings: []Complaint,
+          changes: []Change
+        )
+
         # The daemon and the libraries it runs with.
         method Version() -> (
           version: string,

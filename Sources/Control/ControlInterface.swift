@@ -15,6 +15,8 @@ package enum ControlInterface {
         case watch = "Watch"
         case pause = "Pause"
         case resume = "Resume"
+        case reload = "Reload"
+        case check = "Check"
         case version = "Version"
 
         /// The full name, as a call carries it.

@@ -21,6 +21,7 @@ struct Httpdnsctl: ParsableCommand {
               httpdnsctl stats --watch 2
               httpdnsctl top cost
               httpdnsctl pause tencent
+              httpdnsctl check && httpdnsctl reload
               httpdnsctl lookup www.example.com
               httpdnsctl flush --tree example.com
               httpdnsctl --json stats | jq '.queries."by-source"'
@@ -28,8 +29,8 @@ struct Httpdnsctl: ParsableCommand {
         version: "httpdnsctl \(Product.version)",
         subcommands: [
             StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
-            FlushVerb.self,
-            PauseVerb.self, ResumeVerb.self, VersionVerb.self,
+            FlushVerb.self, PauseVerb.self, ResumeVerb.self, ReloadVerb.self, CheckVerb.self,
+            VersionVerb.self,
         ]
     )
 

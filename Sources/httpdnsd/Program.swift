@@ -58,9 +58,10 @@ struct Program: ParsableCommand {
             print(SettingsManual.text, terminator: "")
             return
         }
+        let file = config ?? Self.standardConfig
         let settings: Settings
         do throws(SettingsErrors) {
-            settings = try Settings.load(file: config ?? Self.standardConfig)
+            settings = try Settings.load(file: file)
         } catch {
             Self.complain("\(error)")
             Glibc.exit(2)
@@ -71,17 +72,26 @@ struct Program: ParsableCommand {
             for warning in settings.warnings { Self.complain("warning: \(warning)") }
             print("ok")
         } else {
-            Glibc.exit(Self.serve(settings, level: logLevel ?? settings.log.level))
+            Glibc.exit(Self.serve(settings, from: file, level: logLevel))
         }
     }
 
     /// Runs the daemon to its end.
-    private static func serve(_ settings: Settings, level: Logger.Level) -> Int32 {
-        let logger = Logger(label: Product.name) { _ in StandardErrorLog(level: level) }
+    ///
+    /// - Parameter level: what the command line says is logged, whatever the file says; nil if it
+    ///   leaves that to the file.
+    private static func serve(
+        _ settings: Settings,
+        from file: String,
+        level: Logger.Level?
+    ) -> Int32 {
+        let threshold = LogThreshold(level ?? settings.log.level)
+        let logger = Logger(label: Product.name) { _ in StandardErrorLog(threshold) }
+        let source = SettingsSource(file: file) { threshold.level = level ?? $0 }
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP])
         return ServiceLoop.run {
             do throws(StartError) {
-                return await (try Daemon(settings, logger: logger)).run()
+                return await (try Daemon(settings, from: source, logger: logger)).run()
             } catch {
                 logger.critical("\(error)")
                 return 1

@@ -33,9 +33,9 @@ struct InterfaceTests {
             try JSONText.encode(Samples.status), try JSONText.encode(Samples.stats),
             try JSONText.encode(Samples.lookup), try JSONText.encode(Samples.version),
             try JSONText.encode(FlushReply(removed: 1)), try JSONText.encode(Samples.top),
-            try JSONText.encode(Samples.watch),
-            try JSONText.encode(Samples.counts(.names)), try JSONText.encode(Samples.paused),
-            try JSONText.encode(Samples.resumed),
+            try JSONText.encode(Samples.watch), try JSONText.encode(Samples.counts(.names)),
+            try JSONText.encode(Samples.paused), try JSONText.encode(Samples.resumed),
+            try JSONText.encode(Samples.reloaded), try JSONText.encode(Samples.rejected),
         ]
         let sent = try values.reduce(into: Set<String>()) { result, octets in
             result.formUnion(names(in: try JSONText.decode(JSONValue.self, from: octets)))
@@ -58,7 +58,8 @@ struct InterfaceTests {
         }
         #expect(
             members("method") == [
-                "Status", "Stats", "Flush", "Lookup", "Top", "Watch", "Pause", "Resume", "Version",
+                "Status", "Stats", "Flush", "Lookup", "Top", "Watch", "Pause", "Resume", "Reload",
+                "Check", "Version",
             ]
         )
         #expect(

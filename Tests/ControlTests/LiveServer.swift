@@ -100,6 +100,12 @@ struct FixedHandler: ControlHandling {
         return Samples.resumed
     }
 
+    func reload() async throws(MethodError) -> ReloadReply { Samples.reloaded }
+
+    func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
+        request.text == nil ? Samples.reloaded : Samples.rejected
+    }
+
     func version() async throws(MethodError) -> VersionReply { Samples.version }
 }
 

@@ -51,10 +51,42 @@ struct ProgramTests {
                 return .octets((replies ?? []) + (last ?? []))
             case .pause: return .results(Samples.paused)
             case .resume: return .results(Samples.resumed)
+            case .reload: return .results(Samples.reloaded)
+            case .check:
+                guard let request = try? call.arguments(as: CheckRequest.self) else {
+                    return .close
+                }
+                return .results(request.text == nil ? Samples.reloaded : Samples.rejected)
             case .version: return .results(Samples.version)
             case nil: return .error(.methodNotFound(call.method))
             }
         }
+    }
+
+    @Test("check of a file sends its text, tells every error as the daemon does, and exits with 1")
+    func check() async throws {
+        let daemon = try daemon()
+        defer { daemon.stop() }
+        let file = "/tmp/httpdnsctl-check-\(UInt32.random(in: 0 ... .max)).yaml"
+        try "cahce: {}\n".write(toFile: file, atomically: false, encoding: .utf8)
+        defer { unlink(file) }
+        var run = try await httpdnsctl("--socket", daemon.path, "check", file)
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(
+            run.errors == """
+                httpdnsd.yaml:1:1: unknown key `cahce` (did you mean `cache`?)
+                httpdnsd.yaml: cannot listen
+                httpdnsctl: the settings are wrong
+
+                """
+        )
+        run = try await httpdnsctl("--socket", daemon.path, "--json", "check", file)
+        #expect(run.status == 1)
+        #expect(run.output.contains("\"did you mean `cache`?\""))
+        run = try await httpdnsctl("--socket", daemon.path, "check", file + ".missing")
+        #expect(run.status == 1)
+        #expect(run.errors.contains("No such file"))
     }
 
     @Test("every verb exits with 0 and prints what its renderer makes")
@@ -96,6 +128,11 @@ struct ProgramTests {
         run = try await httpdnsctl("--socket", daemon.path, "resume", "tencent")
         #expect(run.status == 0)
         #expect(run.output == VendorText.render(Samples.resumed, isPause: false))
+        for verb in ["reload", "check"] {
+            run = try await httpdnsctl("--socket", daemon.path, verb)
+            #expect(run.status == 0)
+            #expect(run.output == ReloadText.render(Samples.reloaded, plain))
+        }
         run = try await httpdnsctl("--socket", "/nowhere", "version", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == VersionText.render(Samples.version, plain))

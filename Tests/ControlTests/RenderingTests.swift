@@ -302,6 +302,31 @@ struct RenderingTests {
         #expect(VendorText.rest(rest, of: "tencent") == text)
     }
 
+    @Test("reload tells what has changed, what needs a restart, and what was removed")
+    func reload() {
+        #expect(
+            ReloadText.render(Samples.reloaded, plain) == """
+                warning: httpdnsd.yaml:9:3: odd
+                  cache.maximum-ttl: 1d -> 2d
+                + listen: 127.0.0.2:53
+                - upstreams.isp: {url: udp://192.0.2.1}
+                  vendors.tencent.token: another secret
+                  workers: auto -> 4
+                needs a restart: workers
+                reloaded; 3 answers removed from the cache
+
+                """
+        )
+        #expect(
+            ReloadText.render(ReloadReply(applied: true), plain) == "reloaded, nothing changed\n"
+        )
+        #expect(
+            ReloadText.render(ReloadReply(applied: false), plain)
+                == "ok, a reload would change nothing\n"
+        )
+        #expect(ReloadText.render(Samples.rejected, plain).isEmpty)
+    }
+
     @Test("version tells of both programs and the libraries")
     func version() {
         #expect(

@@ -308,6 +308,57 @@ enum Samples {
     }
 
     /// The replies to `Pause` and `Resume`.
+    static var reloaded: ReloadReply {
+        ReloadReply(
+            applied: true,
+            warnings: [
+                SettingsComplaint(
+                    file: "httpdnsd.yaml",
+                    line: 9,
+                    column: 3,
+                    message: "odd",
+                    hint: nil
+                )
+            ],
+            changes: [
+                SettingChange(path: "cache.maximum-ttl", kind: .changed, old: "1d", new: "2d"),
+                SettingChange(path: "listen", kind: .added, old: nil, new: "127.0.0.2:53"),
+                SettingChange(
+                    path: "upstreams.isp",
+                    kind: .removed,
+                    old: "{url: udp://192.0.2.1}",
+                    new: nil
+                ),
+                SettingChange(path: "vendors.tencent.token", kind: .secret, old: nil, new: nil),
+                SettingChange(path: "workers", kind: .changed, old: "auto", new: "4"),
+            ],
+            needsRestart: ["workers"],
+            removedAnswers: 3
+        )
+    }
+
+    static var rejected: ReloadReply {
+        ReloadReply(
+            applied: false,
+            problems: [
+                SettingsComplaint(
+                    file: "httpdnsd.yaml",
+                    line: 1,
+                    column: 1,
+                    message: "unknown key `cahce`",
+                    hint: "did you mean `cache`?"
+                ),
+                SettingsComplaint(
+                    file: "httpdnsd.yaml",
+                    line: 0,
+                    column: 0,
+                    message: "cannot listen",
+                    hint: nil
+                ),
+            ]
+        )
+    }
+
     static var paused: VendorChange {
         VendorChange(
             vendor: "tencent",

@@ -135,6 +135,29 @@ struct WireNameTests {
         #expect(try text(VendorRequest(vendor: "a")) == #"{"vendor":"a"}"#)
     }
 
+    @Test("Reload and Check")
+    func reloads() throws {
+        #expect(
+            try text(Samples.reloaded)
+                == #"{"applied":true,"changes":[{"kind":"changed","new":"2d","old":"1d","#
+                + #""path":"cache.maximum-ttl"},{"kind":"added","new":"127.0.0.2:53","#
+                + #""path":"listen"},{"kind":"removed","old":"{url: udp://192.0.2.1}","#
+                + #""path":"upstreams.isp"},{"kind":"secret","path":"vendors.tencent.token"},"#
+                + #"{"kind":"changed","new":"4","old":"auto","path":"workers"}],"#
+                + #""needs-restart":["workers"],"problems":[],"removed-answers":3,"#
+                + #""warnings":[{"column":3,"file":"httpdnsd.yaml","line":9,"message":"odd"}]}"#
+        )
+        #expect(
+            try text(Samples.rejected)
+                == #"{"applied":false,"changes":[],"needs-restart":[],"problems":[{"column":1,"#
+                + #""file":"httpdnsd.yaml","hint":"did you mean `cache`?","line":1,"#
+                + #""message":"unknown key `cahce`"},{"column":0,"file":"httpdnsd.yaml","line":0,"#
+                + #""message":"cannot listen"}],"removed-answers":0,"warnings":[]}"#
+        )
+        #expect(try text(CheckRequest()) == "{}")
+        #expect(try text(CheckRequest(text: "a", file: "b")) == #"{"file":"b","text":"a"}"#)
+    }
+
     @Test("Lookup, Flush and Version")
     func others() throws {
         #expect(

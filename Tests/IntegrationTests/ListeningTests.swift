@@ -84,13 +84,4 @@ struct ListeningTests {
         #expect(try stack.emulator.lookups() == 1)
         try stack.daemon.stop()
     }
-
-    @Test("SIGHUP, which reloads nothing yet, leaves it running and says so")
-    func hangUp() throws {
-        let daemon = try TestDaemon(Self.upstream)
-        daemon.program.send(SIGHUP)
-        #expect(try daemon.program.line(with: "reload").contains("keeping the old"))
-        #expect(try daemon.dig("localhost", "A").data("A") == ["127.0.0.1"])
-        try daemon.stop()
-    }
 }

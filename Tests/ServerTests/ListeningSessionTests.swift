@@ -26,7 +26,9 @@ struct ListeningSessionTests {
             listener,
             address: address,
             desk: office.desk,
-            access: AccessList(try allow.map { try #require(IPPrefix($0)) }),
+            rules: HouseRules(
+                .init(access: AccessList(try allow.map { try #require(IPPrefix($0)) }))
+            ),
             cookies: cookies,
             clocks: clocks
         )

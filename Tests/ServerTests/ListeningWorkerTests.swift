@@ -44,9 +44,8 @@ struct ListeningWorkerTests {
         let worker = UDPWorker(
             listener,
             cache: office.cache,
-            access: AccessList([try #require(IPPrefix("127.0.0.1/32"))]),
-            desk: misses,
-            asksCache: true
+            rules: HouseRules(.init(access: AccessList([try #require(IPPrefix("127.0.0.1/32"))]))),
+            desk: misses
         )
         let thread = try WorkerThread(named: "worker") { worker.run() }
         let client = try DatagramClient(connectedTo: listener.address)
@@ -117,9 +116,8 @@ struct ListeningWorkerTests {
         let worker = UDPWorker(
             listener,
             cache: office.cache,
-            access: AccessList([]),
-            desk: misses,
-            asksCache: true
+            rules: HouseRules(.init(access: AccessList([]))),
+            desk: misses
         )
         let thread = try WorkerThread(named: "worker") { worker.run() }
         let client = try DatagramClient(connectedTo: listener.address)

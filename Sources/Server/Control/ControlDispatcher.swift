@@ -164,6 +164,16 @@ package struct ControlDispatcher: Sendable {
             let change = try await handler.resume(vendor)
             logger.notice("control: vendor \(change.vendor) is resumed")
             return try Self.message(change)
+        case .reload:
+            _ = try call.arguments(as: NoParameters.self)
+            try allowChange(call, by: peer)
+            return try Self.message(try await handler.reload())
+        case .check:
+            let request = try call.arguments(as: CheckRequest.self)
+            // It names files, and what is wrong with them would be told to somebody who may not
+            // read them.
+            try allowChange(call, by: peer)
+            return try Self.message(try await handler.check(request))
         case .version:
             _ = try call.arguments(as: NoParameters.self)
             return try Self.message(try await handler.version())

@@ -53,6 +53,12 @@ package protocol ControlHandling: Sendable {
     /// Asks a vendor again, whatever it said; `notFound` if there is none of this name.
     func resume(_ vendor: String) async throws(MethodError) -> VendorChange
 
+    /// Puts the settings of the file in force, and tells what has changed or what is wrong.
+    func reload() async throws(MethodError) -> ReloadReply
+
+    /// Tells what a reload would say, of the file or of another text; changes nothing.
+    func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply
+
     /// Tells what runs.
     func version() async throws(MethodError) -> VersionReply
 }

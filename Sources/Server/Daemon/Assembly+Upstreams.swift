@@ -9,37 +9,47 @@ extension Assembly {
     /// - Throws: `StartError.upstream`: certificates to trust that cannot be read.
     static func upstreams(
         _ all: [UpstreamSettings],
-        _ surroundings: Surroundings
-    ) throws(StartError) -> [any Forwarding] {
+        _ surroundings: Surroundings,
+        succeeding old: Assembly?
+    ) throws(StartError) -> (upstreams: [any Forwarding], http: (any HTTPTransport)?) {
         // One transport for all over HTTPS, not the vendors': a busy one must not take the other's
         // connections, nor may one whose handshake is long be cut off after 800 ms.
-        lazy var http = surroundings.transport(Self.patientLimits)
+        var http = old?.upstreamHTTP
+        if http == nil, all.contains(where: { $0.url.scheme == .https }) {
+            http = surroundings.transport(Self.patientLimits)
+        }
         var tls: [String?: TLSClient] = [:]
         var upstreams: [any Forwarding] = []
         for settings in all {
+            if let known = old?.upstream(of: settings) {
+                upstreams.append(known)
+                continue
+            }
             if settings.url.scheme == .tls, tls[settings.caFile] == nil {
                 tls[settings.caFile] = try client(settings)
             }
             let latency = LatencyHistogram()
-            let servers = settings.servers.map { address -> any Forwarding in
+            let servers = settings.servers.compactMap { address -> (any Forwarding)? in
                 switch settings.url.scheme {
                 case .udp, .tcp:
                     surroundings.server(settings, address, nil, latency)
                 case .tls:
                     surroundings.server(settings, address, tls[settings.caFile], latency)
                 case .https:
-                    HTTPSUpstream(
-                        name: settings.name,
-                        url: settings.shown(at: address),
-                        requestURL: "\(settings.url)",
-                        server: address,
-                        certificateFile: settings.caFile,
-                        timeout: settings.timeout,
-                        validates: settings.validates,
-                        transport: http,
-                        latency: latency,
-                        clocks: surroundings.clocks
-                    )
+                    http.map { http in
+                        HTTPSUpstream(
+                            name: settings.name,
+                            url: settings.shown(at: address),
+                            requestURL: "\(settings.url)",
+                            server: address,
+                            certificateFile: settings.caFile,
+                            timeout: settings.timeout,
+                            validates: settings.validates,
+                            transport: http,
+                            latency: latency,
+                            clocks: surroundings.clocks
+                        )
+                    }
                 }
             }
             upstreams.append(
@@ -48,7 +58,12 @@ extension Assembly {
                     : Upstream(url: "\(settings.url)", servers: servers, latency: latency)
             )
         }
-        return upstreams
+        return (upstreams, http)
+    }
+
+    /// The upstream that was made of just these settings; nil if there is none.
+    private func upstream(of settings: UpstreamSettings) -> (any Forwarding)? {
+        zip(self.settings.upstreams, upstreams).first { $0.0.hasSameServers(as: settings) }?.1
     }
 
     /// Makes what speaks TLS with the servers of an upstream.
@@ -62,8 +77,11 @@ extension Assembly {
 
     /// Has an operator told which upstreams are unprotected, and when one rests, leads back here, or
     /// is well again.
-    func reportUpstreams(to logger: Logger) {
+    ///
+    /// - Parameter old: the assembly before, whose upstreams are known.
+    func reportUpstreams(to logger: Logger, after old: Assembly? = nil) {
         for upstream in upstreams where !upstream.isProtected {
+            guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
             logger.info("upstream \(upstream.name) (\(upstream.url)) is unprotected")
         }
         upstreamHealth.report = { news in

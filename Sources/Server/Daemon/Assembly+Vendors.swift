@@ -3,6 +3,11 @@ internal import HTTPDNS
 internal import Net
 
 extension Assembly {
+    /// The client of a vendor with just these settings; nil if there is none.
+    func client(of settings: VendorSettings) -> VendorClient? {
+        vendors.first { $0.settings.hasSameValues(as: settings) }?.client
+    }
+
     /// Makes the client of a vendor.
     ///
     /// - Throws: `StartError.vendor` for what only shows now, such as a cipher that the installed

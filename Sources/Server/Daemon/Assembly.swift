@@ -8,9 +8,13 @@ internal import Upstream
 
 /// The parts that the settings describe, made and put together: nothing here runs yet.
 ///
-/// This page and `Resolver.init` are where to look for who knows whom.
+/// This page and `Resolver.init` are where to look for who knows whom.  A reload makes another one,
+/// which shares with the one before what has not changed, and puts it in its place.
 @ServiceLoop
 struct Assembly {
+    /// What the parts were made of.
+    let settings: Settings
+
     /// The clocks of all parts.
     let clocks: Clocks
     let cache: AnswerCache
@@ -18,41 +22,57 @@ struct Assembly {
     /// What vendors are spoken to with, over connections that they share; nil if there are none.
     let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
+
+    /// What upstreams over HTTPS share; nil if there are none.
+    let upstreamHTTP: (any HTTPTransport)?
     let upstreams: [any Forwarding]
 
     /// What is known of the upstreams' servers, and who is told of it.
     let upstreamHealth: HealthBook
     let resolver: Resolver
-    let access: AccessList
 
     /// Makes everything that `settings`, which were checked, ask for.
     ///
-    /// - Parameter surroundings: the network and the clock that all of it gets to know.
+    /// - Parameters:
+    ///   - surroundings: the network and the clock that all of it gets to know.
+    ///   - old: the assembly whose place this one may take, of which it keeps what is the same;
+    ///     nothing there changes before `Daemon` puts the one in the place of the other.
     /// - Throws: `StartError` for what only shows when it is made, such as a cipher that the
     ///   installed OpenSSL does not have.
     init(
         _ settings: Settings,
-        in surroundings: Surroundings = .system
+        in surroundings: Surroundings = .system,
+        succeeding old: Assembly? = nil
     ) throws(StartError) {
+        self.settings = settings
         clocks = surroundings.clocks
-        cache = AnswerCache(
-            limit: settings.cache.size,
-            origin: clocks.now(),
-            seed: surroundings.seed,
-            rotates: settings.answers.order == .rotate
-        )
-        access = AccessList(settings.allow)
+        cache =
+            old?.cache
+            ?? AnswerCache(
+                limit: settings.cache.size,
+                origin: clocks.now(),
+                seed: surroundings.seed,
+                rotates: settings.answers.order == .rotate
+            )
 
-        http = settings.vendors.isEmpty ? nil : surroundings.transport(HTTPClient.Limits())
+        http =
+            old?.http
+            ?? (settings.vendors.isEmpty ? nil : surroundings.transport(HTTPClient.Limits()))
         var vendors: [(settings: VendorSettings, client: VendorClient)] = []
         for vendor in settings.vendors {
             guard let http else { break }
-            vendors.append((vendor, try Self.client(vendor, http, clocks)))
+            if let known = old?.client(of: vendor) {
+                vendors.append((vendor, known))
+            } else {
+                vendors.append((vendor, try Self.client(vendor, http, clocks)))
+            }
         }
-        let upstreams = try Self.upstreams(settings.upstreams, surroundings)
+        let made = try Self.upstreams(settings.upstreams, surroundings, succeeding: old)
+        let upstreams = made.upstreams
+        upstreamHTTP = made.http
         self.vendors = vendors
         self.upstreams = upstreams
-        let health = HealthBook(clocks: clocks)
+        let health = old?.upstreamHealth ?? HealthBook(clocks: clocks)
         upstreamHealth = health
 
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
@@ -82,8 +102,15 @@ struct Assembly {
             probe: surroundings.probe,
             freshness: Freshness(settings.cache),
             cache: cache,
-            clocks: clocks
+            clocks: clocks,
+            succeeding: old?.resolver
         )
+    }
+
+    /// Lets the parts that outlive an assembly know this one: it is in force from now on.
+    func comeIntoForce() {
+        cache.setRotation(settings.answers.order == .rotate)
+        upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
         let believed = upstreams.flatMap(\.servers).filter(\.validates)
         resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
     }
@@ -94,6 +121,9 @@ package enum StartError: Error, CustomStringConvertible {
     /// An address cannot be listened on.
     case listen(SocketAddress, SocketError)
 
+    /// An address cannot be listened on while we listen on another one with that port.
+    case listenBeside(SocketAddress, SocketAddress)
+
     /// The control socket cannot be made.
     case control(String, SocketError)
 
@@ -102,6 +132,9 @@ package enum StartError: Error, CustomStringConvertible {
 
     /// An upstream cannot be spoken to with what the settings say.
     case upstream(String, String)
+
+    /// A reload was asked for, but the daemon is about to end.
+    case stopping
 
     /// The system refuses something that everything rests on.
     case system(SocketError)
@@ -117,12 +150,17 @@ package enum StartError: Error, CustomStringConvertible {
                 + "CAP_NET_BIND_SERVICE, which the systemd unit grants, or another port"
         case .listen(let address, let error):
             "cannot listen on \(address): \(error)"
+        case .listenBeside(let address, let own):
+            "cannot listen on \(address) while this daemon listens on \(own): "
+                + "if one is to take the place of the other, restart it"
         case .control(let path, let error):
             "cannot open the control socket \(path): \(error)"
         case .vendor(let name, let why):
             "vendor \(name): \(why)"
         case .upstream(let name, let why):
             "upstream \(name): \(why)"
+        case .stopping:
+            "the daemon is stopping"
         case .system(let error):
             "\(error)"
         }

@@ -100,6 +100,30 @@ final class CacheFile {
         }
     }
 
+    /// Begins to write the cache as it is, which is another daemon's or an earlier path's no more;
+    /// what the file holds is written over.
+    func startAnew() {
+        let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
+        self.alarm = alarm
+        state = .empty
+        work = ServiceLoop.task { [self] in
+            await write()
+            alarm.set(clocks.now() + Self.interval)
+        }
+    }
+
+    /// Waits until the file has been loaded, if it is being loaded.
+    func loaded() async {
+        if state == nil { await work?.value }
+    }
+
+    /// Writes no more; the file stays as it is.
+    func abandon() {
+        alarm?.set(nil)
+        alarm = nil
+        stopWriting.raise()
+    }
+
     /// Writes what has changed, and waits for that until `deadline`.
     func finish(by deadline: ContinuousClock.Instant) async {
         alarm?.set(nil)

@@ -8,38 +8,71 @@ package import Net
 internal import Resolver
 
 /// The daemon's life: bind, start, say so, answer until told to stop, drain.
+///
+/// What a reload does to it is in `Reload`.
 @ServiceLoop
 package final class Daemon {
-    private let settings: Settings
-    private let logger: Logger
-    private let assembly: Assembly
-    private let desk: QueryDesk
-
+    /// What is in force, a reload's to change.
+    var assembly: Assembly
+    let logger: Logger
+    let desk: QueryDesk
+    let reception: Reception
     let network: NetworkReaction
-    private let hosts: HostsFiles
+
+    /// What all assemblies know of the world outside.
+    let surroundings: Surroundings
+
+    /// Where the settings are read again.
+    let source: SettingsSource
+
+    /// The names that are written down; read again with each change of their files.
+    var hosts: HostsFiles
 
     /// Where the cache survives a restart; nil if it does not.
-    private let cacheFile: CacheFile?
+    var cacheFile: CacheFile?
 
-    private var listeners: [Listeners] = []
-    private var workers: [UDPWorker] = []
-    private var threads: [WorkerThread] = []
-    private var servers: [TCPServer] = []
-    private var misses: MissDesk?
+    /// Reloads, one after the other.
+    let reloads = TurnQueue<ReloadOutcome>()
+
+    /// Whether it is too late for a reload.
+    private(set) var isStopping = false
+
+    /// What vendors that are gone were spared: look-ups merged and paired.
+    var mergedOfFormerVendors: UInt64 = 0
+
+    private(set) var misses: MissDesk?
+
+    /// Who serves the control socket.
+    private(set) var `operator`: Operator?
+
+    /// The thread that has libcurl loaded.
+    private var starter: WorkerThread?
 
     /// How long queries under way may take to end after SIGTERM.
-    private static let drainTime: Duration = .seconds(2)
+    static let drainTime: Duration = .seconds(2)
 
     /// Makes the daemon's parts; binds nothing yet.
-    package convenience init(_ settings: Settings, logger: Logger) throws(StartError) {
-        try self.init(settings, in: .system, logger: logger)
+    package convenience init(
+        _ settings: Settings,
+        from source: SettingsSource,
+        logger: Logger
+    ) throws(StartError) {
+        try self.init(settings, from: source, in: .system, logger: logger)
     }
 
     /// The same in surroundings that need not be the system's.
-    init(_ settings: Settings, in surroundings: Surroundings, logger: Logger) throws(StartError) {
-        self.settings = settings
+    init(
+        _ settings: Settings,
+        from source: SettingsSource,
+        in surroundings: Surroundings,
+        logger: Logger
+    ) throws(StartError) {
+        self.source = source
+        self.surroundings = surroundings
         self.logger = logger
-        assembly = try Assembly(settings, in: surroundings)
+        let assembly = try Assembly(settings, in: surroundings)
+        self.assembly = assembly
+        assembly.comeIntoForce()
         assembly.reportUpstreams(to: logger)
         desk = QueryDesk(
             cache: assembly.cache,
@@ -47,53 +80,50 @@ package final class Daemon {
             clocks: assembly.clocks,
             queryLog: settings.log.queries ? logger : nil
         )
+        reception = Reception(settings, logger: logger)
         network = NetworkReaction(assembly, logger: logger)
-        hosts = HostsFiles(settings.hosts, logger: logger) { [resolver = assembly.resolver] table in
-            resolver.hosts = table
-        }
-        let path = settings.cache.snapshot.path(in: SettingsEnvironment.stateDirectory)
-        cacheFile = path.map { [assembly] path in
-            CacheFile(
-                path,
-                of: assembly.cache,
-                assembly.resolver.origins,
-                clocks: assembly.clocks,
-                logger: logger
-            )
-        }
+        let outlet = HostsOutlet()
+        hosts = HostsFiles(settings.hosts, logger: logger) { outlet.take($0) }
+        cacheFile = Self.cacheFile(assembly, logger: logger)
+        outlet.use = { [weak self] in self?.assembly.resolver.hosts = $0 }
     }
 
     /// Runs until SIGTERM or SIGINT, and returns the exit code.
     package func run() async -> Int32 {
         let control: Task<Void, Never>
         let signals: AsyncStream<Int32>
+        let misses: MissDesk
         do throws(StartError) {
             signals = try Self.signals()
-            try listen()
+            let bound = try reception.bind(assembly.settings.listen)
             // Nothing is answered before this, so nothing wrongly.
             await hosts.start()
             control = try startControl()
-            try startWorkers()
+            misses = try Self.missDesk(for: desk)
+            self.misses = misses
+            let staff = Reception.Staff(assembly: assembly, desk: desk, misses: misses)
+            try reception.serve(bound, by: staff)
         } catch {
             logger.critical("\(error)")
             return 1
         }
-        for warning in settings.warnings { logger.warning("\(warning)") }
+        for warning in assembly.settings.warnings { logger.warning("\(warning)") }
         prepareHTTP()
-        startVendors()
+        startVendors(assembly.vendors)
         assembly.resolver.refreshing.start()
         network.start()
         startCacheFile()
-        ServiceManager.ready(status: "answering on \(addresses)")
+        ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
             try? await ServiceManager.feedWatchdog()
         }
-        logger.notice("answering on \(addresses), version \(Product.version)")
+        logger.notice("\(readiness), version \(Product.version)")
 
         for await signal in signals {
             if signal == SIGTERM || signal == SIGINT { break }
-            logger.warning("reload is not yet supported, keeping the old configuration")
+            // In a task, so that a disk that does not answer can be ended.
+            ServiceLoop.task { [self] in _ = await reload() }
         }
         await drain()
         watchdog.cancel()
@@ -103,7 +133,8 @@ package final class Daemon {
         return 0
     }
 
-    private var addresses: String { listeners.map { "\($0.address)" }.joined(separator: ", ") }
+    /// What systemd and the log are told of a daemon that answers.
+    var readiness: String { "answering on \(reception.addresses)" }
 
     private static func signals() throws(StartError) -> AsyncStream<Int32> {
         do throws(SocketError) {
@@ -115,102 +146,54 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    private var workersPerAddress: Int {
-        switch settings.workers {
-        case .automatic: WorkerThread.processors
-        case .fixed(let count): count
-        }
-    }
-
-    private func listen() throws(StartError) {
-        for address in settings.listen {
-            do throws(SocketError) {
-                listeners.append(try Listeners(binding: address, workers: workersPerAddress))
-            } catch {
-                throw .listen(address, error)
-            }
-        }
-    }
-
-    private func startWorkers() throws(StartError) {
-        do throws(SocketError) {
-            let refreshing = assembly.resolver.refreshing
-            let misses = try MissDesk(refresh: { refreshing.refresh($0) }) { [desk] miss in
-                Self.answer(miss, at: desk)
-            }
-            self.misses = misses
-            let jar = CookieJar(now: Clock.now)
-            for listener in listeners {
-                let cookies = listener.address.ip.isLoopback ? nil : jar
-                start(
-                    TCPServer(
-                        listener.stream,
-                        address: listener.address,
-                        desk: desk,
-                        access: assembly.access,
-                        cookies: cookies,
-                        clocks: assembly.clocks
-                    )
-                )
-                for socket in listener.datagrams {
-                    let worker = UDPWorker(
-                        socket,
-                        cache: assembly.cache,
-                        access: assembly.access,
-                        desk: misses,
-                        cookies: cookies,
-                        asksCache: !settings.log.queries
-                    )
-                    workers.append(worker)
-                    threads.append(
-                        try WorkerThread(named: "worker-\(threads.count)") { worker.run() }
-                    )
-                }
-            }
-        } catch {
-            throw .system(error)
-        }
-    }
-
     /// Has libcurl loaded, unless nothing needs it: it takes milliseconds, in which others are
     /// answered already, and 4 MiB.
-    private func prepareHTTP() {
-        guard
-            !assembly.vendors.isEmpty
-                || settings.upstreams.contains(where: { $0.url.scheme == .https })
-        else { return }
+    func prepareHTTP() {
+        guard starter == nil, assembly.http != nil || assembly.upstreamHTTP != nil else { return }
         do throws(SocketError) {
-            threads.append(try WorkerThread(named: "http-start") { HTTPClient.prepare() })
+            starter = try WorkerThread(named: "http-start") { HTTPClient.prepare() }
         } catch {
             logger.debug("no thread for the start of libcurl: \(error), ignoring")
         }
     }
 
-    /// Has the vendors ask for their servers, and log.
-    private func startVendors() {
-        for vendor in assembly.vendors {
+    /// Has vendors ask for their servers, and log.
+    func startVendors(_ vendors: [(settings: VendorSettings, client: VendorClient)]) {
+        for vendor in vendors {
             let log = VendorLog(vendor.settings.name, logger)
             vendor.client.observer = { log.log($0) }
             vendor.client.start()
         }
     }
 
+    /// The keeper of the cache's file, as the settings name it; nil if they name none.
+    static func cacheFile(_ assembly: Assembly, logger: Logger) -> CacheFile? {
+        let setting = assembly.settings.cache.snapshot
+        return setting.path(in: SettingsEnvironment.stateDirectory).map { path in
+            CacheFile(
+                path,
+                of: assembly.cache,
+                assembly.resolver.origins,
+                clocks: assembly.clocks,
+                logger: logger
+            )
+        }
+    }
+
     /// Has the cache of an earlier life loaded, and kept for a later one.
     private func startCacheFile() {
-        cacheFile?.onLoad = { [assembly] hottest in
+        cacheFile?.onLoad = { [self] hottest in
             assembly.resolver.refreshing.refresh(hottest: hottest)
         }
         cacheFile?.start(leavingOut: assembly.resolver.overridden)
     }
 
-    private func start(_ server: TCPServer) {
-        servers.append(server)
-        ServiceLoop.task { [self] in
-            do throws(SocketError) {
-                try await server.run()
-            } catch {
-                logger.error("no more TCP clients on \(server.address): \(error)")
-            }
+    /// Where workers leave for `desk` what they cannot answer.
+    private static func missDesk(for desk: QueryDesk) throws(StartError) -> MissDesk {
+        do throws(SocketError) {
+            return try MissDesk(refresh: { desk.refresh($0) }) { answer($0, at: desk) }
+        } catch {
+            throw .system(error)
         }
     }
 
@@ -228,21 +211,24 @@ package final class Daemon {
     }
 
     private func startControl() throws(StartError) -> Task<Void, Never> {
+        let settings = assembly.settings.control
         let socket: ControlSocket
         do throws(SocketError) {
             socket = try ControlSocket.open(
-                path: settings.control.socket,
-                mode: UInt32(settings.control.mode),
-                group: settings.control.group
+                path: settings.socket,
+                mode: UInt32(settings.mode),
+                group: settings.group
             )
         } catch {
-            throw .control(settings.control.socket, error)
+            throw .control(settings.socket, error)
         }
         if let warning = socket.warning { logger.warning("\(warning)") }
+        let handler = Operator(self)
+        `operator` = handler
         let server = ControlServer(
             listener: socket.listener,
             dispatcher: ControlDispatcher(
-                handler: Operator(self),
+                handler: handler,
                 access: socket.access,
                 logger: logger
             ),
@@ -263,19 +249,19 @@ package final class Daemon {
 
     /// Takes nothing new and waits for what is under way, but not for long.
     private func drain() async {
+        isStopping = true
         ServiceManager.stopping()
         logger.notice("stopping")
         assembly.resolver.refreshing.stop()
         hosts.stop()
         for vendor in assembly.vendors { vendor.client.stop() }
-        for worker in workers { worker.stop() }
-        for thread in threads { thread.join() }
-        for server in servers { server.stop() }
+        starter?.join()
+        reception.close()
         let deadline = assembly.clocks.now() + Self.drainTime
         // At once, not afterwards: a vendor that is silent must not cost the cache.
         let keeping = ServiceLoop.task { [cacheFile] in await cacheFile?.finish(by: deadline) }
         await desk.drained(by: deadline)
-        for server in servers { server.finish() }
+        reception.finish()
         await keeping.value
     }
 
@@ -284,29 +270,31 @@ package final class Daemon {
     /// The parts whose state the control verbs show.
     var parts: Parts {
         Parts(
-            settings: settings,
             assembly: assembly,
             desk: desk,
+            reception: reception,
             network: network.numbers,
             cacheFile: cacheFile?.numbers,
-            listeners: listeners,
-            workers: workers,
-            servers: servers,
-            misses: misses
+            misses: misses,
+            mergedOfFormerVendors: mergedOfFormerVendors
         )
     }
 
     /// What the control verbs look at.
+    @ServiceLoop
     struct Parts {
-        let settings: Settings
         let assembly: Assembly
         let desk: QueryDesk
+        let reception: Reception
         let network: NetworkReaction.Numbers
         let cacheFile: CacheFile.Numbers?
-        let listeners: [Listeners]
-        let workers: [UDPWorker]
-        let servers: [TCPServer]
         let misses: MissDesk?
+        let mergedOfFormerVendors: UInt64
+
+        var settings: Settings { assembly.settings }
+        var listeners: [Listeners] { reception.listeners }
+        var workers: [UDPWorker] { reception.workers }
+        var servers: [TCPServer] { reception.servers }
 
         /// What each thread answered last.
         var recent: [RecentQueries] { workers.map(\.recent) + [desk.recent] }

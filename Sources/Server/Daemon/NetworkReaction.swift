@@ -25,7 +25,8 @@ final class NetworkReaction {
 
     private(set) var numbers = Numbers()
 
-    private let assembly: Assembly
+    /// What is reacted for.
+    var assembly: Assembly
     private let logger: Logger
     private var network: NetworkWatch?
     private var resume: ResumeWatch?

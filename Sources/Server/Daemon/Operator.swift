@@ -26,6 +26,9 @@ final class Operator: ControlHandling {
         zeroAt = start
     }
 
+    /// Lets what was counted by route be called as routes are called now.
+    func renameRoutes(_ name: (String) -> String) { zero.renameRoutes(name) }
+
     // MARK: - Looking
 
     func status() async throws(MethodError) -> StatusReply {
@@ -161,6 +164,14 @@ final class Operator: ControlHandling {
             }
         client.resume()
         return VendorChange(client, changed: changed, now: clocks.now())
+    }
+
+    func reload() async throws(MethodError) -> ReloadReply {
+        ReloadReply(await daemon.reload())
+    }
+
+    func check(_ request: CheckRequest) async throws(MethodError) -> ReloadReply {
+        ReloadReply(await daemon.rehearse(request.text.map { ($0, request.file ?? "text") }))
     }
 
     // MARK: - Arguments

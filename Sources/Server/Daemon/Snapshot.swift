@@ -28,6 +28,8 @@ struct Snapshot {
     init(_ parts: Daemon.Parts) {
         let assembly = parts.assembly
         let now = assembly.clocks.now()
+        queries = parts.reception.closed.queries
+        hits = parts.reception.closed.hits
         for counters in parts.workers.map(\.counters) + [parts.desk.counters] {
             counters.add(to: &queries)
             counters.hitLatency.add(to: &hits)
@@ -49,9 +51,18 @@ struct Snapshot {
         misses.inFlight = UInt64(parts.desk.inFlight)
         misses.merged =
             assembly.resolver.merging.merged + assembly.resolver.vendors.numbers.paired
-            + clients.reduce(0) { $0 + $1.1.merged + $1.1.paired }
+            + clients.reduce(parts.mergedOfFormerVendors) { $0 + $1.1.merged + $1.1.paired }
         misses.dropped =
             parts.desk.overflowed + (parts.misses?.dropped.load(ordering: .relaxed) ?? 0)
+    }
+
+    /// Lets what was counted by route be called as routes are called now.
+    mutating func renameRoutes(_ name: (String) -> String) {
+        for vendor in vendors.indices {
+            for route in vendors[vendor].routes.indices {
+                vendors[vendor].routes[route].route = name(vendors[vendor].routes[route].route)
+            }
+        }
     }
 
     /// What the verb `stats` replies: what was counted since `zero`, and how things are now.

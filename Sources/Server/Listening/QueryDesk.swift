@@ -18,9 +18,9 @@ final class QueryDesk {
     nonisolated let recent = RecentQueries()
 
     private let cache: AnswerCache
-    private let resolver: Resolver
+    private var resolver: Resolver
     private let clocks: Clocks
-    private let queryLog: Logger?
+    private var queryLog: Logger?
 
     /// Queries that are waiting for an answer.
     private(set) var inFlight = 0
@@ -35,13 +35,19 @@ final class QueryDesk {
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
     /// Where hits over TCP are answered; made for the first of them, as it has large buffers.
-    private(set) lazy var streams = StreamDesk(
-        cache: cache,
-        counters: counters,
-        recent: recent,
-        clocks: clocks,
-        asksCache: queryLog == nil
-    )
+    var streams: StreamDesk {
+        if let madeStreams { return madeStreams }
+        let made = StreamDesk(
+            cache: cache,
+            counters: counters,
+            recent: recent,
+            clocks: clocks,
+            asksCache: queryLog == nil
+        )
+        madeStreams = made
+        return made
+    }
+    private var madeStreams: StreamDesk?
 
     /// Makes a desk.
     ///
@@ -53,6 +59,14 @@ final class QueryDesk {
         self.resolver = resolver
         self.clocks = clocks
         self.queryLog = queryLog
+    }
+
+    /// Has queries from now on answered by another resolver, and logged or not; those that wait go
+    /// on as they began.
+    func use(_ resolver: Resolver, queryLog: Logger?) {
+        self.resolver = resolver
+        self.queryLog = queryLog
+        madeStreams?.asksCache = queryLog == nil
     }
 
     /// What a message comes to without waiting.

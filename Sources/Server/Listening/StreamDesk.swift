@@ -15,14 +15,14 @@ final class StreamDesk {
     private let counters: QueryCounters
     private let recent: RecentQueries
     private let clocks: Clocks
-    private let asksCache: Bool
+
+    /// Whether it answers what it can; otherwise all is left over.
+    var asksCache: Bool
     private var input = StreamInput()
     private var output = StreamOutput()
     private var queries = PlainQueries()
 
     /// Makes a desk.
-    ///
-    /// - Parameter asksCache: whether it answers what it can; otherwise all is left over.
     init(
         cache: AnswerCache,
         counters: QueryCounters,

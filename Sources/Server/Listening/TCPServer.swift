@@ -8,7 +8,7 @@ internal import Net
 final class TCPServer {
     private let listener: StreamListener
     private let desk: QueryDesk
-    private let access: AccessList
+    private let rules: HouseRules
     private let cookies: CookieJar?
     private let clocks: Clocks
     private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
@@ -31,13 +31,14 @@ final class TCPServer {
     /// Makes a server for a bound listener.
     ///
     /// - Parameters:
+    ///   - rules: may change while clients are connected.
     ///   - cookies: answers the cookies of clients; nil on loopback.
     ///   - clocks: the time in which the silence of clients is measured.
     init(
         _ listener: StreamListener,
         address: SocketAddress,
         desk: QueryDesk,
-        access: AccessList,
+        rules: HouseRules,
         cookies: CookieJar? = nil,
         clocks: Clocks = .system
     ) {
@@ -46,7 +47,7 @@ final class TCPServer {
         self.listener = listener
         self.address = address
         self.desk = desk
-        self.access = access
+        self.rules = rules
     }
 
     /// Accepts clients until `stop` is called.
@@ -63,6 +64,14 @@ final class TCPServer {
     /// Accepts no more clients, and lets those that are here finish until `finish`.
     func stop() {
         listener.close()
+    }
+
+    /// Asks the rules again who may ask, of those who are connected.
+    func rulesChanged() {
+        let access = rules.edition.access
+        for (session, client) in sessions.values {
+            session.isAllowed = IPAddress(octets: client.octets).map(access.allows) ?? false
+        }
     }
 
     /// Ends all sessions.
@@ -89,7 +98,7 @@ final class TCPServer {
             stream,
             desk: desk,
             client: address,
-            isAllowed: access.allows(address),
+            isAllowed: rules.edition.access.allows(address),
             cookies: cookies,
             clocks: clocks
         )

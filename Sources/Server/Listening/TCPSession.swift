@@ -13,7 +13,9 @@ final class TCPSession {
     private let stream: StreamConnection
     private let desk: QueryDesk
     private let client: IPAddress
-    private let isAllowed: Bool
+
+    /// Whether the client may ask.
+    var isAllowed: Bool
     private let cookies: CookieJar?
     private let clocks: Clocks
 

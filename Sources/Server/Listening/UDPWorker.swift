@@ -19,10 +19,9 @@ final class UDPWorker: Sendable {
 
     private let listener: DatagramListener
     private let cache: AnswerCache
-    private let access: AccessList
+    private let rules: HouseRules
     private let desk: MissDesk
     private let cookies: CookieJar?
-    private let asksCache: Bool
     private let isStopping = Atomic(false)
 
     /// Errors in a row after which receiving is tried a hundred times a second only.
@@ -31,22 +30,19 @@ final class UDPWorker: Sendable {
     /// Makes a worker for `listener`; `run` makes it work.
     ///
     /// - Parameters:
+    ///   - rules: may change while it works.
     ///   - cookies: answers the cookies of clients; nil on loopback, where an address proves itself.
-    ///   - asksCache: whether the worker answers what it can.  Otherwise it hands over every query,
-    ///     for the service loop to see them all; a worker itself never logs.
     init(
         _ listener: DatagramListener,
         cache: AnswerCache,
-        access: AccessList,
+        rules: HouseRules,
         desk: MissDesk,
-        cookies: CookieJar? = nil,
-        asksCache: Bool
+        cookies: CookieJar? = nil
     ) {
         self.cookies = cookies
-        self.asksCache = asksCache
         self.listener = listener
         self.cache = cache
-        self.access = access
+        self.rules = rules
         self.desk = desk
     }
 
@@ -56,6 +52,7 @@ final class UDPWorker: Sendable {
     func run() {
         var batch = DatagramBatch(for: listener)
         var queries = PlainQueries()
+        var rules = HouseRules.Copy(of: rules)
         var lookout = Lookout()
         var idleSince = Clock.now
         var failures = 0
@@ -69,19 +66,22 @@ final class UDPWorker: Sendable {
                 continue
             }
             failures = 0
+            rules.update(from: self.rules)
             let start = Clock.now
             lookout.note(wait: start - idleSince)
             let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
             var unusual = SlotSet()
             queries.removeAll()
-            for slot in 0..<count { look(at: slot, &batch, terms, &queries, &unusual) }
+            for slot in 0..<count {
+                look(at: slot, &batch, rules.edition, terms, &queries, &unusual)
+            }
             let outcome = answer(&queries, &batch, now: start)
             let unsent = batch.send(to: listener)
             idleSince = Clock.now
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if !outcome.hits.isEmpty { note(outcome.hits, queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
-            if !misses.isEmpty { handOver(misses, batch, terms, start) }
+            if !misses.isEmpty { handOver(misses, batch, rules.edition, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
         }
     }
@@ -112,15 +112,16 @@ final class UDPWorker: Sendable {
     private func look(
         at slot: Int,
         _ batch: inout DatagramBatch,
+        _ rules: HouseRules.Edition,
         _ terms: CookieTerms?,
         _ queries: inout PlainQueries,
         _ unusual: inout SlotSet
     ) {
         let count = batch.count(slot)
-        let asker = asker(slot, batch, terms)
+        let asker = asker(slot, batch, rules, terms)
         let length = batch.withBuffer(slot) { buffer -> Int in
             switch FirstLook(at: &buffer, count: count, from: asker) {
-            case .query(let facts, _) where asksCache:
+            case .query(let facts, _) where rules.asksCache:
                 queries.add(facts, hash: cache.hash(facts, in: buffer.bytes), at: slot)
             case .query, .unusual:
                 unusual.insert(slot)
@@ -169,6 +170,7 @@ final class UDPWorker: Sendable {
     private func handOver(
         _ misses: SlotSet,
         _ batch: borrowing DatagramBatch,
+        _ rules: HouseRules.Edition,
         _ terms: CookieTerms?,
         _ start: ContinuousClock.Instant
     ) {
@@ -179,7 +181,7 @@ final class UDPWorker: Sendable {
                 Miss(
                     datagram: batch.copy(slot),
                     listener: listener,
-                    asker: asker(slot, batch, terms),
+                    asker: asker(slot, batch, rules, terms),
                     arrival: start
                 )
             )
@@ -191,13 +193,14 @@ final class UDPWorker: Sendable {
     private func asker(
         _ slot: Int,
         _ batch: borrowing DatagramBatch,
+        _ rules: HouseRules.Edition,
         _ terms: CookieTerms?
     ) -> Asker {
         let address = batch.withClientAddress(slot) { IPAddress($0) }
         return Asker(
             transport: .udp,
             address: address,
-            isAllowed: access.allows(address),
+            isAllowed: rules.access.allows(address),
             cookies: terms
         )
     }

@@ -2,18 +2,46 @@
 internal import Glibc
 package import Logging
 internal import Net
+internal import Synchronization
+
+/// The least important level that is logged, the same for all copies of a handler.
+package final class LogThreshold: Sendable {
+    /// The level by its place in `Logger.Level.allCases`.
+    private let rank: Atomic<Int>
+
+    /// A threshold that lets messages of at least `level` pass.
+    package init(_ level: Logger.Level) { rank = Atomic(Self.rank(of: level)) }
+
+    /// The level; from any thread.
+    package var level: Logger.Level {
+        get { Logger.Level.allCases[rank.load(ordering: .relaxed)] }
+        set { rank.store(Self.rank(of: newValue), ordering: .relaxed) }
+    }
+
+    private static func rank(of level: Logger.Level) -> Int {
+        Logger.Level.allCases.firstIndex(of: level) ?? 0
+    }
+}
 
 /// Writes log lines to standard error, one write a line, as the journal or a terminal wants them.
 package struct StandardErrorLog: LogHandler {
     package var metadata: Logger.Metadata = [:]
-    package var logLevel: Logger.Level
+
+    /// The least important level that is logged: the threshold's, unless a copy was told otherwise.
+    package var logLevel: Logger.Level {
+        get { ownLevel ?? threshold.level }
+        set { ownLevel = newValue }
+    }
+
+    private let threshold: LogThreshold
+    private var ownLevel: Logger.Level?
 
     /// Whether standard error is the journal's: it gets priorities and has a clock of its own.
     private let isJournal: Bool
 
-    /// A handler for messages of at least `level`.
-    package init(level: Logger.Level) {
-        logLevel = level
+    /// A handler for messages that pass `threshold`.
+    package init(_ threshold: LogThreshold) {
+        self.threshold = threshold
         // SAFETY: getenv's text is only compared with nil.
         isJournal = unsafe getenv("JOURNAL_STREAM") != nil
     }

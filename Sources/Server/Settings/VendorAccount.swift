@@ -33,6 +33,9 @@ protocol VendorAccount: Sendable, Equatable {
     /// names none.
     mutating func complete(servers: [SocketAddress])
 
+    /// The tokens and keys that it has, by the names of their options.
+    var secrets: [(option: String, secret: SecretSetting?)] { get }
+
     /// Reports what does not fit together; `path` is the vendor's.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 

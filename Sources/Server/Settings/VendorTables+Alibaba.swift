@@ -52,6 +52,10 @@ extension VendorSettings {
 extension AlibabaSettings: VendorAccount {
     static let about = "Alibaba Cloud (EMAS HTTPDNS)."
 
+    var secrets: [(option: String, secret: SecretSetting?)] {
+        [("secret", secret), ("aes-key", aesKey)]
+    }
+
     var channelName: String {
         api.rawValue + " " + (encryption == .none ? scheme.rawValue : encryption.rawValue)
     }

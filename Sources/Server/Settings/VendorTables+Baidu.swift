@@ -33,6 +33,10 @@ extension VendorSettings {
 extension BaiduSettings: VendorAccount {
     static let about = "Baidu Cloud. \(VendorSettings.undocumented)"
 
+    var secrets: [(option: String, secret: SecretSetting?)] {
+        [("secret", secret)]
+    }
+
     var channelName: String { scheme.rawValue }
 
     var usesTLS: Bool { scheme == .https }

@@ -69,6 +69,10 @@ extension JSONSettings: VendorAccount {
         Cloudflare have. It resolves all names, one family a call.
         """
 
+    var secrets: [(option: String, secret: SecretSetting?)] {
+        [("secret", secret)]
+    }
+
     var channelName: String { (url?.scheme ?? .https).rawValue }
 
     var usesTLS: Bool { url?.scheme != .http }

@@ -61,6 +61,10 @@ extension VendorSettings {
 extension TencentSettings: VendorAccount {
     static let about = "Tencent Cloud (DNSPod)."
 
+    var secrets: [(option: String, secret: SecretSetting?)] {
+        [("token", token), ("key", key)]
+    }
+
     var channelName: String { channel.rawValue }
 
     var usesTLS: Bool { channel == .https }

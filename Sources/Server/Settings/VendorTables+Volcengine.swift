@@ -35,6 +35,10 @@ extension VendorSettings {
 extension VolcengineSettings: VendorAccount {
     static let about = "Volcengine (ByteDance). \(VendorSettings.undocumented)"
 
+    var secrets: [(option: String, secret: SecretSetting?)] {
+        [("secret", secret)]
+    }
+
     var channelName: String { scheme.rawValue }
 
     var usesTLS: Bool { scheme == .https }

@@ -13,6 +13,9 @@ final class TestDaemon: Sendable {
     private let scratch: Scratch
     private let namespace: Namespace?
 
+    /// The path of its settings.
+    let file: String
+
     /// Starts a daemon and waits until it answers.
     ///
     /// - Parameters:
@@ -29,12 +32,8 @@ final class TestDaemon: Sendable {
         self.namespace = namespace
         socket = scratch.file("control.sock")
         let places = listen.isEmpty ? ["127.0.0.1:0"] : listen
-        let file = try scratch.write(
-            """
-            listen: [\(places.map { "\"\($0)\"" }.joined(separator: ", "))]
-            control: {socket: \(socket), mode: "0600"}
-            \(settings)
-            """,
+        file = try scratch.write(
+            Self.text(settings, places, socket),
             to: "httpdnsd.yaml"
         )
         program = try Child(
@@ -47,6 +46,20 @@ final class TestDaemon: Sendable {
         let words = line.components(separatedBy: "answering on ")[1]
         let address = words.prefix { $0 != "," }
         port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) }, "\(line)")
+    }
+
+    /// Writes its settings anew; they count when they are reloaded.
+    func rewrite(_ settings: String, listen: String...) throws {
+        let places = listen.isEmpty ? ["127.0.0.1:0"] : listen
+        try scratch.write(Self.text(settings, places, socket), to: "httpdnsd.yaml")
+    }
+
+    private static func text(_ settings: String, _ places: [String], _ socket: String) -> String {
+        """
+        listen: [\(places.map { "\"\($0)\"" }.joined(separator: ", "))]
+        control: {socket: \(socket), mode: "0600"}
+        \(settings)
+        """
     }
 
     /// Ends it as a service manager does; it must say that all went well.

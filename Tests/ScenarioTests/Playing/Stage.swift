@@ -45,6 +45,7 @@ final class Stage {
         self.network = network
         daemon = try Daemon(
             settings,
+            from: SettingsSource { [settings] () throws(SettingsErrors) in settings },
             in: Surroundings(
                 clocks: world.clocks,
                 seed: 1,

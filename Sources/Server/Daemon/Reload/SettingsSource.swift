@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Logging
+
+/// Where the daemon's settings come from, each time that they are read.
+package struct SettingsSource: Sendable {
+    /// The file, as it was named on the command line.
+    package let file: String
+
+    /// Reads the settings; may take as long as a disk does.
+    package let load: @Sendable () throws(SettingsErrors) -> Settings
+
+    /// Reads the text of another file as if it were this one.
+    package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
+
+    /// Has messages of this level logged, and those above it.
+    package let setLevel: @Sendable (Logger.Level) -> Void
+
+    /// The settings of a file.
+    ///
+    /// - Parameter setLevel: gets what the file says; does nothing if somebody else has a say.
+    package init(file: String, setLevel: @escaping @Sendable (Logger.Level) -> Void) {
+        self.file = file
+        self.setLevel = setLevel
+        load = { () throws(SettingsErrors) in try Settings.load(file: file) }
+        check = { text, name throws(SettingsErrors) in try Settings(parsing: text, fileName: name) }
+    }
+
+    /// Settings from a text that `load` makes, without a file.
+    init(load: @escaping @Sendable () throws(SettingsErrors) -> Settings) {
+        file = ""
+        self.load = load
+        check = { text, name throws(SettingsErrors) in try Settings(parsing: text, fileName: name) }
+        setLevel = { _ in }
+    }
+}

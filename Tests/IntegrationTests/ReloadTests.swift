@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("Reloading", .needs(.dig, .nsd, .curl), .hangLimit, .serialized)
+struct ReloadTests {
+    /// An upstream that says of `who.example.org` who it is, and of `same.example.org` what all say.
+    private static func upstream(_ address: String) throws -> TestUpstream {
+        let zone = """
+            $ORIGIN example.org.
+            $TTL 300
+            @     SOA ns hostmaster 1 3600 600 86400 60
+            @     NS ns
+            ns    A 198.51.100.53
+            who   A \(address)
+            same  A 198.51.100.7
+
+            """
+        return try TestUpstream(zones: ["example.org": zone])
+    }
+
+    /// Clients that ask until they are told to end, and note what goes wrong.
+    private final class Load: @unchecked Sendable {
+        // SAFETY: everything is touched with `lock` held only.
+        private let lock = NSLock()
+        private var isOver = false
+        private var running = 0
+        private(set) var answered = 0
+        private(set) var faults: [String] = []
+
+        /// Lets some clients ask for these names; a reply must have one of these last octets.
+        init(_ port: UInt16, clients: Int, names: [String], allowed: Set<UInt8>) {
+            running = clients
+            for client in 0..<clients {
+                Thread.detachNewThread { [self] in
+                    do {
+                        try ask(port, names, allowed, UInt16(client) << 12)
+                    } catch {
+                        lock.withLock { faults.append("\(error)") }
+                    }
+                    lock.withLock { running -= 1 }
+                }
+            }
+        }
+
+        private func ask(
+            _ port: UInt16,
+            _ names: [String],
+            _ allowed: Set<UInt8>,
+            _ first: UInt16
+        ) throws {
+            let socket = try Socket(.datagram, to: port)
+            var id = first
+            while !lock.withLock({ isOver }) {
+                id = first | (id &+ 1) & 0xFFF
+                let name = names[Int(id) % names.count]
+                try socket.send(RawMessage.query(name, id: id))
+                // A lost query is one that has no answer for ten seconds.
+                let reply = try socket.receive()
+                let isRight =
+                    RawMessage.id(reply) == id && RawMessage.rcode(reply) == 0
+                    && RawMessage.answers(reply) == 1 && allowed.contains(reply.last ?? 0)
+                lock.withLock {
+                    answered += 1
+                    if !isRight { faults.append("\(name): \(reply)") }
+                }
+            }
+        }
+
+        /// Ends it, and tells how many were answered and what went wrong.
+        func end() -> (answered: Int, faults: [String]) {
+            lock.withLock { isOver = true }
+            while lock.withLock({ running > 0 }) { sched_yield() }
+            return lock.withLock { (answered, faults) }
+        }
+    }
+
+    @Test("fifty reloads under load lose no query and let nobody have the wrong answer")
+    func load() throws {
+        let (one, two) = (try Self.upstream("198.51.100.1"), try Self.upstream("198.51.100.2"))
+        func settings(_ upstream: TestUpstream, _ extra: String) -> String {
+            """
+            upstreams: [{name: isp, url: "udp://127.0.0.1:\(upstream.port)"}]
+            hosts: {files: []}
+            \(extra)
+            """
+        }
+        let daemon = try TestDaemon(settings(one, ""))
+        let load = Load(
+            daemon.port,
+            clients: 3,
+            names: ["who.example.org", "same.example.org"],
+            allowed: [1, 2, 7]
+        )
+        let socket = try Socket(.datagram, to: daemon.port)
+        let stream = try Socket(.stream, to: daemon.port)
+        var wrong: [String] = []
+        for round in 1...50 {
+            let isSecond = round % 2 == 1
+            try daemon.rewrite(
+                isSecond
+                    ? settings(two, "answers: {order: rotate}\nlog: {queries: \(round % 4 == 1)}")
+                    : settings(one, "allow: [\"127.0.0.0/8\"]")
+            )
+            let end = try daemon.control("reload")
+            try #require(end.status == 0, "\(end.errors)")
+            // What is asked after a reload has said that it is done is answered by its settings.
+            try socket.send(RawMessage.query("who.example.org"))
+            let datagram = try socket.receive()
+            try stream.sendFramed([RawMessage.query("who.example.org")])
+            for reply in [datagram, try stream.receiveFramed()]
+            where reply.last != (isSecond ? 2 : 1) {
+                wrong.append("round \(round): \(reply)")
+            }
+        }
+        let (answered, faults) = load.end()
+        #expect(wrong == [])
+        #expect(faults == [])
+        let stats = try daemon.stats()
+        #expect(answered > 500)
+        #expect(stats["queries"]["total"].int == answered + 100)
+        #expect(stats["queries"]["by-source"]["failed"].int == 0)
+        #expect(stats["misses"]["dropped"].int == 0)
+        try daemon.stop()
+    }
+
+    @Test("a file that is wrong changes nothing, and every error is told with its place")
+    func wrong() throws {
+        let one = try Self.upstream("198.51.100.1")
+        let good = """
+            upstreams: [{name: isp, url: "udp://127.0.0.1:\(one.port)"}]
+            hosts: {files: [], records: {printer.example: [192.0.2.9]}}
+
+            """
+        let daemon = try TestDaemon(good)
+        #expect(try daemon.dig("who.example.org").data("A") == ["198.51.100.1"])
+        let bad = """
+            upstreams: [{name: isp, url: "udp://127.0.0.1:1"}]
+            hosts: {files: [], records: {printer.example: [192.0.2.10]}}
+            cahce: {size: 1MiB}
+            workers: many
+            """
+        try daemon.rewrite(bad)
+        let reload = try daemon.control("reload")
+        #expect(reload.status == 1 && reload.output.isEmpty)
+        #expect(
+            reload.errors.contains(
+                "\(daemon.file):5:1: unknown key `cahce` (did you mean `cache`?)"
+            )
+        )
+        #expect(reload.errors.contains("\(daemon.file):6:10: `workers` must be"))
+        #expect(reload.errors.contains("keeping the old configuration"))
+        let json = try daemon.control("--json", "reload")
+        #expect(json.status == 1)
+        #expect(try JSON(json.output)["problems"].array.count == 2)
+        #expect(try JSON(json.output)["applied"].bool == false)
+        let check = try daemon.control("check")
+        #expect(check.status == 1 && check.errors.contains("cahce"))
+        _ = try daemon.program.line(with: "keeping the old configuration")
+        #expect(try daemon.dig("printer.example").data("A") == ["192.0.2.9"])
+        #expect(try daemon.cached("who.example.org", "A").count == 1)
+        // And so does the signal.
+        daemon.program.send(SIGHUP)
+        try daemon.rewrite(good)
+        let again = try daemon.control("reload")
+        #expect(again.status == 0 && again.output == "reloaded, nothing changed\n")
+        #expect(try daemon.control("check").output == "ok, a reload would change nothing\n")
+        #expect(try daemon.cached("who.example.org", "A").count == 1)
+        try daemon.stop()
+    }
+
+    @Test("addresses come and go, and those that stay keep their sockets and clients")
+    func listeners() throws {
+        let one = try Self.upstream("198.51.100.1")
+        let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]"
+        let daemon = try TestDaemon(settings)
+        let stream = try Socket(.stream, to: daemon.port)
+        try stream.sendFramed([RawMessage.query("who.example.org")])
+        #expect(try stream.receiveFramed().last == 1)
+        let before = try #require(daemon.stats()["queries"]["total"].int)
+
+        let port = try freePort()
+        try daemon.rewrite(settings, listen: "127.0.0.1:0", "127.0.0.1:\(port)")
+        let added = try daemon.control("reload")
+        #expect(added.status == 0 && added.output.contains("+ listen: \"127.0.0.1:\(port)\""))
+        let other = try Socket(.stream, to: port)
+        try other.sendFramed([RawMessage.query("who.example.org")])
+        #expect(try other.receiveFramed().last == 1)
+        let datagram = try Socket(.datagram, to: port)
+        try datagram.send(RawMessage.query("who.example.org"))
+        #expect(try datagram.receive().last == 1)
+        try stream.sendFramed([RawMessage.query("same.example.org")])
+        #expect(try stream.receiveFramed().last == 7)
+
+        // Somebody else's address: nothing changes, neither this nor anything else.
+        let foreign = try Socket(.stream, bound: true)
+        try foreign.listen()
+        try daemon.rewrite(
+            settings + "\nhosts: {records: {new.example: [192.0.2.1]}}",
+            listen: "127.0.0.1:0",
+            "127.0.0.1:\(foreign.port)"
+        )
+        let refused = try daemon.control("reload")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("another program has that address"))
+        try datagram.send(RawMessage.query("who.example.org"))
+        #expect(try datagram.receive().last == 1)
+        #expect(try daemon.dig("new.example").data("A").isEmpty)
+
+        try daemon.rewrite(settings)
+        let removed = try daemon.control("reload")
+        #expect(removed.status == 0 && removed.output.contains("- listen: \"127.0.0.1:\(port)\""))
+        #expect(throws: Child.Failure.self) { try Socket(.stream, to: port) }
+        // Its client is let go within the time that a drain takes.
+        #expect(throws: Child.Failure.self) { _ = try other.receiveFramed() }
+        try stream.sendFramed([RawMessage.query("who.example.org")])
+        #expect(try stream.receiveFramed().last == 1)
+        // What was asked at the address that is gone is still counted.
+        #expect(try daemon.stats()["queries"]["total"].int == before + 6)
+        try daemon.stop()
+    }
+
+    /// A vendor that takes its time, and a daemon that asks it.
+    private struct Scene {
+        let emulator: TestEmulator
+        let upstream: TestUpstream
+        let daemon: TestDaemon
+        private let vendor: @Sendable (String) throws -> String
+
+        init(_ faults: String...) throws {
+            let emulator = try TestEmulator(zone: Stack.zone, faults: faults)
+            let upstream = try TestUpstream()
+            let scratch = try Scratch()
+            self.emulator = emulator
+            self.upstream = upstream
+            vendor = { extra in
+                let vendor = try VendorText(
+                    .aes,
+                    servers: [emulator.address],
+                    in: scratch,
+                    extra: extra
+                )
+                return """
+                    \(vendor.text)
+                    routes:
+                      - {domains: [example.com], vendors: [tencent]}
+                    \(upstream.text)
+                    """
+            }
+            daemon = try TestDaemon(try vendor(""))
+        }
+
+        /// Reloads with other options of the vendor, and more.
+        func reload(_ options: String = "", _ more: String = "") throws -> String {
+            try daemon.rewrite(try vendor(options) + "\n" + more)
+            let end = try daemon.control("reload")
+            try #require(end.status == 0, "\(end.errors)")
+            return end.output
+        }
+
+        /// Reloads without any vendor.
+        func reloadWithoutVendor() throws -> String {
+            try daemon.rewrite(upstream.text)
+            let end = try daemon.control("reload")
+            try #require(end.status == 0, "\(end.errors)")
+            return end.output
+        }
+
+        /// What `stats` says of the vendor.
+        func stats() throws -> JSON { try #require(daemon.stats()["vendors"].array.first) }
+    }
+
+    @Test("a call that is under way ends as it began, though its vendor has changed or is gone")
+    func underWay() throws {
+        let scene = try Scene("delay=1500")
+        for (name, address, reload) in [
+            ("a.many.example.com", true, { try scene.reload("timeout: 1900ms") }),
+            ("b.many.example.com", true, { try scene.reloadWithoutVendor() }),
+        ] as [(String, Bool, () throws -> String)] {
+            let socket = try Socket(.datagram, to: scene.daemon.port)
+            let before = try scene.emulator.lookups()
+            try socket.send(RawMessage.query(name))
+            while try scene.emulator.lookups() == before {}
+            let said = try reload()
+            #expect(said.contains("vendors.tencent"), "\(said)")
+            let reply = try socket.receive()
+            #expect(address == (reply.suffix(4) == [192, 0, 2, 77]), "\(name) \(reply)")
+        }
+        // What came after the vendor was gone is not kept, and the upstream says otherwise.
+        #expect(try scene.daemon.cached("b.many.example.com", "A").isEmpty)
+        #expect(try scene.daemon.dig("b.many.example.com").status == "NXDOMAIN")
+        try scene.daemon.stop()
+    }
+
+    @Test("pauses, counters and the cache of a vendor go on")
+    func vendor() throws {
+        let scene = try Scene()
+        #expect(try scene.daemon.dig("www.example.com").data("A").count == 2)
+        #expect(try scene.daemon.control("pause", "tencent").status == 0)
+        for options in ["", "timeout: 1s", "timeout: 1s"] {
+            _ = try scene.reload(options, "cache: {maximum-ttl: 2d}")
+            let status = try JSON(scene.daemon.control("status", "--json").output)
+            #expect(status["vendors"].array.first?["state"].string == "paused", "\(options)")
+            #expect(try scene.stats()["billable-calls"].int == 1, "\(options)")
+            #expect(try scene.daemon.cached("www.example.com", "A").count == 1, "\(options)")
+        }
+        #expect(try scene.daemon.control("resume", "tencent").status == 0)
+        #expect(try scene.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
+        #expect(try scene.stats()["billable-calls"].int == 2)
+        // Another client to answer for: what is known was chosen for the one before.
+        let said = try scene.reload("client-subnet: 203.0.113.7")
+        #expect(said.contains("+ vendors.tencent.client-subnet: 203.0.113.7"), "\(said)")
+        #expect(said.contains("removed from the cache"), "\(said)")
+        #expect(try scene.daemon.cached("www.example.com", "A").isEmpty)
+        #expect(try scene.daemon.dig("www.example.com").data("A").count == 2)
+        #expect(try scene.stats()["billable-calls"].int == 3)
+        try scene.daemon.stop()
+    }
+
+    @Test("who may ask, what is logged, hosts and what needs a restart")
+    func options() throws {
+        let one = try Self.upstream("198.51.100.1")
+        let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"
+        let daemon = try TestDaemon(settings)
+        let stream = try Socket(.stream, to: daemon.port)
+        try stream.sendFramed([RawMessage.query("who.example.org")])
+        #expect(try stream.receiveFramed().last == 1)
+
+        try daemon.rewrite(settings + "allow: [192.0.2.0/24]\n")
+        #expect(try daemon.control("reload").status == 0)
+        #expect(try daemon.dig("who.example.org").status == "REFUSED")
+        try stream.sendFramed([RawMessage.query("who.example.org")])
+        #expect(RawMessage.rcode(try stream.receiveFramed()) == 5)
+
+        let scratch = try Scratch()
+        let hosts = try scratch.write("192.0.2.21 file.example\n", to: "hosts")
+        try daemon.rewrite(
+            settings
+                + """
+                log: {level: debug, queries: true}
+                hosts: {files: [\(hosts)], records: {who.example.org: [192.0.2.22]}}
+                workers: 3
+                cache: {snapshot: \(scratch.file("cache.snapshot"))}
+                """
+        )
+        let reload = try daemon.control("reload")
+        #expect(reload.status == 0)
+        #expect(reload.output.contains("needs a restart: workers\n"))
+        #expect(try daemon.dig("file.example").data("A") == ["192.0.2.21"])
+        #expect(try daemon.dig("who.example.org").data("A") == ["192.0.2.22"])
+        _ = try daemon.program.line(with: "name=file.example.")
+        #expect(try daemon.control("check").output.contains("workers: auto -> 3"))
+        try scratch.write("192.0.2.23 file.example\n", to: "hosts")
+        while try daemon.dig("file.example").data("A") != ["192.0.2.23"] {}
+        try daemon.stop()
+        #expect(FileManager.default.contents(atPath: scratch.file("cache.snapshot")) != nil)
+    }
+
+    @Test("signals that come at once are as good as one")
+    func signals() throws {
+        let one = try Self.upstream("198.51.100.1")
+        let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"
+        let daemon = try TestDaemon(settings)
+        for round in 1...5 {
+            try daemon.rewrite(settings + "hosts: {records: {x.example: [192.0.2.\(round)]}}\n")
+            daemon.program.send(SIGHUP)
+            daemon.program.send(SIGHUP)
+            // One that is asked for after them is done after them.
+            #expect(try daemon.control("reload").status == 0)
+            #expect(try daemon.dig("x.example").data("A") == ["192.0.2.\(round)"])
+        }
+        daemon.program.send(SIGHUP)
+        try daemon.stop()
+        #expect(!daemon.program.errorText.contains("reload failed"))
+    }
+}

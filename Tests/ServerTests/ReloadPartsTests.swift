@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Logging
+import Net
+import TestWorld
+import Testing
+
+@testable import Server
+
+@Suite("What a reload is made of")
+struct ReloadPartsTests {
+    init() { ServiceLoop.start() }
+
+    /// Something that happens when the test says so.
+    @ServiceLoop
+    private final class Work {
+        private(set) var begun = 0
+        private var open: CheckedContinuation<Int, Never>?
+
+        func run() async -> Int {
+            begun += 1
+            return await withCheckedContinuation { open = $0 }
+        }
+
+        func end() {
+            open?.resume(returning: begun)
+            open = nil
+        }
+    }
+
+    @Test("who asks meanwhile is served by the next time, all together")
+    @ServiceLoop
+    func turns() async {
+        let queue = TurnQueue<Int>()
+        let work = Work()
+        func ask() -> Task<Int, Never> {
+            ServiceLoop.task { await queue.turn { await work.run() } }
+        }
+        let first = ask()
+        while work.begun < 1 { await Task.yield() }
+        let others = [ask(), ask(), ask()]
+        for _ in 0..<20 { await Task.yield() }
+        #expect(work.begun == 1)
+        work.end()
+        #expect(await first.value == 1)
+        while work.begun < 2 { await Task.yield() }
+        work.end()
+        for other in others { #expect(await other.value == 2) }
+        let last = ask()
+        while work.begun < 3 { await Task.yield() }
+        work.end()
+        #expect(await last.value == 3)
+    }
+
+    @Test("a worker goes by rules that were issued before the query came")
+    @ServiceLoop
+    func rules() async throws {
+        let office = Office()
+        try office.store("www.example.com")
+        let listener = try DatagramListener(
+            binding: #require(SocketAddress("127.0.0.1:0")),
+            shared: false
+        )
+        var handedOver = 0
+        let misses = try MissDesk(refresh: { _ in }) { miss in
+            handedOver += 1
+            if case .reply(let reply) = office.desk.look(
+                at: miss.datagram.octets,
+                from: miss.asker,
+                arrival: miss.arrival
+            ) {
+                _ = miss.listener.send(reply, inReplyTo: miss.datagram)
+            }
+        }
+        let everybody = AccessList([try #require(IPPrefix("127.0.0.0/8"))])
+        let rules = HouseRules(.init(access: everybody))
+        let worker = UDPWorker(listener, cache: office.cache, rules: rules, desk: misses)
+        let thread = try WorkerThread(named: "worker") { worker.run() }
+        let client = try DatagramClient(connectedTo: listener.address)
+        func rcode() async throws -> RCode {
+            try client.send(query("www.example.com"))
+            return try Message(parsing: await client.receive(deadline: Clock.now + .seconds(20)))
+                .rcode
+        }
+        for _ in 0..<50 {
+            rules.issue(.init(access: everybody))
+            #expect(try await rcode() == .noError)
+            rules.issue(.init(access: AccessList([])))
+            #expect(try await rcode() == .refused)
+        }
+        #expect(handedOver == 0)
+        rules.issue(.init(access: everybody, asksCache: false))
+        #expect(try await rcode() == .noError)
+        #expect(handedOver == 1)
+        worker.stop()
+        thread.join()
+        client.close()
+    }
+
+    @Test("routes are the same if their first domains are")
+    func routes() {
+        func names(_ routes: (Int, String)...) -> RouteNames {
+            RouteNames(
+                routes.map { line, domain in
+                    var route = RouteSettings(
+                        place: SettingsPlace(file: "f", line: line, column: 1)
+                    )
+                    route.domains = [DomainPattern(literal: domain)]
+                    return route
+                }
+            )
+        }
+        let old = names((3, "a.example"), (5, "b.example"), (7, "c.example"))
+        #expect(old.changes(to: old) == [:])
+        let new = names((3, "new.example"), (5, "a.example"), (7, "c.example"))
+        #expect(old.changes(to: new) == ["f:3": "f:5", "f:5": "f:5, removed"])
+    }
+
+    @Test("a threshold is that of all loggers that were made of it")
+    func threshold() {
+        let threshold = LogThreshold(.info)
+        let one = StandardErrorLog(threshold)
+        var other = StandardErrorLog(threshold)
+        #expect(one.logLevel == .info)
+        threshold.level = .debug
+        #expect(one.logLevel == .debug)
+        other.logLevel = .error
+        #expect(one.logLevel == .debug && other.logLevel == .error)
+    }
+}

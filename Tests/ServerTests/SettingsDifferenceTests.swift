@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@testable import Server
+
+@Suite("The difference of settings")
+struct SettingsDifferenceTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    /// Settings with one vendor, one route and two upstreams, and more.
+    private func settings(_ more: String = "", _ base: String? = nil) throws -> Settings {
+        try Settings(parsing: (base ?? Self.base) + more, fileName: "test.yaml", environment: here)
+    }
+
+    private var here: SettingsEnvironment { SettingsEnvironment(credentialsDirectory: folder.path) }
+
+    private static let base = """
+        upstreams:
+          - {name: one, url: "udp://192.0.2.1"}
+          - {name: two, url: "udp://192.0.2.2"}
+        routes:
+          - {domains: [example.com, example.org], upstreams: [two]}
+
+        """
+
+    private func difference(_ old: Settings, _ new: Settings) -> [String] {
+        old.changes(to: new).map { "\($0.kind) \($0)" }
+    }
+
+    @Test("what says the same in other words is no change")
+    func same() throws {
+        let plain = try settings()
+        let wordy = try settings(
+            "# a comment\ncache: {size: 65536KiB, maximum-ttl: 24h}\nworkers: auto\n"
+        )
+        #expect(difference(plain, wordy) == [])
+        let moved = try settings("", "\n\n# first\n" + Self.base)
+        #expect(difference(plain, moved) == [])
+        #expect(plain.routes[0].place != moved.routes[0].place)
+    }
+
+    @Test("options, lists and entries by their names")
+    func named() throws {
+        let new = try settings(
+            """
+            cache: {maximum-ttl: 2d, stale: off}
+            allow: ["127.0.0.0/8", "192.0.2.0/24"]
+            log: {queries: true}
+
+            """,
+            """
+            upstreams:
+              - {name: two, url: "udp://192.0.2.2", timeout: 1s}
+              - {name: three, url: "udp://192.0.2.3"}
+            routes:
+              - {domains: [example.com], upstreams: [three]}
+              - {domains: [example.net], upstreams: [two]}
+
+            """
+        )
+        let found = difference(try settings(), new)
+        #expect(found.contains("changed cache.maximum-ttl: 1d -> 2d"))
+        #expect(found.contains { $0.hasPrefix("changed cache.stale: {") && $0.hasSuffix("-> off") })
+        #expect(found.contains(#"removed allow: removed "::1/128""#))
+        #expect(found.contains("added allow: added 192.0.2.0/24"))
+        #expect(found.contains("changed log.queries: false -> true"))
+        #expect(found.contains { $0.hasPrefix("removed upstreams.one: removed {") })
+        #expect(found.contains { $0.hasPrefix("added upstreams.three: added {") })
+        #expect(found.contains("changed upstreams.two.timeout: 2s -> 1s"))
+        #expect(found.contains("removed routes.example.com.domains: removed example.org"))
+        #expect(found.contains { $0.hasPrefix("added routes.example.net: added {") })
+        #expect(found.count == 12, "\(found)")
+    }
+
+    @Test("the order of upstreams is a change, that of routes is none")
+    func order() throws {
+        let turned = try settings(
+            "",
+            """
+            upstreams:
+              - {name: two, url: "udp://192.0.2.2"}
+              - {name: one, url: "udp://192.0.2.1"}
+            routes:
+              - {domains: [example.com, example.org], upstreams: [two]}
+
+            """
+        )
+        #expect(
+            difference(try settings(), turned) == ["changed upstreams: one, two -> two, one"]
+        )
+        let list = "allow: [\"127.0.0.0/8\", \"::1/128\"]\n"
+        let other = "allow: [\"::1/128\", \"127.0.0.0/8\"]\n"
+        #expect(difference(try settings(list), try settings(other)).count == 1)
+        let (a, b) = (
+            "  - {domains: [a.example], upstreams: [one]}\n",
+            "  - {domains: [b.example], upstreams: [one]}\n"
+        )
+        #expect(
+            difference(try settings("", Self.base + a + b), try settings("", Self.base + b + a))
+                == []
+        )
+    }
+
+    @Test("of a secret it is told that it is another one, and nothing else")
+    func secrets() throws {
+        let text = """
+            vendors:
+              tencent: {kind: tencent, channel: https, token: {credential: token}}
+            routes:
+              - {domains: [example.com], vendors: [tencent]}
+            upstreams: [{name: one, url: "udp://192.0.2.1"}]
+
+            """
+        _ = try folder.write(Array("1234567".utf8), to: "token")
+        let old = try settings("", text)
+        _ = try folder.write(Array("7654321".utf8), to: "token")
+        let new = try settings("", text)
+        #expect(old != new)
+        let changes = old.changes(to: new)
+        #expect(changes.map(\.path) == ["vendors.tencent.token"])
+        #expect(changes.map(\.kind) == [.secret])
+        #expect(!"\(changes)".contains("1234567") && !"\(changes)".contains("7654321"))
+        #expect(!new.vendors[0].hasSameValues(as: old.vendors[0]))
+        #expect(new.vendors[0].givesSameAnswers(as: old.vendors[0]))
+    }
+
+    @Test("a vendor's answers stay what they were unless the account or the client is another")
+    func answers() throws {
+        func vendor(_ extra: String) throws -> VendorSettings {
+            let text = """
+                vendors:
+                  json: {kind: json, url: "https://dns.example/resolve", servers: [192.0.2.9]\(extra)}
+                routes: [{domains: [example.com], vendors: [json]}]
+                upstreams: [{name: one, url: "udp://192.0.2.1"}]
+
+                """
+            return try settings("", text).vendors[0]
+        }
+        let plain = try vendor("")
+        for tuning in [", timeout: 1s", ", hedge-after: 100ms", ", budget: {calls-per-day: 5}"] {
+            #expect(try vendor(tuning).givesSameAnswers(as: plain), "\(tuning)")
+            #expect(try !vendor(tuning).hasSameValues(as: plain), "\(tuning)")
+        }
+        #expect(try !vendor(", client-subnet: 203.0.113.7").givesSameAnswers(as: plain))
+        #expect(try vendor("").hasSameValues(as: plain))
+    }
+
+    @Test("what is read at the start only stays, and is named")
+    func restart() throws {
+        let old = try settings()
+        let new = try settings("workers: 3\ncontrol: {mode: \"0600\"}\ncache: {maximum-ttl: 2d}\n")
+        let (effective, needsRestart) = new.takingEffect(after: old)
+        #expect(needsRestart == ["workers", "control.mode"])
+        #expect(effective.workers == old.workers)
+        #expect(effective.control == old.control)
+        #expect(effective.cache.maximumTTL == .seconds(172_800))
+        #expect(try settings("log: {level: debug}\n").takingEffect(after: old).needsRestart == [])
+    }
+
+    @Test("every vendor that can have a secret names it")
+    func allSecrets() throws {
+        for kind in VendorKind.allCases {
+            let account = VendorSettings.Account(kind).any
+            let named = Set(account.secrets.map(\.option))
+            let stored = Mirror(reflecting: account).children.count { child in
+                // A cast would take the nil of another type for one of ours.
+                type(of: child.value) == SecretSetting?.self
+            }
+            #expect(named.count >= 1 && named.count == stored, "\(kind)")
+        }
+    }
+}
