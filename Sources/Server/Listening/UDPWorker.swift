@@ -67,13 +67,14 @@ final class UDPWorker: Sendable {
             }
             failures = 0
             rules.update(from: self.rules)
+            let edition = rules.edition
             let start = Clock.now
             lookout.note(wait: start - idleSince)
             let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
             var unusual = SlotSet()
             queries.removeAll()
             for slot in 0..<count {
-                look(at: slot, &batch, rules.edition, terms, &queries, &unusual)
+                look(at: slot, &batch, edition, terms, &queries, &unusual)
             }
             let outcome = answer(&queries, &batch, now: start)
             let unsent = batch.send(to: listener)
@@ -81,7 +82,7 @@ final class UDPWorker: Sendable {
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if !outcome.hits.isEmpty { note(outcome.hits, queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
-            if !misses.isEmpty { handOver(misses, batch, rules.edition, terms, start) }
+            if !misses.isEmpty { handOver(misses, batch, edition, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
         }
     }
