@@ -3,7 +3,9 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +25,37 @@ int linux_name_thread(const char *name) {
         return 0;
     errno = error;
     return -1;
+}
+
+/// Does nothing: that it was called ends a system call with EINTR.
+static void interrupted(int signal) { (void)signal; }
+
+int linux_allow_interrupts(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGURG);
+    const int error = pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    if (error == 0)
+        return 0;
+    errno = error;
+    return -1;
+}
+
+int linux_join_interrupting(unsigned long thread) {
+    _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
+    // A signal that is ignored without a handler, so one that comes late or astray does nothing.
+    const struct sigaction action = {.sa_handler = interrupted};
+    if (sigaction(SIGURG, &action, NULL) != 0)
+        return errno;
+    for (;;) {
+        pthread_kill((pthread_t)thread, SIGURG);
+        const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
+        if (error != EBUSY)
+            return error;
+        // It may be about to make the system call that was to be interrupted: hence again, and
+        // meanwhile it has the processor.
+        poll(NULL, 0, 1);
+    }
 }
 
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid) {

@@ -10,7 +10,7 @@ private let allowance = [
     "DNSWire": 11,
     "HTTPDNS": 51,
     "Locks": 14,
-    "Net": 365,
+    "Net": 369,
     "Server": 49,
     "httpdns-emulator": 22,
     "httpdnsctl": 19,

@@ -17,5 +17,12 @@ int linux_accept(int fd);
 /// Names the calling thread, at most 15 octets.
 int linux_name_thread(const char *name);
 
+/// Lets the calling thread be interrupted by the next function, whatever its creator has blocked.
+int linux_allow_interrupts(void);
+
+/// Waits for the end of a thread, by its pthread_t, and meanwhile interrupts every system call in
+/// which it waits, so that it sees what it was told.  Returns 0 or an error number.
+int linux_join_interrupting(unsigned long thread);
+
 /// Who is at the other end of a Unix stream socket: SO_PEERCRED.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);

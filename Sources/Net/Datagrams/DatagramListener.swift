@@ -15,6 +15,10 @@ package final class DatagramListener: Sendable {
     /// Whether datagrams come with the address that they were sent to.
     package let reportsDestination: Bool
 
+    /// Whether somebody else, such as systemd, keeps the socket when this process has ended: it must
+    /// stay as it is.
+    package let isAdopted: Bool
+
     /// Octets of receive buffer, so that a burst of some 10,000 queries waits rather than drops; the
     /// system's usual 208 KiB overflows at 277.
     private static let bufferOctets: Int32 = 4 << 20
@@ -31,24 +35,50 @@ package final class DatagramListener: Sendable {
         let family = address.isIPv6 ? AF_INET6 : AF_INET
         let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         owned = try OwnedDescriptor(Glibc.socket(family, type, 0), from: "socket")
-        reportsDestination = address.octets.allSatisfy { $0 == 0 }
-        let isIPv6: Int32 = address.isIPv6 ? 1 : 0
+        reportsDestination = address.isUnspecified
+        isAdopted = false
         if shared { try owned.set(SO_REUSEPORT, at: SOL_SOCKET, to: 1) }
         if address.isIPv6 { try owned.set(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), to: 1) }
-        try Self.check(datagrams_never_fragment(owned.raw, isIPv6), "IP_MTU_DISCOVER")
-        if reportsDestination {
-            try Self.check(datagrams_report_destination(owned.raw, isIPv6), "IP_PKTINFO")
-        }
-        _ = datagrams_raise_buffers(owned.raw, Self.bufferOctets)
+        try Self.prepare(owned, for: address)
         try owned.bind(to: address)
         self.address = owned.localAddress ?? address
     }
 
+    /// Takes over a socket that is bound already, as systemd passes it on.
+    ///
+    /// Several workers may wait on it: what comes is given to one of them.
+    package init(adopting socket: PassedSocket) throws(SocketError) {
+        owned = OwnedDescriptor(taking: socket.descriptor)
+        address = socket.address
+        reportsDestination = address.isUnspecified
+        isAdopted = true
+        let flags = fcntl(owned.raw, F_GETFL)
+        guard flags >= 0, fcntl(owned.raw, F_SETFL, flags & ~O_NONBLOCK) == 0 else {
+            throw .last("fcntl")
+        }
+        try Self.prepare(owned, for: address)
+    }
+
     /// Wakes the thread that waits in `DatagramBatch.receive`, for good: it receives nothing more.
     ///
-    /// Linux wakes readers even of an unconnected socket, though it then says ENOTCONN.
+    /// Linux wakes readers even of an unconnected socket, though it then says ENOTCONN.  A socket
+    /// that was adopted would be of no use to whoever has it next, so that is left alone: what
+    /// wakes its readers is `WorkerThread.joinInterrupting`.
     package func stopReceiving() {
-        _ = shutdown(owned.raw, Int32(SHUT_RD))
+        if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
+    }
+
+    /// Sets what a socket of any origin needs.
+    private static func prepare(
+        _ socket: borrowing OwnedDescriptor,
+        for address: SocketAddress
+    ) throws(SocketError) {
+        let isIPv6: Int32 = address.isIPv6 ? 1 : 0
+        try check(datagrams_never_fragment(socket.raw, isIPv6), "IP_MTU_DISCOVER")
+        if address.isUnspecified {
+            try check(datagrams_report_destination(socket.raw, isIPv6), "IP_PKTINFO")
+        }
+        _ = datagrams_raise_buffers(socket.raw, bufferOctets)
     }
 
     private static func check(_ result: Int32, _ call: String) throws(SocketError) {

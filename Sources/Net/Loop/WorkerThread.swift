@@ -23,6 +23,7 @@ package final class WorkerThread: Sendable {
                 guard let argument = unsafe argument else { return nil }
                 let work = unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
                 _ = unsafe linux_name_thread(work.name)
+                _ = linux_allow_interrupts()
                 work.body()
                 return nil
             },
@@ -38,6 +39,12 @@ package final class WorkerThread: Sendable {
     /// Waits for the thread's end; to be called once, and only if the end is in sight.
     package func join() {
         pthread_join(thread, nil)
+    }
+
+    /// The same for a thread that may wait in a system call, and looks after each whether to end.
+    package func joinInterrupting() {
+        let error = linux_join_interrupting(thread)
+        precondition(error == 0, "a thread that was not waited for can be")
     }
 
     /// Runs `body`, which may block, on a thread of its own and returns what it returns.

@@ -28,6 +28,9 @@ package struct SocketAddress: Sendable, Hashable {
     /// Whether this is an IPv6 address.
     package var isIPv6: Bool { octets.count == 16 }
 
+    /// Whether this stands for all addresses of the machine, as 0.0.0.0 does.
+    package var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
+
     /// The unspecified address of the same family, port 0: where a client's socket is bound.
     package var anyOfSameFamily: SocketAddress {
         SocketAddress(octets: [UInt8](repeating: 0, count: octets.count), port: 0)

@@ -21,6 +21,9 @@ package enum SocketError: Error, Hashable {
     /// A path that does not fit a Unix socket's address (107 octets).
     case pathTooLong(String)
 
+    /// A socket from systemd that is of no use, by its name, and why.
+    case unusable(name: String, why: String)
+
     /// A system call failed: its name and `errno`.
     case system(call: String, code: Int32)
 
@@ -56,6 +59,7 @@ extension SocketError: CustomStringConvertible {
         case .broken(let why): why
         case .pathInUse(let path): "\(path): somebody listens there already"
         case .pathTooLong(let path): "\(path): too long for a socket's path"
+        case .unusable(let name, let why): "the socket `\(name)` from systemd \(why)"
         case .system(let call, let code): "\(call): \(errorText(code))"
         }
     }

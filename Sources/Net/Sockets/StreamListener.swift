@@ -55,7 +55,8 @@ package final class StreamListener {
         }
         guard error == 0 else { throw .system(call: "bind", code: error) }
         do throws(SocketError) {
-            if let group {
+            // Not if the file has it already: systemd's filter may keep everybody from asking.
+            if let group, Self.status(of: path)?.st_gid != group {
                 // SAFETY: the path is a text that ends with NUL.
                 guard unsafe chown(path, uid_t.max, group) == 0 else { throw .last("chown") }
             }
@@ -78,6 +79,11 @@ package final class StreamListener {
         guard flags >= 0, fcntl(raw, F_SETFL, flags | O_NONBLOCK) == 0 else { throw .last("fcntl") }
         endpoint = try Endpoint(descriptor, writes: false)
         file = nil
+    }
+
+    /// The same for one that was looked at already.
+    package convenience init(adopting socket: PassedSocket) throws(SocketError) {
+        try self.init(adopting: socket.descriptor)
     }
 
     isolated deinit { close() }

@@ -123,6 +123,11 @@ package enum StartError: Error, CustomStringConvertible {
 
     /// An address cannot be listened on while we listen on another one with that port.
     case listenBeside(SocketAddress, SocketAddress)
+    /// An address cannot be listened on, because systemd has that port of another one for us.
+    case passedElsewhere(SocketAddress, [SocketAddress])
+
+    /// What systemd passed cannot be listened with.
+    case passed(SocketError)
 
     /// The control socket cannot be made.
     case control(String, SocketError)
@@ -146,13 +151,21 @@ package enum StartError: Error, CustomStringConvertible {
             "cannot listen on \(address): another program has that address; "
                 + "`ss -tulpn 'sport = :\(address.port)'` names it"
         case .listen(let address, let error) where error.isForbidden:
-            "cannot listen on \(address): ports below 1024 need the capability "
-                + "CAP_NET_BIND_SERVICE, which the systemd unit grants, or another port"
+            "cannot listen on \(address): ports below 1024 are for systemd to open: name it in "
+                + "the socket unit (`systemctl edit httpdnsd.socket`, ListenDatagram= and "
+                + "ListenStream=); or give us the capability CAP_NET_BIND_SERVICE, or another port"
         case .listen(let address, let error):
             "cannot listen on \(address): \(error)"
         case .listenBeside(let address, let own):
             "cannot listen on \(address) while this daemon listens on \(own): "
                 + "if one is to take the place of the other, restart it"
+        case .passedElsewhere(let address, let passed):
+            "cannot listen on \(address): systemd listens on "
+                + passed.map { "\($0)" }.joined(separator: ", ")
+                + " for this service; name \(address) in the socket unit instead (`systemctl edit "
+                + "httpdnsd.socket`, after an empty ListenDatagram= and ListenStream=)"
+        case .passed(let error):
+            "\(error); see httpdnsd.socket"
         case .control(let path, let error):
             "cannot open the control socket \(path): \(error)"
         case .vendor(let name, let why):

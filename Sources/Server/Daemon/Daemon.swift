@@ -95,6 +95,7 @@ package final class Daemon {
         let misses: MissDesk
         do throws(StartError) {
             signals = try Self.signals()
+            try reception.takePassed()
             let bound = try reception.bind(assembly.settings.listen)
             // Nothing is answered before this, so nothing wrongly.
             await hosts.start()
@@ -255,8 +256,10 @@ package final class Daemon {
         assembly.resolver.refreshing.stop()
         hosts.stop()
         for vendor in assembly.vendors { vendor.client.stop() }
-        starter?.join()
         reception.close()
+        // What they have handed over last is under way, too.
+        misses?.handleAll()
+        starter?.join()
         let deadline = assembly.clocks.now() + Self.drainTime
         // At once, not afterwards: a vendor that is silent must not cost the cache.
         let keeping = ServiceLoop.task { [cacheFile] in await cacheFile?.finish(by: deadline) }

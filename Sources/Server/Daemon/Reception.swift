@@ -33,6 +33,9 @@ final class Reception {
 
     private var places: [Place] = []
 
+    /// What systemd has passed and is not bound yet.
+    private var passed: [PassedSocket] = []
+
     /// UDP sockets that an address has: the kernel spreads clients over all that there are, so their
     /// number stays.
     private let workersPerAddress: Int
@@ -74,25 +77,59 @@ final class Reception {
 
     // MARK: - Opening
 
-    /// Binds those of `addresses` that are not bound.
+    /// Takes over what systemd has passed, once, before anything is bound.
     ///
-    /// - Throws: `StartError.listen` or `.listenBeside`; then nothing is bound.
-    func bind(_ addresses: [SocketAddress]) throws(StartError) -> Bound {
-        var bound = Bound()
-        for address in addresses where !places.contains(where: { $0.wanted == address }) {
-            do throws(SocketError) {
-                let listeners = try Listeners(binding: address, workers: workersPerAddress)
-                bound.places.append(Place(wanted: address, listeners: listeners))
-            } catch {
-                // A wildcard and an address of the machine exclude each other.
-                let own = listeners.first { $0.address.port == address.port }
-                if error.isAddressInUse, address.port != 0, let own {
-                    throw .listenBeside(address, own.address)
-                }
-                throw .listen(address, error)
-            }
+    /// - Throws: `StartError.passed`.
+    func takePassed() throws(StartError) {
+        do throws(SocketError) {
+            passed = try ServiceManager.sockets()
+        } catch {
+            throw .passed(error)
         }
+    }
+
+    /// Binds those of `addresses` that are not bound, and takes what systemd has passed.
+    ///
+    /// What it has passed is served even if the settings do not name it: the socket unit is the
+    /// administrator's word as well, and a socket that nobody reads would swallow queries, as
+    /// clients would wait rather than ask another server.  `allow` holds there, too.
+    ///
+    /// - Throws: `StartError.listen` or those about addresses that exclude each other; then nothing
+    ///   is bound.
+    func bind(_ addresses: [SocketAddress]) throws(StartError) -> Bound {
+        var wanted = addresses
+        for address in passed.map(\.address) where !wanted.contains(address) {
+            logger.notice("serving \(address), which a socket unit names and `listen` does not")
+            wanted.append(address)
+        }
+        var bound = Bound()
+        for address in wanted where !places.contains(where: { $0.wanted == address }) {
+            bound.places.append(Place(wanted: address, listeners: try listeners(at: address)))
+        }
+        passed = []
         return bound
+    }
+
+    /// The sockets of one address: what systemd has passed, and our own for the rest.
+    private func listeners(at address: SocketAddress) throws(StartError) -> Listeners {
+        let own = passed.filter { $0.address == address }
+        do throws(SocketError) {
+            return own.isEmpty
+                ? try Listeners(binding: address, workers: workersPerAddress)
+                : try Listeners(adopting: own, at: address, workers: workersPerAddress)
+        } catch {
+            guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
+            // A wildcard and an address of the machine exclude each other.
+            let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
+                .filter { $0.port == address.port && $0 != address }
+            // UDP and TCP each have one.
+            let distinct = rivals.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+            guard distinct.isEmpty else { throw .passedElsewhere(address, distinct) }
+            if let ours = listeners.first(where: { $0.address.port == address.port }) {
+                throw .listenBeside(address, ours.address)
+            }
+            throw .listen(address, error)
+        }
     }
 
     /// Answers at these addresses from now on.
@@ -157,11 +194,13 @@ final class Reception {
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(HouseRules.Edition(settings))
         for server in servers { server.rulesChanged() }
-        let gone = places.filter { !settings.listen.contains($0.wanted) }
+        let isWanted = { settings.listen.contains($0) }
+        let gone = places.filter { !isWanted($0.wanted) && !$0.listeners.isPassed }
         // In the order of the settings, as after a restart.
-        places = settings.listen.compactMap { address in
-            places.first { $0.wanted == address }
-        }
+        let unnamed = places.filter { !isWanted($0.wanted) && $0.listeners.isPassed }
+        places =
+            settings.listen.compactMap { address in places.first { $0.wanted == address } }
+            + unnamed
         for place in gone {
             logger.notice("no longer answering on \(place.listeners.address)")
             end(place)
@@ -174,7 +213,7 @@ final class Reception {
     /// Takes no more queries and no more clients.
     func close() {
         for worker in workers { worker.stop() }
-        for thread in places.flatMap(\.threads) { thread.join() }
+        for thread in places.flatMap(\.threads) { thread.joinInterrupting() }
         for server in servers { server.stop() }
     }
 
@@ -186,7 +225,7 @@ final class Reception {
     /// Ends an address, all but the TCP clients that it has.
     private func end(_ place: Place) {
         for worker in place.workers { worker.stop() }
-        for thread in place.threads { thread.join() }
+        for thread in place.threads { thread.joinInterrupting() }
         for worker in place.workers {
             worker.counters.add(to: &closed.queries)
             worker.counters.hitLatency.add(to: &closed.hits)

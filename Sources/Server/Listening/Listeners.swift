@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// The sockets of one listen address: one TCP listener and a UDP socket a worker.
+/// The sockets of one listen address: one TCP listener, and for each worker the UDP socket that it
+/// reads.
 ///
 /// There is no address with one of them only (RFC 1123 §6.1.3.2, RFC 7766 §5).
 @ServiceLoop
@@ -9,6 +10,9 @@ struct Listeners {
     let address: SocketAddress
     let stream: StreamListener
     let datagrams: [DatagramListener]
+
+    /// Whether systemd keeps one of the two when we end (`Listeners+Passed.swift`).
+    var isPassed = false
 
     /// How often a free port is looked for that both transports can have.
     private static let attempts = 16

@@ -17,6 +17,9 @@ final class MissDesk: Sendable {
     private let waiting = Mutex(Waiting())
     private let doorbell: Doorbell
 
+    /// What is done with each.
+    private let (refresh, handler): (@ServiceLoop (Query) -> Void, @ServiceLoop (Miss) -> Void)
+
     /// What lies on the desk.
     private struct Waiting {
         var misses: [Miss] = []
@@ -39,17 +42,21 @@ final class MissDesk: Sendable {
         _ handler: @escaping @ServiceLoop (Miss) -> Void
     ) throws(SocketError) {
         let box = DeskBox()
-        doorbell = try Doorbell {
-            guard let desk = box.desk else { return }
-            let taken = desk.waiting.withLock { waiting in
-                let taken = waiting
-                waiting = Waiting()
-                return taken
-            }
-            for miss in taken.misses { handler(miss) }
-            for query in taken.refreshes { refresh(query) }
-        }
+        (self.refresh, self.handler) = (refresh, handler)
+        doorbell = try Doorbell { box.desk?.handleAll() }
         box.desk = self
+    }
+
+    /// Sees to everything that lies here, without waiting for the bell.
+    @ServiceLoop
+    func handleAll() {
+        let taken = waiting.withLock { waiting in
+            let taken = waiting
+            waiting = Waiting()
+            return taken
+        }
+        for miss in taken.misses { handler(miss) }
+        for query in taken.refreshes { refresh(query) }
     }
 
     /// Leaves misses; from any thread, without waiting.

@@ -116,7 +116,9 @@ extension Settings {
             .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
             """
             The addresses that are listened on, UDP and TCP each. The unspecified addresses \
-            "0.0.0.0:53" and "[::]:53" mean all of the machine's and need an explicit `allow`.
+            "0.0.0.0:53" and "[::]:53" mean all of the machine's and need an explicit `allow`. \
+            What systemd's httpdnsd.socket names is taken from there, and served whether it is \
+            named here or not; other ports below 1024 have to be named there.
             """
         ),
         .option(

@@ -31,6 +31,16 @@ final class Socket: Sendable {
         if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
     }
 
+    /// Makes a UDP socket bound to `port`, which others have at the same time (ReusePort=yes).
+    init(sharing port: UInt16) throws {
+        title = "shared datagram"
+        let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = socket(AF_INET, type, 0)
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEPORT, &on, socklen_t(MemoryLayout<Int32>.size))
+        try check("bind", Self.with(port) { bind(descriptor, $0, $1) })
+    }
+
     /// Makes a socket connected to `port`.
     convenience init(_ kind: Kind, to port: UInt16) throws {
         try self.init(kind)

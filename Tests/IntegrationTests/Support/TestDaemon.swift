@@ -22,10 +22,12 @@ final class TestDaemon: Sendable {
     ///   - settings: YAML without `listen` and `control`.
     ///   - listen: where; by default a free port of 127.0.0.1.
     ///   - environment: what is added to its environment.
+    ///   - sockets: what it is passed as systemd passes sockets.
     init(
         _ settings: String,
         listen: String...,
         environment: [String: String] = [:],
+        passing sockets: [Socket] = [],
         in namespace: Namespace? = nil
     ) throws {
         scratch = try Scratch()
@@ -36,12 +38,15 @@ final class TestDaemon: Sendable {
             Self.text(settings, places, socket),
             to: "httpdnsd.yaml"
         )
-        program = try Child(
-            Product.daemon,
-            ["--config", file],
-            environment: environment,
-            in: namespace
-        )
+        program =
+            sockets.isEmpty
+            ? try Child(
+                Product.daemon,
+                ["--config", file],
+                environment: environment,
+                in: namespace
+            )
+            : try Child(Product.daemon, ["--config", file], passing: sockets)
         let line = try program.line(with: "answering on ")
         let words = line.components(separatedBy: "answering on ")[1]
         let address = words.prefix { $0 != "," }
@@ -92,6 +97,31 @@ final class TestDaemon: Sendable {
     /// Asks it with dig.
     func dig(_ arguments: String..., server: String = "127.0.0.1") throws -> Dig {
         try Dig(port: port, arguments, server: server, in: namespace)
+    }
+}
+
+extension Child {
+    /// Starts `program` as systemd does with the sockets of its units (sd_listen_fds(3)).
+    convenience init(
+        _ program: String,
+        _ arguments: [String],
+        passing sockets: [Socket]
+    ) throws {
+        // Out of the way of the numbers that they shall have.
+        let copies = sockets.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 100) }
+        defer { for copy in copies { close(copy) } }
+        // Only the process itself knows its number before it is that program.
+        try self.init(
+            "sh",
+            ["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\"", program] + arguments,
+            environment: [
+                "LISTEN_FDS": "\(copies.count)",
+                "LISTEN_FDNAMES": sockets.map { _ in "dns" }.joined(separator: ":"),
+            ],
+            descriptors: .init(
+                uniqueKeysWithValues: copies.enumerated().map { (Int32(3 + $0), $1) }
+            )
+        )
     }
 }
 

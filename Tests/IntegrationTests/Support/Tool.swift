@@ -16,6 +16,7 @@ enum Tool: String, CaseIterable {
     case nsd
     case openssl
     case python3
+    case systemd
     case tinyproxy
     case unbound
     case unshare = "util-linux"
@@ -26,6 +27,7 @@ enum Tool: String, CaseIterable {
         case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
         // The interpreter of Java's source, which needs a Java to be installed.
         case .java: "bsh"
+        case .systemd: "systemd-socket-activate"
         default: "\(self)"
         }
     }

@@ -27,7 +27,7 @@ extension StatusReply {
                 ListenerStatus(
                     address: "\(listener.address)",
                     transport: transport,
-                    origin: "settings"
+                    origin: listener.isPassed ? "socket-activation" : "settings"
                 )
             }
         }

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// An upstream that is never asked: `localhost` is answered here.
+private let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+
+/// A UDP and a TCP socket at one address, which outlive every daemon, as those of a socket unit do.
+private struct HeldSockets {
+    let datagram: Socket
+    let stream: Socket
+    let port: UInt16
+
+    var all: [Socket] { [datagram, stream] }
+
+    init() throws {
+        port = try freePort()
+        datagram = try Socket(.datagram, bound: true, port: port)
+        stream = try Socket(.stream, bound: true, port: port)
+        try stream.listen()
+    }
+}
+
+/// A client that always has some queries under way, never repeats one, and counts.
+private final class SteadyClient: @unchecked Sendable {
+    /// Queries under way: together fewer octets than a socket's buffer holds.
+    private static let window = 50
+
+    private let socket: Socket
+
+    // SAFETY: touched with `changes` locked only.
+    private let changes = NSCondition()
+    private var sent = 0
+    private var answered: Set<Int> = []
+    private var isEnding = false
+    private var failure: (any Error)?
+    private var hasEnded = false
+
+    /// Begins to ask on a thread of its own.
+    init(port: UInt16) throws {
+        socket = try Socket(.datagram, to: port)
+        Thread.detachNewThread { [self] in
+            do {
+                try run()
+            } catch {
+                changes.withLock { failure = error }
+            }
+            changes.withLock {
+                hasEnded = true
+                changes.broadcast()
+            }
+        }
+    }
+
+    /// Waits until so many queries more have been answered.
+    func wait(for count: Int) {
+        changes.lock()
+        defer { changes.unlock() }
+        let goal = answered.count + count
+        while answered.count < goal, !hasEnded { changes.wait() }
+    }
+
+    /// Asks nothing more, waits for the answers that are missing, and tells the numbers.
+    func finish() throws -> (sent: Int, answered: Int) {
+        changes.lock()
+        defer { changes.unlock() }
+        isEnding = true
+        while !hasEnded { changes.wait() }
+        if let failure { throw failure }
+        return (sent, answered.count)
+    }
+
+    /// Asks for a special name, a name in the cache, and one that the upstream has to be asked for.
+    private func ask(_ number: Int) throws {
+        let name = ["localhost", "three.example.org", "n\(number).example.org"][number % 3]
+        try socket.send(RawMessage.query(name, id: UInt16(truncatingIfNeeded: number)))
+    }
+
+    private func run() throws {
+        for number in 0..<Self.window { try ask(number) }
+        changes.withLock { sent = Self.window }
+        while true {
+            let goal: Int? = changes.withLock {
+                if !isEnding { sent += 1 }
+                return isEnding ? nil : sent - 1
+            }
+            if let goal { try ask(goal) }
+            if changes.withLock({ isEnding && answered.count == sent }) { return }
+            let reply: [UInt8]
+            do {
+                reply = try socket.receive()
+            } catch {
+                // Ten seconds of silence: what is missing now is lost.
+                if changes.withLock({ isEnding }) { return }
+                throw error
+            }
+            #expect(RawMessage.rcode(reply) != 2, "no answer is as bad as none")
+            changes.withLock {
+                // An ID is used again after 65,536 queries: the latest is meant.
+                var number = (sent - 1) & ~0xFFFF | Int(RawMessage.id(reply))
+                if number >= sent { number -= 0x1_0000 }
+                answered.insert(number)
+                changes.broadcast()
+            }
+        }
+    }
+}
+
+@Suite("Sockets that systemd passes", .needs(.nsd), .hangLimit)
+struct SocketActivationTests {
+    @Test("restarts lose no query that came over UDP, and no connection")
+    func restarts() throws {
+        let upstream = try TestUpstream()
+        let sockets = try HeldSockets()
+        let address = "127.0.0.1:\(sockets.port)"
+        var daemon = try TestDaemon(upstream.text, listen: address, passing: sockets.all)
+        let client = try SteadyClient(port: sockets.port)
+        for _ in 0..<5 {
+            client.wait(for: 500)
+            try daemon.stop()
+            // Nobody listens, and nobody notices.
+            let stream = try Socket(.stream, to: sockets.port)
+            let query = RawMessage.query("three.example.org", id: 77)
+            try stream.send([0, UInt8(query.count)] + query)
+            daemon = try TestDaemon(upstream.text, listen: address, passing: sockets.all)
+            let reply = try stream.receive()
+            #expect(reply.count > 2 && RawMessage.id(Array(reply.dropFirst(2))) == 77)
+        }
+        client.wait(for: 500)
+        let (sent, answered) = try client.finish()
+        #expect(sent >= 3000)
+        #expect(answered == sent)
+        try daemon.stop()
+    }
+
+    @Test("`status` tells where a socket came from; one that `listen` does not name is served")
+    func origins() throws {
+        let passed = try HeldSockets()
+        let daemon = try TestDaemon(nobody, listen: "127.0.0.1:0", passing: passed.all)
+        let status = try JSON(try daemon.control("status", "--json").output)
+        let origins = status["listeners"].array.map {
+            "\($0["address"].string ?? "") \($0["origin"].string ?? "")"
+        }
+        #expect(
+            Set(origins) == [
+                "127.0.0.1:\(daemon.port) settings",
+                "127.0.0.1:\(passed.port) socket-activation",
+            ]
+        )
+        _ = try daemon.program.line(
+            with: "serving 127.0.0.1:\(passed.port), which a socket unit names"
+        )
+        for port in [daemon.port, passed.port] {
+            let client = try Socket(.datagram, to: port)
+            try client.send(RawMessage.query("localhost", id: 9))
+            #expect(RawMessage.id(try client.receive()) == 9)
+        }
+        try daemon.stop()
+    }
+
+    @Test("a transport that was not passed is bound")
+    func half() throws {
+        let port = try freePort()
+        let datagram = try Socket(.datagram, bound: true, port: port)
+        let daemon = try TestDaemon(nobody, listen: "127.0.0.1:\(port)", passing: [datagram])
+        let stream = try Socket(.stream, to: port)
+        let query = RawMessage.query("localhost", id: 78)
+        try stream.send([0, UInt8(query.count)] + query)
+        #expect(try stream.receive().count > query.count)
+        try daemon.stop()
+    }
+
+    @Test("several UDP sockets of one address are all read")
+    func several() throws {
+        let port = try freePort()
+        let datagrams = try (0..<3).map { _ in try Socket(sharing: port) }
+        let daemon = try TestDaemon(nobody, listen: "127.0.0.1:\(port)", passing: datagrams)
+        // The kernel spreads ports over the sockets: 60 of them miss one with (2/3)^60.
+        for number in 0..<60 {
+            let client = try Socket(.datagram, to: port)
+            try client.send(RawMessage.query("localhost", id: UInt16(number)))
+            #expect(RawMessage.id(try client.receive()) == UInt16(number))
+        }
+        try daemon.stop()
+    }
+
+    @Test("what cannot be served is an error that says so")
+    func unusable() throws {
+        let deaf = try Socket(.stream, bound: true)
+        let scratch = try Scratch()
+        let file = try scratch.write(
+            "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(nobody)",
+            to: "httpdnsd.yaml"
+        )
+        let end = try Child(Product.daemon, ["--config", file], passing: [deaf]).end()
+        #expect(end.status == 1)
+        #expect(end.errors.contains("the socket `dns` from systemd does not listen"))
+    }
+
+    @Test("an address that a passed one is in the way of is an error that says whose it is")
+    func rivals() throws {
+        let sockets = try HeldSockets()
+        let scratch = try Scratch()
+        let file = try scratch.write(
+            """
+            listen: ["0.0.0.0:\(sockets.port)"]
+            allow: ["127.0.0.0/8"]
+            control: {socket: \(scratch.file("c"))}
+            \(nobody)
+            """,
+            to: "httpdnsd.yaml"
+        )
+        let end = try Child(Product.daemon, ["--config", file], passing: sockets.all).end()
+        #expect(end.status == 1)
+        #expect(end.errors.contains("systemd listens on 127.0.0.1:\(sockets.port) for this"))
+    }
+
+    @Test("systemd's own program starts it with the first query", .needs(.systemd))
+    func systemd() throws {
+        let port = try freePort()
+        let scratch = try Scratch()
+        let file = try scratch.write(
+            "listen: [\"127.0.0.1:\(port)\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(nobody)",
+            to: "httpdnsd.yaml"
+        )
+        let program = try Child(
+            "systemd-socket-activate",
+            ["--datagram", "--listen=127.0.0.1:\(port)", Product.daemon, "--config", file]
+        )
+        _ = try program.line(with: "Listening on")
+        let client = try Socket(.datagram, to: port)
+        try client.send(RawMessage.query("localhost", id: 10))
+        #expect(RawMessage.id(try client.receive()) == 10)
+        #expect(try program.stop().status == 0)
+    }
+}
