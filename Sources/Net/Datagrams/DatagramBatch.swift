@@ -155,6 +155,18 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
+    /// Whether the datagram in `slot` is, behind its first `skipped` octets, equal to `octets`.
+    package func holds(_ octets: [UInt8], behind skipped: Int, in slot: Int) -> Bool {
+        guard count(slot) == skipped + octets.count else { return false }
+        // SAFETY: the kernel wrote `count(slot)` octets into the buffer.
+        return unsafe octets.withUnsafeBytes { octets in
+            let buffer = unsafe buffers + slot * Self.bufferOctets + skipped
+            return unsafe octets.elementsEqual(
+                UnsafeRawBufferPointer(start: buffer, count: octets.count)
+            )
+        }
+    }
+
     // MARK: - Sending
 
     /// Notes that the first `count` octets of the buffer of `slot` are the reply to what came in it.

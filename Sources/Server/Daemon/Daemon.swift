@@ -48,6 +48,9 @@ package final class Daemon {
     /// The thread that has libcurl loaded.
     private var starter: WorkerThread?
 
+    /// What the daemon asks itself.
+    let own = OwnQuery()
+
     /// How long queries under way may take to end after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
@@ -100,9 +103,14 @@ package final class Daemon {
             // Nothing is answered before this, so nothing wrongly.
             await hosts.start()
             control = try startControl()
-            misses = try Self.missDesk(for: desk)
+            misses = try Self.missDesk(for: desk, own)
             self.misses = misses
-            let staff = Reception.Staff(assembly: assembly, desk: desk, misses: misses)
+            let staff = Reception.Staff(
+                assembly: assembly,
+                desk: desk,
+                misses: misses,
+                own: own
+            )
             try reception.serve(bound, by: staff)
         } catch {
             logger.critical("\(error)")
@@ -117,7 +125,7 @@ package final class Daemon {
         ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
-            try? await ServiceManager.feedWatchdog()
+            try? await self.feedWatchdog()
         }
         logger.notice("\(readiness), version \(Product.version)")
 
@@ -126,8 +134,9 @@ package final class Daemon {
             // In a task, so that a disk that does not answer can be ended.
             ServiceLoop.task { [self] in _ = await reload() }
         }
-        await drain()
+        // Workers that are stopped do not answer: that is no fault.
         watchdog.cancel()
+        await drain()
         control.cancel()
         // Its end takes the socket's file away.
         await control.value
@@ -146,6 +155,15 @@ package final class Daemon {
     }
 
     // MARK: - Starting
+
+    /// Tells systemd that the daemon answers, as long as it does.
+    private func feedWatchdog() async throws(CancellationError) {
+        guard let interval = ServiceManager.watchdogInterval else { return }
+        let check = SelfCheck(asking: own, clocks: assembly.clocks, logger: logger)
+        try await ServiceManager.feedWatchdog { [unowned self] in
+            await check.passes(reception.listeners, within: interval / 3)
+        }
+    }
 
     /// Has libcurl loaded, unless nothing needs it: it takes milliseconds, in which others are
     /// answered already, and 4 MiB.
@@ -190,9 +208,18 @@ package final class Daemon {
     }
 
     /// Where workers leave for `desk` what they cannot answer.
-    private static func missDesk(for desk: QueryDesk) throws(StartError) -> MissDesk {
+    private static func missDesk(
+        for desk: QueryDesk,
+        _ own: OwnQuery
+    ) throws(StartError) -> MissDesk {
         do throws(SocketError) {
-            return try MissDesk(refresh: { desk.refresh($0) }) { answer($0, at: desk) }
+            return try MissDesk(refresh: { desk.refresh($0) }) { miss in
+                if let reply = own.reply(to: miss.datagram.octets) {
+                    miss.listener.send(reply, inReplyTo: miss.datagram)
+                } else {
+                    answer(miss, at: desk)
+                }
+            }
         } catch {
             throw .system(error)
         }

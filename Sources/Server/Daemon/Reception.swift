@@ -29,6 +29,9 @@ final class Reception {
         let assembly: Assembly
         let desk: QueryDesk
         let misses: MissDesk
+
+        /// What the daemon asks itself.
+        let own: OwnQuery
     }
 
     private var places: [Place] = []
@@ -168,7 +171,8 @@ final class Reception {
                 cache: staff.assembly.cache,
                 rules: rules,
                 desk: staff.misses,
-                cookies: cookies
+                cookies: cookies,
+                own: staff.own
             )
             place.threads.append(try WorkerThread(named: "worker-\(started)") { worker.run() })
             place.workers.append(worker)

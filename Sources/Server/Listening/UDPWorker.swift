@@ -22,6 +22,7 @@ final class UDPWorker: Sendable {
     private let rules: HouseRules
     private let desk: MissDesk
     private let cookies: CookieJar?
+    private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
     /// Errors in a row after which receiving is tried a hundred times a second only.
@@ -32,14 +33,17 @@ final class UDPWorker: Sendable {
     /// - Parameters:
     ///   - rules: may change while it works.
     ///   - cookies: answers the cookies of clients; nil on loopback, where an address proves itself.
+    ///   - own: the daemon's own question, which is handed over whoever may ask.
     init(
         _ listener: DatagramListener,
         cache: AnswerCache,
         rules: HouseRules,
         desk: MissDesk,
-        cookies: CookieJar? = nil
+        cookies: CookieJar? = nil,
+        own: OwnQuery? = nil
     ) {
         self.cookies = cookies
+        self.own = own
         self.listener = listener
         self.cache = cache
         self.rules = rules
@@ -201,9 +205,15 @@ final class UDPWorker: Sendable {
         return Asker(
             transport: .udp,
             address: address,
-            isAllowed: rules.access.allows(address),
+            isAllowed: rules.access.allows(address) || isOwn(slot, batch),
             cookies: terms
         )
+    }
+
+    /// Whether the daemon itself asks in `slot`.
+    private func isOwn(_ slot: Int, _ batch: borrowing DatagramBatch) -> Bool {
+        guard let own else { return false }
+        return batch.holds(own.question, behind: OwnQuery.headerOctets, in: slot)
     }
 
     /// Tells the service loop which of the questions just answered are to be asked anew.

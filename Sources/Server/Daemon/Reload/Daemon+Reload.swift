@@ -74,7 +74,7 @@ extension Daemon {
             }
             do throws(StartError) {
                 guard !isStopping, let misses else { throw .stopping }
-                let staff = Reception.Staff(assembly: new, desk: desk, misses: misses)
+                let staff = Reception.Staff(assembly: new, desk: desk, misses: misses, own: own)
                 try reception.serve(bound, by: staff)
             } catch {
                 hosts?.files.stop()
