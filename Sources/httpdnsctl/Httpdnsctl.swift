@@ -30,7 +30,7 @@ struct Httpdnsctl: ParsableCommand {
         subcommands: [
             StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
             FlushVerb.self, PauseVerb.self, ResumeVerb.self, ReloadVerb.self, CheckVerb.self,
-            VersionVerb.self,
+            VersionVerb.self, CompletionVerb.self,
         ]
     )
 

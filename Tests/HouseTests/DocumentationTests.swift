@@ -87,6 +87,7 @@ struct ManualTests {
                 "httpdnsctl", "httpdnsctl.1",
                 [
                     "", "status", "stats", "top", "lookup", "flush", "pause", "resume", "version",
+                    "completion",
                 ]
             ),
             ("httpdns-emulator", "httpdns-emulator.1", [""]),
