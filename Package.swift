@@ -168,7 +168,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "httpdnsctl",
-            dependencies: ["Control", argumentParser],
+            dependencies: ["Control", "DNSWire", argumentParser],
             swiftSettings: product
         ),
         .executableTarget(
@@ -189,7 +189,7 @@ let package = Package(
         ),
         suite("DNSWire", exclude: ["Differential"]),
         suite("DNSCache", ["DNSCache", "DNSWire"]),
-        suite("Control", ["Control", "Net", "Server", "httpdnsctl", logging]),
+        suite("Control", ["Control", "DNSWire", "Net", "Server", "httpdnsctl", logging]),
         suite("Net", ["Locks", "Net", "TestWorld"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
         suite("Upstream", ["DNSWire", "Net", "TestWorld", "Upstream"]),

@@ -24,13 +24,14 @@ struct Httpdnsctl: ParsableCommand {
               httpdnsctl check && httpdnsctl reload
               httpdnsctl lookup www.example.com
               httpdnsctl flush --tree example.com
+              httpdnsctl setup --dry-run
               httpdnsctl --json stats | jq '.queries."by-source"'
             """,
         version: "httpdnsctl \(Product.version)",
         subcommands: [
             StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
             FlushVerb.self, PauseVerb.self, ResumeVerb.self, ReloadVerb.self, CheckVerb.self,
-            VersionVerb.self, CompletionVerb.self,
+            SetupVerb.self, VersionVerb.self, CompletionVerb.self,
         ]
     )
 

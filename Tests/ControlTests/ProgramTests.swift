@@ -260,7 +260,8 @@ struct ProgramTests {
     @Test("--help and --version are exit code 0 and go to standard output")
     func help() async throws {
         for verb in [
-            "status", "stats", "top", "lookup", "flush", "pause", "resume", "version",
+            "status", "stats", "top", "lookup", "flush", "pause", "resume", "setup",
+            "version",
         ] {
             let run = try await httpdnsctl(verb, "--help")
             #expect(run.status == 0)

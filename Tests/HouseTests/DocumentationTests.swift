@@ -86,8 +86,8 @@ struct ManualTests {
             (
                 "httpdnsctl", "httpdnsctl.1",
                 [
-                    "", "status", "stats", "top", "lookup", "flush", "pause", "resume", "version",
-                    "completion",
+                    "", "status", "stats", "top", "lookup", "flush", "pause", "resume", "setup",
+                    "version", "completion",
                 ]
             ),
             ("httpdns-emulator", "httpdns-emulator.1", [""]),

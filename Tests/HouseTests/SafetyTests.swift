@@ -13,7 +13,7 @@ private let allowance = [
     "Net": 369,
     "Server": 49,
     "httpdns-emulator": 22,
-    "httpdnsctl": 19,
+    "httpdnsctl": 73,
     "httpdnsd": 1,
 ]
 

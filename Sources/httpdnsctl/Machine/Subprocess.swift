@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+import Glibc
+
+/// A program that is run to its end, or to a deadline.
+enum Subprocess {
+    /// How it went.
+    struct Outcome: Equatable, Sendable {
+        /// What it exited with, 128 more than a signal's number; nil if it was ended at its deadline.
+        var status: Int32?
+
+        /// What it wrote to standard output and standard error.
+        var output: String
+
+        /// How long it ran.
+        var duration: Duration = .zero
+    }
+
+    /// The most octets of output that are kept.
+    private static let maximumOctets = 1 << 20
+
+    /// Where programs are, in the order they are looked for.
+    private static let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+
+    /// The path of a program; nil if this machine has none.
+    static func path(_ program: String) -> String? {
+        if program.contains("/") { return program }
+        return directories.map { "\($0)/\(program)" }.first { path in
+            // SAFETY: access(2) reads the path as a C string, which Swift makes for the call.
+            unsafe access(path, X_OK) == 0
+        }
+    }
+
+    /// Runs a program with a deadline; nil if it cannot be started.
+    ///
+    /// It gets no input, and a group of its own, so that at the deadline its children end with it.
+    static func run(_ command: [String], within limit: Duration) -> Outcome? {
+        guard let program = command.first.flatMap(path) else { return nil }
+        let start = ContinuousClock.now
+        var ends: [Int32] = [-1, -1]
+        // A pair of sockets, as pipe2 is not in the Glibc module.
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        // SAFETY: socketpair(2) writes the two numbers there is room for.
+        guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
+        defer { close(ends[0]) }
+        let pid = spawn(program, command, output: ends[1])
+        close(ends[1])
+        guard let pid else { return nil }
+        let deadline = start.advanced(by: limit)
+        var output: [UInt8] = []
+        let isClosed = read(ends[0], into: &output, until: deadline)
+        var isEnded = false
+        if !isClosed {
+            isEnded = true
+            kill(-pid, SIGKILL)
+        }
+        var word: Int32 = 0
+        // What has closed its output is about to end; a program that is not is no program of ours.
+        // SAFETY: waitpid(2) writes the one number there is room for.
+        while unsafe waitpid(pid, &word, 0) < 0, errno == EINTR {}
+        return Outcome(
+            status: isEnded ? nil : word & 0x7F == 0 ? word >> 8 & 0xFF : 128 + word & 0x7F,
+            output: String(decoding: output, as: UTF8.self),
+            duration: start.duration(to: .now)
+        )
+    }
+
+    // MARK: - Private
+
+    /// Starts a program.
+    private static func spawn(_ program: String, _ command: [String], output: Int32) -> pid_t? {
+        // SAFETY: both structures are initialised before use and destroyed after; the arrays of C
+        // strings end with nil and are freed when the program has been started.
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 2)
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        let arguments = unsafe command.map { unsafe strdup($0) } + [nil]
+        defer { unsafe arguments.forEach { unsafe free($0) } }
+        var pid = pid_t()
+        let error = unsafe posix_spawn(&pid, program, &actions, &attributes, arguments, environ)
+        return error == 0 ? pid : nil
+    }
+
+    /// Reads until the other end is closed.
+    ///
+    /// - Returns: whether that was before the deadline.
+    private static func read(
+        _ descriptor: Int32,
+        into output: inout [UInt8],
+        until deadline: ContinuousClock.Instant
+    ) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 1 << 14)
+        while true {
+            guard Readiness.wait(descriptor, for: POLLIN, until: deadline) else { return false }
+            // SAFETY: read(2) writes no more than the count of the buffer it is given.
+            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+                unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return true }
+            if output.count < maximumOctets { output += buffer[..<count] }
+        }
+    }
+}
+
+/// Waiting for a descriptor.
+enum Readiness {
+    /// Waits until a descriptor is ready; false if the deadline came first.
+    static func wait(
+        _ descriptor: Int32,
+        for events: Int32,
+        until deadline: ContinuousClock.Instant
+    ) -> Bool {
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            guard left > .zero else { return false }
+            let parts = left.components
+            let milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
+            var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+            // SAFETY: poll(2) reads and writes the one entry it is told of.
+            let count = unsafe poll(&entry, 1, Int32(clamping: milliseconds))
+            if count > 0 { return true }
+            if count < 0, errno != EINTR { return false }
+        }
+    }
+}
