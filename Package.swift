@@ -168,7 +168,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "httpdnsctl",
-            dependencies: ["Control", "DNSWire", argumentParser],
+            dependencies: ["CLinux", "Control", "DNSWire", argumentParser],
             swiftSettings: product
         ),
         .executableTarget(

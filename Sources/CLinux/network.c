@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #define SAME(ours, kernels) _Static_assert(ours == (int)kernels, #ours)
@@ -109,4 +110,10 @@ int linux_clock_changes(void) {
     close(fd);
     errno = error;
     return -1;
+}
+
+int linux_clock_is_synchronised(void) {
+    struct timex state = {.modes = 0};
+    const int answer = adjtimex(&state);
+    return answer < 0 ? -1 : answer != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
 }

@@ -14,7 +14,7 @@ struct Httpdnsctl: ParsableCommand {
               1  the verb failed, or found nothing
               2  the command line is wrong
               3  the daemon could not be reached
-              4  the daemon is degraded (status only)
+              4  the daemon is degraded (status), or something around it is (doctor)
 
             EXAMPLES
               httpdnsctl status
@@ -25,13 +25,14 @@ struct Httpdnsctl: ParsableCommand {
               httpdnsctl lookup www.example.com
               httpdnsctl flush --tree example.com
               httpdnsctl setup --dry-run
+              httpdnsctl doctor
               httpdnsctl --json stats | jq '.queries."by-source"'
             """,
         version: "httpdnsctl \(Product.version)",
         subcommands: [
             StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
             FlushVerb.self, PauseVerb.self, ResumeVerb.self, ReloadVerb.self, CheckVerb.self,
-            SetupVerb.self, VersionVerb.self, CompletionVerb.self,
+            SetupVerb.self, DoctorVerb.self, VersionVerb.self, CompletionVerb.self,
         ]
     )
 

@@ -27,6 +27,12 @@ enum Output {
         _ = write(message.hasSuffix("\n") ? message : message + "\n", to: STDERR_FILENO)
     }
 
+    /// Shows what is being done on the terminal behind standard error, in place of what it showed
+    /// before.
+    static func progress(_ message: String) {
+        _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO)
+    }
+
     /// Writes all of `text`.
     ///
     /// - Returns: the error number, or nil if all went out.

@@ -261,7 +261,7 @@ struct ProgramTests {
     func help() async throws {
         for verb in [
             "status", "stats", "top", "lookup", "flush", "pause", "resume", "setup",
-            "version",
+            "doctor", "version",
         ] {
             let run = try await httpdnsctl(verb, "--help")
             #expect(run.status == 0)

@@ -87,7 +87,7 @@ struct ManualTests {
                 "httpdnsctl", "httpdnsctl.1",
                 [
                     "", "status", "stats", "top", "lookup", "flush", "pause", "resume", "setup",
-                    "version", "completion",
+                    "doctor", "version", "completion",
                 ]
             ),
             ("httpdns-emulator", "httpdns-emulator.1", [""]),

@@ -40,7 +40,7 @@ private let house: [Room] = [
         imports: "CYAML Control DNSCache DNSWire Glibc HTTPDNS Logging Net Resolver Upstream"
     ),
     Room("httpdnsd", floor: 7, imports: "ArgumentParser Control Glibc Logging Net Server"),
-    Room("httpdnsctl", floor: 7, imports: "ArgumentParser Control DNSWire Glibc"),
+    Room("httpdnsctl", floor: 7, imports: "ArgumentParser CLinux Control DNSWire Glibc"),
     // Shares no code with the daemon, so that no mistake is answered by the same mistake.
     Room(
         "httpdns-emulator",

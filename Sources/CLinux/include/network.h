@@ -60,3 +60,6 @@ int linux_route_requests(void);
 /// A timer that never expires, but becomes readable whenever the wall clock is set or the machine
 /// resumes from sleep; a read then fails with ECANCELED and waits for the next time.
 int linux_clock_changes(void);
+
+/// Whether something such as NTP keeps the wall clock right: 1, 0, or -1 if the kernel does not say.
+int linux_clock_is_synchronised(void);

@@ -12,11 +12,14 @@ struct ControlClient {
     /// The path of the socket.
     let socket: String
 
+    /// How long one call may take here.
+    var limit = Self.timeout
+
     /// Makes one call over a connection of its own.
     ///
     /// - Throws: `Failure` with `unreachable` if no whole reply came, `failed` if it is not one.
     func call(_ call: Call) throws(Failure) -> Reply {
-        var connection = try ControlConnection.open(path: socket, timeout: Self.timeout)
+        var connection = try ControlConnection.open(path: socket, timeout: limit)
         return try connection.exchange(call)
     }
 

@@ -185,9 +185,9 @@ struct ControlConnection: ~Copyable {
     private func wait(for events: Int16) throws(Failure) {
         while true {
             var milliseconds: Int64 = -1
-            if let deadline {
+            if let deadline, let timeout {
                 let left = ContinuousClock.now.duration(to: deadline)
-                guard left > .zero else { throw Unreachable.silent(path) }
+                guard left > .zero else { throw Unreachable.silent(path, after: timeout) }
                 let parts = left.components
                 milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
             }

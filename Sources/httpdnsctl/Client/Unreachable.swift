@@ -48,9 +48,9 @@ enum Unreachable {
     }
 
     /// The failure of a daemon that does not reply.
-    static func silent(_ path: String) -> Failure {
+    static func silent(_ path: String, after timeout: Duration) -> Failure {
         failure(
-            "no reply on \(path) within \(ControlClient.timeout.components.seconds) s",
+            "no reply on \(path) within \(timeout.components.seconds) s",
             hint: "the daemon hangs or is overloaded: journalctl -u httpdnsd"
         )
     }

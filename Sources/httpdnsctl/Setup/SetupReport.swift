@@ -105,7 +105,7 @@ struct SetupReport: Encodable {
             changes.isEmpty
                 ? "nothing needs to change" : "nothing was changed; 'apply' or 'revert' does it"
         case .applied:
-            "done; 'httpdnsctl setup revert' takes it back"
+            "done; 'httpdnsctl doctor' checks it, 'httpdnsctl setup revert' takes it back"
         case .unchanged: "everything is so already"
         case .reverted: "done; everything is as it was before the setup"
         case .nothingToRevert: "nothing was set up"

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What `doctor` tells.
+struct DoctorReport: Encodable {
+    /// The worst of all findings.
+    let state: Finding.State
+
+    /// What each check found, in order.
+    let findings: [Finding]
+
+    /// Makes the report of findings.
+    init(_ findings: [Finding]) {
+        self.findings = findings
+        state =
+            findings.contains { $0.state == .failure }
+            ? .failure : findings.contains { $0.state == .warning } ? .warning : .ok
+    }
+
+    /// The report for people.
+    func text(_ palette: Palette) -> String {
+        var table = Table("", "", "")
+        for finding in findings {
+            let cell =
+                switch finding.state {
+                case .ok: Table.Cell("ok", .good)
+                case .warning: Table.Cell("warning", .doubtful)
+                case .failure: Table.Cell("FAILURE", .bad)
+                case .skipped: Table.Cell("skipped", .faint)
+                }
+            table.add(
+                cell,
+                Table.Cell(finding.check),
+                Table.Cell(finding.what),
+                notes: finding.fix.map { ["fix: " + $0] } ?? []
+            )
+        }
+        return table.text(palette) + "\n" + conclusion(palette) + "\n"
+    }
+
+    /// How it stands, in a line.
+    private func conclusion(_ palette: Palette) -> String {
+        let failures = findings.count { $0.state == .failure }
+        let warnings = findings.count { $0.state == .warning }
+        guard failures + warnings > 0 else { return palette.paint("all is well", .good) }
+        let parts = [
+            failures > 0 ? Units.count(failures, "failure", "failures") : "",
+            warnings > 0 ? Units.count(warnings, "warning", "warnings") : "",
+        ]
+        return palette.paint(
+            parts.filter { !$0.isEmpty }.joined(separator: ", "),
+            failures > 0 ? .bad : .doubtful
+        )
+    }
+}

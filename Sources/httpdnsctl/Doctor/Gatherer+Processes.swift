@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// Who runs, and who holds which socket.
+extension Gatherer {
+    /// Port 53, in whose hands it is.
+    private static let port: UInt16 = 53
+
+    /// Finds the programs that run, the holders of port 53, and the daemon's limits.
+    func look(atProcessesFor machine: inout Surroundings) {
+        let pids = tree.names(in: "/proc").compactMap { Int($0) }
+        var names: [Int: String] = [:]
+        for pid in pids {
+            names[pid] = tree.text("/proc/\(pid)/comm").map { String($0.prefix { $0 != "\n" }) }
+        }
+        machine.processes = Set(names.values)
+        var entries: [(Probe.Transport, PortTable.Entry)] = []
+        for transport in Probe.Transport.allCases {
+            for family in ["", "6"] {
+                let text = tree.text("/proc/net/\(transport.rawValue)\(family)") ?? ""
+                entries += PortTable.entries(text, transport).filter { $0.server.port == Self.port }
+                    .map { (transport, $0) }
+            }
+        }
+        let holders = holders(of: Set(entries.map(\.1.inode)), among: pids)
+        for (transport, entry) in entries {
+            let pid = holders[entry.inode]
+            let socket = Surroundings.PortSocket(
+                server: entry.server,
+                transport: transport,
+                user: entry.user,
+                process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
+            )
+            // A worker a core has a socket each for the same address.
+            if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
+        }
+        machine.descriptors = machine.status.flatMap { status in
+            Self.descriptors(tree.text("/proc/\(status.pid)/limits") ?? "")
+        }
+    }
+
+    /// The process that has each socket open; of other users' only root may know.
+    private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
+        var holders: [UInt64: Int] = [:]
+        for pid in pids {
+            for descriptor in tree.names(in: "/proc/\(pid)/fd") {
+                guard holders.count < inodes.count else { return holders }
+                guard let target = tree.readLink("/proc/\(pid)/fd/\(descriptor)"),
+                    target.hasPrefix("socket:["),
+                    let inode = UInt64(target.dropFirst(8).dropLast()), inodes.contains(inode)
+                else { continue }
+                if holders[inode] == nil { holders[inode] = pid }
+            }
+        }
+        return holders
+    }
+
+    /// How many descriptors a process may open, by its `limits`; nil if that does not say.
+    static func descriptors(_ limits: String) -> Int? {
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        return line.flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }
+    }
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import DNSWire
+import Testing
+
+@testable import httpdnsctl
+
+/// A machine that is well but for one thing, and what is found of that.
+struct Patient: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let machine: Surroundings
+    let check: Check
+    let state: Finding.State
+    let words: String
+
+    /// Changes a machine that is well.
+    init(
+        _ label: String,
+        _ check: Check,
+        _ state: Finding.State,
+        _ words: String,
+        _ change: (inout Surroundings) -> Void
+    ) {
+        var machine = Self.healthy
+        change(&machine)
+        testDescription = "\(check.name): \(label)"
+        self.machine = machine
+        self.check = check
+        self.state = state
+        self.words = words
+    }
+
+    /// The daemon's process.
+    static let pid = 4711
+
+    /// A daemon that is well.
+    static var status: StatusReply {
+        var status = StatusReply(
+            state: .ready,
+            version: Product.version,
+            pid: pid,
+            uptimeSeconds: 60
+        )
+        status.listeners = ["127.0.0.1:53", "[::1]:53"].flatMap { address in
+            ["udp", "tcp"].map {
+                ListenerStatus(address: address, transport: $0, origin: "settings")
+            }
+        }
+        status.vendors = [VendorStatus(name: "tencent", kind: "tencent", channel: "https")]
+        status.upstreams = [
+            UpstreamStatus(name: "doh", url: "https://dns.example", protected: true, state: .up)
+        ]
+        return status
+    }
+
+    /// A socket on port 53.
+    static func socket(
+        _ address: String,
+        _ name: String?,
+        pid: Int = 1,
+        over transport: Probe.Transport = .udp
+    ) -> [Surroundings.PortSocket] {
+        ServerAddress(address).map {
+            [
+                Surroundings.PortSocket(
+                    server: $0,
+                    transport: transport,
+                    user: 0,
+                    process: name.map { .init(name: $0, pid: pid) }
+                )
+            ]
+        } ?? []
+    }
+
+    /// A machine that is well.
+    static var healthy: Surroundings {
+        var machine = Surroundings()
+        machine.daemon = .success(status)
+        machine.answers = Self.status.listeners.compactMap { listener in
+            ServerAddress(listener.address).map {
+                .init(
+                    server: $0,
+                    transport: listener.transport == "udp" ? .udp : .tcp,
+                    outcome: .answer(.noError, [])
+                )
+            }
+        }
+        machine.sockets = socket("127.0.0.1", "httpdnsd", pid: pid)
+        machine.sockets += socket("::1", "httpdnsd", pid: pid)
+        machine.resolver.text = "nameserver 127.0.0.1\nnameserver ::1\noptions edns0 trust-ad\n"
+        machine.resolver.resolvConf = .file(machine.resolver.text ?? "")
+        machine.nsswitch = "passwd: files\nhosts: files mdns4_minimal [NOTFOUND=return] dns\n"
+        machine.lookup = .init(name: "a.test", duration: .milliseconds(3), seenByDaemon: 2)
+        machine.unit = .init(active: "active", enabled: "enabled")
+        machine.socket = .init(
+            path: "/run/httpdnsd/control.sock",
+            mode: 0o660,
+            user: 0,
+            group: 990,
+            groupName: "httpdns"
+        )
+        machine.settings = .init(status: 0, output: "ok\n")
+        machine.descriptors = 65_536
+        machine.isClockSynchronised = true
+        machine.certificateStores = ["/etc/ssl/certs/ca-certificates.crt"]
+        return machine
+    }
+
+    /// The daemon's word, changed.
+    static func status(_ change: (inout StatusReply) -> Void) -> Result<StatusReply, Failure> {
+        var status = status
+        change(&status)
+        return .success(status)
+    }
+
+    /// No daemon.
+    static let down = Result<StatusReply, Failure>.failure(
+        Failure(message: "there is no socket", hint: "start it", status: .unreachable)
+    )
+
+    /// What can be wrong.
+    static let all = daemon + port + resolver + neighbours
+
+    /// With the daemon itself.
+    private static let daemon = [
+        Patient("not there", .daemon, .failure, "there is no socket") { $0.daemon = down },
+        Patient("degraded", .daemon, .warning, "degraded: no vendor") {
+            $0.daemon = status {
+                $0.state = .degraded
+                $0.problems = ["no vendor"]
+            }
+        },
+        Patient("another build", .version, .warning, "0.0.1") {
+            $0.daemon = status { $0.version = "0.0.1" }
+        },
+        Patient("inactive", .unit, .failure, "inactive") {
+            $0.daemon = down
+            $0.unit = .init(active: "inactive", enabled: "disabled")
+        },
+        Patient("failed", .unit, .failure, "failed") {
+            $0.daemon = down
+            $0.unit = .init(active: "failed", enabled: "enabled")
+        },
+        Patient("by hand", .unit, .warning, "not as httpdnsd.service") {
+            $0.unit = .init(active: "inactive", enabled: "disabled")
+        },
+        Patient("not at the start", .unit, .warning, "does not start with the machine") {
+            $0.unit = .init(active: "active", enabled: "disabled")
+        },
+        Patient("open to all", .controlSocket, .warning, "everybody") { $0.socket?.mode = 0o666 },
+        Patient("closed to me", .controlSocket, .warning, "you are in neither") {
+            $0.socket?.isWritable = false
+        },
+        Patient("wrong", .settings, .failure, "3:1: unknown key") {
+            $0.settings = .init(status: 2, output: "/etc/x.yaml:3:1: unknown key\n")
+        },
+        Patient("credentials of the unit", .settings, .ok, "without credentials") {
+            $0.settings = .init(
+                status: 2,
+                output: "x:1:1: there are no credentials: $CREDENTIALS_DIRECTORY is not set\n"
+            )
+        },
+        Patient("none", .settings, .warning, "there is no") { $0.hasSettings = false },
+        Patient("readable by all", .secrets, .failure, "everybody may read /k") {
+            $0.secrets = [.init(path: "/k", mode: 0o644, user: 0, group: 0)]
+        },
+        Patient("few", .descriptors, .warning, "1,024") { $0.descriptors = 1024 },
+        Patient("account refused", .vendors, .failure, "tencent") {
+            $0.daemon = status {
+                $0.vendors[0].state = .down
+                $0.vendors[0].rest = VendorRest(by: .account, forSeconds: 300, error: "401")
+            }
+        },
+        Patient("paused", .vendors, .ok, "tencent") {
+            $0.daemon = status {
+                $0.vendors[0].state = .paused
+                $0.vendors[0].rest = VendorRest(by: .operator)
+            }
+        },
+        Patient("down", .vendors, .failure, "does not answer: timeout") {
+            $0.daemon = status {
+                var server = VendorServer(address: "192.0.2.1")
+                server.lastError = "timeout"
+                $0.vendors[0].servers = [server]
+                $0.vendors[0].state = .down
+            }
+        },
+        Patient("all down", .upstreams, .failure, "doh is down") {
+            $0.daemon = status { $0.upstreams[0].state = .down }
+        },
+        Patient("one of two down", .upstreams, .warning, "doh is down") {
+            $0.daemon = status {
+                $0.upstreams.append($0.upstreams[0])
+                $0.upstreams[0].state = .down
+            }
+        },
+        Patient("a loop", .upstreams, .failure, "back to this daemon") {
+            $0.daemon = status {
+                $0.upstreams[0].servers = [
+                    UpstreamServer(
+                        url: "udp://192.0.2.1",
+                        transport: "udp",
+                        protected: false,
+                        state: .loops
+                    )
+                ]
+            }
+        },
+    ]
+
+    /// With its port.
+    private static let port = [
+        Patient("nobody", .port, .failure, "nobody holds port 53") {
+            $0.daemon = down
+            $0.sockets = []
+        },
+        Patient("another port", .port, .warning, "127.0.0.1:5353") {
+            $0.daemon = status {
+                $0.listeners = [
+                    ListenerStatus(address: "127.0.0.1:5353", transport: "udp", origin: "settings")
+                ]
+            }
+            $0.sockets = []
+        },
+        Patient("dnsmasq", .port, .failure, "127.0.0.1:53 (udp) is held by dnsmasq (pid 812)") {
+            $0.daemon = down
+            $0.sockets = socket("127.0.0.1", "dnsmasq", pid: 812)
+        },
+        Patient("unbound everywhere", .port, .failure, "0.0.0.0:53 (tcp) is held by unbound") {
+            $0.daemon = down
+            $0.sockets = socket("0.0.0.0", "unbound", pid: 813, over: .tcp)
+        },
+        Patient("resolved's stub does no harm", .port, .ok, "127.0.0.53:53") {
+            $0.daemon = down
+            $0.sockets = socket("127.0.0.53", "systemd-resolve")
+        },
+        Patient("who it is, not seen", .port, .failure, "a process of user 0") {
+            $0.daemon = down
+            $0.isRoot = false
+            $0.sockets = socket("127.0.0.1", nil)
+        },
+        Patient("a libvirt beside it", .port, .ok, "192.168.122.1:53 (udp)") {
+            $0.sockets += socket("192.168.122.1", "dnsmasq")
+        },
+        Patient("no answer", .answers, .failure, "127.0.0.1 over udp does not answer") {
+            $0.answers[0].outcome = .silence
+        },
+        Patient("refused", .answers, .failure, "refuses this machine") {
+            $0.answers[0].outcome = .answer(.refused, [])
+        },
+        Patient("no TCP", .answers, .failure, "over tcp: Connection refused") {
+            $0.answers[1].outcome = .fault("Connection refused")
+        },
+    ]
+
+    /// With what programs ask.
+    private static let resolver = [
+        Patient("elsewhere", .resolvConf, .failure, "programs ask 192.0.2.1") {
+            $0.resolver.text = "nameserver 192.0.2.1\n"
+        },
+        Patient("empty", .resolvConf, .warning, "names no server") { $0.resolver.text = "" },
+        Patient("a reserve", .resolvConf, .warning, "192.0.2.1 is asked when") {
+            $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\n"
+        },
+        Patient("in turn", .resolvConf, .failure, "'rotate' sends a part") {
+            $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\noptions rotate\n"
+        },
+        Patient("a fourth is never asked", .resolvConf, .ok, "points at 127.0.0.1") {
+            $0.resolver.text = """
+                nameserver 127.0.0.1
+                nameserver ::1
+                nameserver 127.0.0.1
+                nameserver 192.0.2.1
+                """
+        },
+        Patient("ndots", .resolvConf, .warning, "tries 2 search domains") {
+            $0.resolver.text = "nameserver 127.0.0.1\nsearch a b\noptions ndots:5\n"
+        },
+        Patient("impatient", .resolvConf, .warning, "timeout:1") {
+            $0.resolver.text = "nameserver 127.0.0.1\noptions timeout:1\n"
+        },
+        Patient("only TCP", .resolvConf, .warning, "use-vc") {
+            $0.resolver.text = "nameserver 127.0.0.1\noptions use-vc\n"
+        },
+        Patient("resolved between", .resolvConf, .ok, "and that at the daemon") { resolved(&$0) },
+        Patient("resolved without a word of us", .resolvConf, .failure, "ask 127.0.0.53") {
+            resolved(&$0)
+            $0.resolver.files = [:]
+        },
+        Patient("changed", .setup, .warning, "/etc/resolv.conf") {
+            $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
+            $0.changedFiles = ["/etc/resolv.conf"]
+        },
+        Patient("no dns", .nsswitch, .failure, "never asks DNS") {
+            $0.nsswitch = "hosts: files mymachines\n"
+        },
+        Patient("resolve alone, and resolved there", .nsswitch, .ok, "resolve") {
+            resolved(&$0)
+            $0.nsswitch = "hosts: files resolve\n"
+        },
+        Patient("resolve first, past us", .nsswitch, .failure, "asks systemd-resolved first") {
+            $0.resolver.present = ["/run/systemd/resolve"]
+            $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
+        },
+        Patient("resolve first, but it does not run", .nsswitch, .ok, "resolve") {
+            $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
+        },
+        Patient("all of mdns", .nsswitch, .warning, "mdns4_minimal in") {
+            $0.nsswitch = "hosts: files mdns4 dns # mdns4_minimal\n"
+        },
+        Patient("none", .nsswitch, .ok, "there is no nsswitch.conf") { $0.nsswitch = nil },
+        Patient("a variable", .environment, .warning, "RES_OPTIONS=use-vc") {
+            $0.environment = ["RES_OPTIONS": "use-vc"]
+        },
+        Patient("nscd", .nameCache, .warning, "nscd keeps answers") { $0.processes = ["nscd"] },
+        Patient("sssd", .nameCache, .warning, "sssd") {
+            $0.processes = ["sssd_nss"]
+            $0.nsswitch = "hosts: files sss dns\n"
+        },
+        Patient("no end", .getaddrinfo, .failure, "has no end") { $0.lookup?.duration = nil },
+        Patient("slow", .getaddrinfo, .warning, "took 1.50 s") {
+            $0.lookup?.duration = .milliseconds(1500)
+        },
+        Patient("somebody else", .getaddrinfo, .failure, "does not see") {
+            $0.lookup?.seenByDaemon = 0
+        },
+        Patient("another answer", .getaddrinfo, .warning, "is 192.0.2.1 for programs") {
+            $0.lookup?.addresses = addresses("192.0.2.1")
+            $0.lookup?.expected = addresses("192.0.2.2")
+        },
+        Patient("the same answer", .getaddrinfo, .ok, "asks the daemon") {
+            $0.lookup?.addresses = addresses("192.0.2.1")
+            $0.lookup?.expected = addresses("192.0.2.1")
+        },
+        Patient("a family that this machine has not", .getaddrinfo, .ok, "asks the daemon") {
+            $0.lookup?.addresses = addresses("192.0.2.1")
+            $0.lookup?.expected = addresses("192.0.2.1", "2001:db8::1")
+        },
+        Patient("nobody knows", .getaddrinfo, .ok, "cannot be told") {
+            $0.lookup?.seenByDaemon = nil
+        },
+        Patient("no getent", .getaddrinfo, .skipped, "getent") { $0.lookup = nil },
+    ]
+
+    /// With what is around it.
+    private static let neighbours = [
+        Patient("Docker's default", .containers, .warning, "8.8.8.8") {
+            $0.processes = ["dockerd"]
+        },
+        Patient("Docker asks others", .containers, .warning, "ask 192.0.2.7") {
+            $0.processes = ["dockerd"]
+            $0.containerFiles["/etc/docker/daemon.json"] = #"{"dns" : ["192.0.2.7"]}"#
+        },
+        Patient("Docker asks us", .containers, .ok, "172.17.0.1") {
+            $0.processes = ["dockerd"]
+            $0.containerFiles["/etc/docker/daemon.json"] = #"{"dns": ["172.17.0.1"]}"#
+            $0.daemon = status {
+                $0.listeners.append(
+                    ListenerStatus(address: "172.17.0.1:53", transport: "udp", origin: "settings")
+                )
+            }
+        },
+        Patient("kubelet's default", .containers, .failure, "CoreDNS would ask itself") {
+            $0.containerFiles["/var/lib/kubelet/config.yaml"] = "kind: KubeletConfiguration\n"
+        },
+        Patient("podman asks others", .containers, .warning, "192.0.2.7") {
+            $0.containerFiles["/etc/containers/containers.conf"] =
+                "[containers]\n#dns_servers = [\"9.9.9.9\"]\ndns_servers = [\n \"192.0.2.7\",\n]\n"
+        },
+        Patient("skew", .clock, .warning, "2 min behind tencent's") {
+            $0.daemon = status { $0.vendors[0].clockSkewSeconds = 120 }
+        },
+        Patient("nobody sets it", .clock, .warning, "nothing keeps") {
+            $0.isClockSynchronised = false
+        },
+        Patient("none", .certificates, .failure, "no store") { $0.certificateStores = [] },
+        Patient("one answers", .interception, .warning, "192.0.2.1 over udp has no owner") {
+            $0.interceptors = interceptors(answer: true)
+        },
+        Patient("none answers", .interception, .ok, "answers nothing") {
+            $0.interceptors = interceptors(answer: false)
+        },
+        Patient("not asked", .interception, .skipped, "--network") { _ in },
+    ]
+
+    /// A machine whose programs ask systemd-resolved, and that the daemon.
+    private static func resolved(_ machine: inout Surroundings) {
+        machine.resolver = MachineSample.all[0].facts
+        machine.resolver.files[ResolverFacts.Paths.resolvedDropIn] = .file(
+            "[Resolve]\nDNS=\nDNS=127.0.0.1 ::1\nDomains=~.\n"
+        )
+    }
+
+    /// Addresses of texts.
+    private static func addresses(_ texts: String...) -> Set<IPAddress> {
+        Set(texts.compactMap { IPAddress($0) })
+    }
+
+    /// A question to nobody (RFC 5737).
+    private static func interceptors(answer: Bool) -> [Surroundings.Interception] {
+        ["192.0.2.1"].compactMap { ServerAddress($0) }.map {
+            .init(server: $0, transport: .udp, isAnswered: answer)
+        }
+    }
+}

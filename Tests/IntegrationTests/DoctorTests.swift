@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A resolver that is not ours, on port 53 of addresses in a namespace.
+private final class Stranger {
+    let program: Child
+    private let scratch: Scratch
+
+    /// Starts unbound, which answers with nothing but failures, and waits until it is there.
+    init(on addresses: [String], in namespace: Namespace) throws {
+        scratch = try Scratch()
+        let file = try scratch.write(
+            """
+            server:
+                \(addresses.map { "interface: \($0)" }.joined(separator: "\n    "))
+                access-control: 0.0.0.0/0 allow
+                username: ""
+                chroot: ""
+                directory: "\(scratch.path)"
+                pidfile: ""
+                use-syslog: no
+                logfile: ""
+                verbosity: 1
+                num-threads: 1
+                local-zone: "example.com." static
+            remote-control:
+                control-enable: no
+
+            """,
+            to: "unbound.conf"
+        )
+        program = try Child("unbound", ["-d", "-c", file], in: namespace)
+        _ = try program.line(with: "start of service")
+    }
+}
+
+@Suite("doctor looks at real machines", .needs(.unshare, .ip, .unbound), .hangLimit)
+struct DoctorTests {
+    /// What doctor finds in a namespace, by check: state, what and fix.
+    private func findings(
+        _ namespace: Namespace,
+        _ arguments: [String],
+        status: Int32 = 4
+    ) throws -> [String: [JSON]] {
+        let end = try namespace.run(Product.control, arguments + ["doctor", "--json"])
+        #expect(end.status == status, "\(end.output)\(end.errors)")
+        return Dictionary(grouping: try JSON(end.output)["findings"].array) {
+            $0["check"].string ?? ""
+        }
+    }
+
+    @Test("who holds the daemon's port is named, with its process")
+    func holder() throws {
+        let namespace = try Namespace()
+        let stranger = try Stranger(on: ["127.0.0.1"], in: namespace)
+        let found = try findings(namespace, ["--socket", "/run/none.sock"])
+        for transport in ["udp", "tcp"] {
+            let what =
+                "127.0.0.1:53 (\(transport)) is held by unbound (pid \(stranger.program.pid))"
+            let finding = try #require(found["port-53"]?.first { $0["what"].string == what })
+            #expect(finding["state"].string == "failure")
+            #expect(finding["fix"].string?.contains("systemctl disable --now unbound") == true)
+        }
+        #expect(found["daemon"]?.first?["state"].string == "failure")
+        try stranger.program.stop()
+    }
+
+    @Test("a daemon that getaddrinfo asks is well; one that it does not ask is not")
+    func asked() throws {
+        let namespace = try Namespace(addresses: ["192.0.2.10/24"])
+        let daemon = try TestDaemon(
+            """
+            hosts: {records: {printer.example.com: [192.0.2.9]}}
+            upstreams: [{name: nobody, url: "udp://127.0.0.9"}]
+            """,
+            listen: "127.0.0.1:53",
+            in: namespace
+        )
+        let socket = ["--socket", daemon.socket]
+        var found = try findings(namespace, socket)
+        for check in ["daemon", "version", "port-53", "answers", "resolv-conf", "getaddrinfo"] {
+            let states = found[check]?.compactMap { $0["state"].string }
+            #expect(
+                states == ["ok"],
+                "\(check): \(found[check]?.compactMap { $0["what"].string } ?? [])"
+            )
+        }
+        try namespace.setResolver("nameserver 127.0.0.7\noptions attempts:1 timeout:2\n")
+        found = try findings(namespace, socket)
+        #expect(found["resolv-conf"]?.first?["state"].string == "failure")
+        #expect(found["resolv-conf"]?.first?["fix"].string == "httpdnsctl setup apply")
+        #expect(found["getaddrinfo"]?.first?["state"].string == "failure")
+        try daemon.stop()
+    }
+
+    @Test("a name is compared: what programs get, and what the daemon has")
+    func compared() throws {
+        let namespace = try Namespace(addresses: ["192.0.2.10/24"])
+        let daemon = try TestDaemon(
+            """
+            hosts: {records: {printer.example.com: [192.0.2.9]}}
+            upstreams: [{name: nobody, url: "udp://127.0.0.9"}]
+            """,
+            listen: "127.0.0.1:53",
+            in: namespace
+        )
+        let arguments = ["--socket", daemon.socket]
+        let name = ["doctor", "--json", "--name", "printer.example.com"]
+        var end = try namespace.run(Product.control, arguments + name)
+        #expect(end.output.contains("getaddrinfo asks the daemon"), "\(end.output)")
+        // Somebody else has a word in between.
+        let etc =
+            "printf '198.51.100.7 printer.example.com\\n' > /run/hosts"
+            + " && mount --bind /run/hosts /etc/hosts"
+        #expect(
+            try namespace.run("sh", ["-c", "mount -t tmpfs none /run && " + etc]).status == 0
+        )
+        end = try namespace.run(Product.control, arguments + name)
+        #expect(
+            end.output.contains(
+                "printer.example.com is 198.51.100.7 for programs, and 192.0.2.9 for the daemon"
+            ),
+            "\(end.output)"
+        )
+        try daemon.stop()
+    }
+
+    @Test("who answers in place of an address that nobody has is seen, only with --network")
+    func intercepted() throws {
+        let namespace = try Namespace(addresses: ["192.0.2.1/32"])
+        let stranger = try Stranger(on: ["192.0.2.1"], in: namespace)
+        let arguments = ["--socket", "/run/none.sock"]
+        let quiet = try findings(namespace, arguments)
+        #expect(quiet["interception"]?.first?["state"].string == "skipped")
+        let end = try namespace.run(
+            Product.control,
+            arguments + ["doctor", "--network"]
+        )
+        #expect(end.status == 4)
+        #expect(end.output.contains("192.0.2.1 over udp, 192.0.2.1 over tcp has no owner"))
+        try stranger.program.stop()
+    }
+}
