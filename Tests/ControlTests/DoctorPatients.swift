@@ -245,6 +245,9 @@ struct Patient: Sendable, CustomTestStringConvertible {
         Patient("no answer", .answers, .failure, "127.0.0.1 over udp does not answer") {
             $0.answers[0].outcome = .silence
         },
+        Patient("a stranger's word does not count", .answers, .skipped, "does not say where") {
+            $0.daemon = down
+        },
         Patient("refused", .answers, .failure, "refuses this machine") {
             $0.answers[0].outcome = .answer(.refused, [])
         },

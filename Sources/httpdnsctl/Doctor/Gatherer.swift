@@ -218,8 +218,8 @@ struct Gatherer {
 
     /// What each listener says to a question that causes no traffic.
     private func answers(_ machine: Surroundings) -> [Surroundings.ListenerAnswer] {
-        let servers = machine.status == nil ? Array(machine.servers.prefix(1)) : machine.servers
-        return servers.flatMap { server in
+        guard machine.status != nil else { return [] }
+        return machine.servers.flatMap { server in
             Probe.Transport.allCases.map { transport in
                 Surroundings.ListenerAnswer(
                     server: server,
