@@ -103,6 +103,19 @@ extension Forwarding {
         }
     }
 
+    /// What ``ask(_:repeating:deadline:_:)`` tells, for whoever waits in a task.
+    func told(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        try await withCheckedContinuation { continuation in
+            ask(query, repeating: earlier, deadline: deadline) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
+    }
+
     package func networkChanged() {}
 }
 

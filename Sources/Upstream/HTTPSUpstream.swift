@@ -52,48 +52,13 @@ package final class HTTPSUpstream: Forwarding {
         self.clocks = clocks
     }
 
-    package func exchange(
+    package func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        try await exchange(query, fresh: false, deadline: deadline)
-    }
-
-    package func repeatExchange(
-        _ query: ForwardedQuery,
-        askedAt earlier: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        try await exchange(query, fresh: true, deadline: deadline)
-    }
-
-    package func networkChanged() { transport.reset() }
-
-    /// Asks, and counts what comes of it.
-    private func exchange(
-        _ query: ForwardedQuery,
-        fresh: Bool,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
         let start = clocks.now()
-        do throws(UpstreamError) {
-            let message = try await ask(query, fresh: fresh, deadline: deadline).answer
-            let end = clocks.now()
-            numbers.note(nil, at: end)
-            latency.note(end - start)
-            return message
-        } catch {
-            numbers.note(error, at: clocks.now())
-            throw error
-        }
-    }
-
-    /// One request, and one more if the first is lost with its connection.
-    private func ask(
-        _ query: ForwardedQuery,
-        fresh: Bool,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
         let exchange = UpstreamExchange(
             query,
             over: .encrypted,
@@ -101,29 +66,78 @@ package final class HTTPSUpstream: Forwarding {
             random: &random
         )
         var request = HTTPRequest(url: requestURL, server: server, body: exchange.message)
-        request.headers = [
-            "Content-Type: \(Self.mediaType)", "Accept: \(Self.mediaType)",
-        ]
+        request.headers = Self.headers
         request.certificateFile = certificateFile
-        request.wantsFreshConnection = fresh
-        var reply: HTTPReply
-        do throws(HTTPError) {
-            do throws(HTTPError) {
-                reply = try await transport.send(request, deadline: deadline)
-            } catch .broken(let why) {
-                guard clocks.now() < deadline else { throw .broken(why) }
-                reply = try await transport.send(request, deadline: deadline)
+        request.wantsFreshConnection = earlier != nil
+        send(request, isRepeated: false, deadline: deadline) { [self] sent in
+            let result = Result { () throws(UpstreamError) in
+                try answer(in: sent, to: exchange)
             }
-        } catch {
-            throw UpstreamError(error)
+            let end = clocks.now()
+            switch result {
+            case .success:
+                numbers.note(nil, at: end)
+                latency.note(end - start)
+            case .failure(let error):
+                numbers.note(error, at: end)
+            }
+            tell(result)
         }
-        if reply.connectionReused {
-            numbers.connectionsReused += 1
-        } else {
-            numbers.connectionsOpened += 1
-        }
-        return try Self.message(in: reply, to: exchange)
     }
+
+    package func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        try await told(query, repeating: nil, deadline: deadline)
+    }
+
+    package func repeatExchange(
+        _ query: ForwardedQuery,
+        askedAt earlier: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        try await told(query, repeating: earlier, deadline: deadline)
+    }
+
+    package func networkChanged() { transport.reset() }
+
+    /// Sends a request, and once more if the first is lost with its connection.
+    private func send(
+        _ request: HTTPRequest,
+        isRepeated: Bool,
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping HTTPTransport.Tell
+    ) {
+        transport.send(request, deadline: deadline) { [self] sent in
+            if case .failure(.broken) = sent, !isRepeated, clocks.now() < deadline {
+                send(request, isRepeated: true, deadline: deadline, tell)
+            } else {
+                tell(sent)
+            }
+        }
+    }
+
+    /// The answer in what was sent back.
+    private func answer(
+        in sent: Result<HTTPReply, HTTPError>,
+        to exchange: UpstreamExchange
+    ) throws(UpstreamError) -> Message {
+        switch sent {
+        case .failure(let error):
+            throw UpstreamError(error)
+        case .success(let reply):
+            if reply.connectionReused {
+                numbers.connectionsReused += 1
+            } else {
+                numbers.connectionsOpened += 1
+            }
+            return try Self.message(in: reply, to: exchange).answer
+        }
+    }
+
+    /// What every request says of itself.
+    private static let headers = ["Content-Type: \(mediaType)", "Accept: \(mediaType)"]
 
     /// What a message is called in HTTP (RFC 8484 §6).
     private static let mediaType = "application/dns-message"

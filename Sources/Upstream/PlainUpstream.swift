@@ -55,9 +55,7 @@ package final class PlainUpstream: Forwarding {
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
-        try await withCheckedContinuation { continuation in
-            ask(query, repeating: nil, deadline: deadline) { continuation.resume(returning: $0) }
-        }.get()
+        try await told(query, repeating: nil, deadline: deadline)
     }
 
     package func ask(

@@ -73,7 +73,7 @@ package final class World: HTTPTransport {
     /// How often all connections were dropped.
     private var drops = 0
 
-    /// The sleeps that wait for a reply.
+    /// The numbers of the sleepers that are requests.
     private var replies: Set<Int> = []
 
     /// Rises with everything that happens; nothing happens any more when it stays.
@@ -86,7 +86,10 @@ package final class World: HTTPTransport {
 
     package func reset() {
         drops += 1
-        for number in replies { wake(number, false) }
+        let dropped = replies
+        ServiceLoop.task { [self] in
+            for number in dropped { wake(number, false) }
+        }
     }
 
     /// How long the test has run.
@@ -104,37 +107,48 @@ package final class World: HTTPTransport {
         )
     }
 
-    @ServiceLoop
+    @discardableResult
     package func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
-    ) async throws(HTTPError) -> HTTPReply {
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) -> any Cancellable {
         sent.append(Sent(request: request, at: elapsed, wait: deadline - now))
         let begin = now
         let dropsBefore = drops
-        do {
-            switch script(request) {
-            case .reply(var reply, let after) where now + after <= deadline:
-                try await pause(until: now + after, forReply: true)
-                reply.duration = now - begin
-                return reply
-            case .fail(let error, let after) where now + after <= deadline:
-                try await pause(until: now + after, forReply: true)
-                throw error
-            case .silence(let reused):
-                try await pause(until: deadline, forReply: true)
-                throw HTTPError.timedOut(reused: reused)
-            case .reply, .fail:
-                try await pause(until: deadline, forReply: true)
-                throw HTTPError.timedOut(reused: false)
-            }
-        } catch let error as HTTPError {
-            throw error
-        } catch {
-            if drops > dropsBefore { throw .broken("the connections were dropped") }
-            cancelled += 1
-            throw .cancelled
+        let end: ContinuousClock.Instant
+        let result: Result<HTTPReply, HTTPError>
+        switch script(request) {
+        case .reply(let reply, let after) where now + after <= deadline:
+            (end, result) = (now + after, .success(reply))
+        case .fail(let error, let after) where now + after <= deadline:
+            (end, result) = (now + after, .failure(error))
+        case .silence(let reused):
+            (end, result) = (deadline, .failure(.timedOut(reused: reused)))
+        case .reply, .fail:
+            (end, result) = (deadline, .failure(.timedOut(reused: false)))
         }
+        activity += 1
+        let number = activity
+        replies.insert(number)
+        sleepers[number] = Sleeper(end: end) { [self] isDone in
+            replies.remove(number)
+            if isDone {
+                tell(
+                    result.map { reply in
+                        var reply = reply
+                        reply.duration = now - begin
+                        return reply
+                    }
+                )
+            } else if drops > dropsBefore {
+                tell(.failure(.broken("the connections were dropped")))
+            } else {
+                cancelled += 1
+                tell(.failure(.cancelled))
+            }
+        }
+        return Timer(self, number)
     }
 }
 
@@ -143,16 +157,11 @@ package final class World: HTTPTransport {
 extension World {
     /// Waits until `end`.
     package func pause(
-        until end: ContinuousClock.Instant,
-        forReply: Bool = false
+        until end: ContinuousClock.Instant
     ) async throws(CancellationError) {
         activity += 1
         let number = activity
-        if forReply { replies.insert(number) }
-        defer {
-            activity += 1
-            replies.remove(number)
-        }
+        defer { activity += 1 }
         guard !Task.isCancelled else { throw CancellationError() }
         let isDone = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -15,13 +15,14 @@ private final class ScriptedTransport: HTTPTransport {
         self.script = script
     }
 
-    @ServiceLoop
     func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
-    ) async throws(HTTPError) -> HTTPReply {
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) -> any Cancellable {
         sent.append(request)
-        return try script(sent.count - 1, request)
+        let result = Result { () throws(HTTPError) in try script(sent.count - 1, request) }
+        return Clocks.system.timer(Clock.now) { tell(result) }
     }
 
     func reset() {}

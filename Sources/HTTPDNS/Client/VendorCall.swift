@@ -73,7 +73,7 @@ final class VendorCall {
     /// One request that is under way.
     struct RunningTry {
         let attempt: EndpointPool.Attempt
-        let task: Task<Void, Never>
+        let request: any Cancellable
         let start: ContinuousClock.Instant
         let until: ContinuousClock.Instant
     }

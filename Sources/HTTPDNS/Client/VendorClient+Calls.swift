@@ -138,6 +138,6 @@ extension VendorClient {
 
     /// Cancels the tries of a call that is over; they count for nothing.
     func giveUp(_ call: VendorCall) {
-        for running in call.running.values { running.task.cancel() }
+        for running in call.running.values { running.request.cancel() }
     }
 }

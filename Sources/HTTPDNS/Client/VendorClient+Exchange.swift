@@ -51,65 +51,111 @@ struct AddressInquiry: Inquiry {
 /// What became of an inquiry.
 typealias InquiryResult<Value> = Result<(Value, HTTPReply), VendorError>
 
+/// An inquiry under way: a request, and up to three more if they may help.
+///
+/// What is wrong on our side is so repaired: the name that certificates are for, the form of the
+/// request, and, in either, the time that it is signed with.
+@ServiceLoop
+final class Exchange<Question: Inquiry>: Cancellable {
+    /// What is told, once.
+    typealias Tell = @ServiceLoop (InquiryResult<Question.Value>) -> Void
+
+    private let client: VendorClient
+    private let question: Question
+    private let fresh: Bool
+    private let deadline: ContinuousClock.Instant
+    private let tell: Tell
+
+    /// The way that the vendor is asked in.
+    private var vendor: any Vendor
+
+    /// What the requests in that way are signed with besides our time, and whether that was repaired.
+    private var offset: Int64
+    private var isRepaired = false
+
+    /// Why the vendor's first way failed, once the other one is tried.
+    private var first: VendorError?
+
+    /// The request under way.
+    private var request: (any Cancellable)?
+
+    /// Makes an exchange that has not begun.
+    init(
+        _ question: Question,
+        with client: VendorClient,
+        fresh: Bool,
+        until deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) {
+        self.client = client
+        self.question = question
+        self.fresh = fresh
+        self.deadline = deadline
+        self.tell = tell
+        vendor = client.vendor
+        offset = client.skew.offset ?? 0
+    }
+
+    /// Sends a request; to be called once.
+    func begin() { send() }
+
+    /// Calls the request off; that is told at once.
+    func cancel() { request?.cancel() }
+
+    /// Sends a request, signed with the offset.
+    private func send() {
+        switch client.prepare(question, of: vendor, offset: offset, fresh: fresh && !isRepaired) {
+        case .failure(let error):
+            end(.failure(error))
+        case .success(let request):
+            self.request = client.transport.send(request, deadline: deadline) { [self] in
+                came($0.mapError(VendorError.transport))
+            }
+        }
+    }
+
+    /// A request has ended: sends another with the vendor's time if the vendor refuses ours.
+    private func came(_ sent: Result<HTTPReply, VendorError>) {
+        request = nil
+        let result = client.read(sent, to: question, of: vendor)
+        if !isRepaired, let better = client.betterOffset(than: offset, result, sent),
+            client.clocks.now() < deadline
+        {
+            offset = better
+            isRepaired = true
+            return send()
+        }
+        if isRepaired, case .success = result { client.skew.repaired(with: offset) }
+        end(result)
+    }
+
+    /// One way has brought a result: tells it, or tries the vendor's other way if that may help.
+    private func end(_ result: InquiryResult<Question.Value>) {
+        switch result {
+        case .success:
+            if first != nil { client.vendor = vendor }
+            tell(result)
+        case .failure(let error):
+            if let first { return tell(.failure(first)) }
+            guard let other = vendor.alternative(after: error), client.clocks.now() < deadline
+            else {
+                return tell(result)
+            }
+            first = error
+            vendor = other
+            offset = client.skew.offset ?? 0
+            isRepaired = false
+            send()
+        }
+    }
+}
+
 extension VendorClient {
     /// The vendor's time, as far as we know it.
     var vendorSeconds: Int64 { skew.vendorSeconds(at: clocks.wallSeconds()) }
 
-    /// Asks the vendor, and once more in its other way if that may help.
-    ///
-    /// What is wrong on our side is so repaired: the name that certificates are for, the form of
-    /// the request, and, in either, the time that it is signed with.
-    func ask<Question: Inquiry>(
-        _ question: Question,
-        fresh: Bool,
-        until deadline: ContinuousClock.Instant
-    ) async -> InquiryResult<Question.Value> {
-        let used = vendor
-        let first = await ask(question, of: used, fresh: fresh, until: deadline)
-        guard case .failure(let error) = first, let other = used.alternative(after: error),
-            clocks.now() < deadline
-        else { return first }
-        let second = await ask(question, of: other, fresh: fresh, until: deadline)
-        guard case .success = second else { return first }
-        vendor = other
-        return second
-    }
-
-    /// Asks the vendor in one way, and once more with the vendor's time if it refuses ours.
-    private func ask<Question: Inquiry>(
-        _ question: Question,
-        of vendor: any Vendor,
-        fresh: Bool,
-        until deadline: ContinuousClock.Instant
-    ) async -> InquiryResult<Question.Value> {
-        var offset = skew.offset ?? 0
-        var isRepaired = false
-        while true {
-            let sent: Result<HTTPReply, VendorError>
-            switch prepare(question, of: vendor, offset: offset, fresh: fresh && !isRepaired) {
-            case .failure(let error):
-                return .failure(error)
-            case .success(let request):
-                do throws(HTTPError) {
-                    sent = .success(try await transport.send(request, deadline: deadline))
-                } catch {
-                    sent = .failure(.transport(error))
-                }
-            }
-            let result = read(sent, to: question, of: vendor)
-            guard !isRepaired, let better = betterOffset(than: offset, result, sent),
-                clocks.now() < deadline
-            else {
-                if isRepaired, case .success = result { skew.repaired(with: offset) }
-                return result
-            }
-            offset = better
-            isRepaired = true
-        }
-    }
-
     /// The offset of the vendor's clock, if a request that was signed with `used` was refused for it.
-    private func betterOffset<Value>(
+    fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: InquiryResult<Value>,
         _ sent: Result<HTTPReply, VendorError>
@@ -126,7 +172,7 @@ extension VendorClient {
     }
 
     /// The request for `question`, signed with our time and `offset`, and paid for.
-    private func prepare<Question: Inquiry>(
+    fileprivate func prepare<Question: Inquiry>(
         _ question: Question,
         of vendor: any Vendor,
         offset: Int64,
@@ -148,7 +194,7 @@ extension VendorClient {
     }
 
     /// Reads what was sent back, and counts what it cost.
-    private func read<Question: Inquiry>(
+    fileprivate func read<Question: Inquiry>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
         of vendor: any Vendor

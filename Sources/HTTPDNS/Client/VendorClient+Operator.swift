@@ -52,13 +52,17 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Begins a call anew, with the time that is left for it.
+    /// Begins a call anew in the next turn, with the time that is left for it.
     private func reissue(_ call: VendorCall, _ now: ContinuousClock.Instant) {
         dropTries(of: call, now)
         guard case .servers(let order) = pool.order(now: now) else { return }
         counters.reissued += 1
         call.course = course(order, until: call.course.deadline)
-        perform(call.course.begin(now: now), of: call)
+        let round = call.round
+        ServiceLoop.task { [self] in
+            guard calls.contains(call), call.round == round else { return }
+            perform(call.course.begin(now: clocks.now()), of: call)
+        }
     }
 
     /// Ends the tries of a call that run; how they end is nobody's fault.
@@ -67,7 +71,7 @@ extension VendorClient {
         call.running = [:]
         call.round += 1
         for running in old {
-            running.task.cancel()
+            running.request.cancel()
             note(pool.end(running.attempt, .unjudged, now: now))
         }
     }
@@ -86,24 +90,33 @@ extension VendorClient {
     func refreshAddresses() {
         let now = clocks.now()
         guard let source, let due = schedule.due, due <= now else { return }
-        let number = schedule.began(now: now)
-        refresh = ServiceLoop.task { [self] in
-            var error = VendorError.outOfTime
-            for server in source.servers {
-                let end = clocks.now() + settings.timeout
-                switch await ask(ScheduleInquiry(server: server), fresh: false, until: end) {
-                case .success((let addresses, _)):
-                    refreshed(number, addresses)
-                    return
-                case .failure(.transport(.cancelled)):
-                    return
-                case .failure(let failure):
-                    guard !Task.isCancelled else { return }
-                    error = failure
+        askForAddresses(schedule.began(now: now), source.servers[...])
+    }
+
+    /// Asks the first of some start-up servers, and the others if it does not tell.
+    private func askForAddresses(_ number: Int, _ servers: ArraySlice<SocketAddress>) {
+        guard let server = servers.first else { return }
+        let exchange = Exchange(
+            ScheduleInquiry(server: server),
+            with: self,
+            fresh: false,
+            until: clocks.now() + settings.timeout
+        ) { [self] result in
+            switch result {
+            case .success((let addresses, _)):
+                refreshed(number, addresses)
+            case .failure(.transport(.cancelled)):
+                break
+            case .failure(let error):
+                if servers.count > 1 {
+                    askForAddresses(number, servers.dropFirst())
+                } else {
+                    refreshFailed(number, error)
                 }
             }
-            refreshFailed(number, error)
         }
+        refresh = exchange
+        exchange.begin()
     }
 
     /// Addresses have come.

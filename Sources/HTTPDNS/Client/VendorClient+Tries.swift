@@ -22,22 +22,22 @@ extension VendorClient {
             return
         }
         let round = call.round
-        let task = ServiceLoop.task { [self] in
-            let question = AddressInquiry(
-                lookup: call.lookup,
-                server: server,
-                charges: call.charges
-            )
-            let result = await ask(question, fresh: fresh, until: until)
+        let exchange = Exchange(
+            AddressInquiry(lookup: call.lookup, server: server, charges: call.charges),
+            with: self,
+            fresh: fresh,
+            until: until
+        ) { [self] result in
             guard call.round == round else { return }
             ended(number, of: call, result)
         }
         call.running[number] = VendorCall.RunningTry(
             attempt: attempt,
-            task: task,
+            request: exchange,
             start: now,
             until: until
         )
+        exchange.begin()
     }
 
     /// A try has ended.

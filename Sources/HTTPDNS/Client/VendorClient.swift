@@ -76,7 +76,7 @@ package final class VendorClient {
     var schedule: AddressSchedule
 
     /// The request for them that is under way.
-    var refresh: Task<Void, Never>?
+    var refresh: (any Cancellable)?
 
     /// Begins the next one.
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }

@@ -22,6 +22,9 @@ final class ConnectionPool {
     /// Calls libcurl when it wants to be.
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
+    /// How often libcurl was called.
+    private var turns = 0
+
     /// Whether libcurl is called in the next turn of the loop.
     private var isDue = false
 
@@ -94,11 +97,11 @@ final class ConnectionPool {
 // MARK: - Transfers
 
 extension ConnectionPool {
-    /// Begins a transfer; its waiter is resumed at the end.
-    func add(_ transfer: Transfer) throws(HTTPError) {
+    /// Begins a transfer on a handle that is prepared; the transfer is told the end.
+    func add(_ transfer: Transfer, on handle: EasyHandle) throws(HTTPError) {
         // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is gone.
         unsafe curl_easy_set_socket_callbacks(
-            transfer.easy,
+            handle.easy,
             { owner, _, address in
                 guard let owner = unsafe owner, let address = unsafe address else { return -1 }
                 let sockets = unsafe Unmanaged<WatchedSockets>.fromOpaque(owner)
@@ -117,23 +120,32 @@ extension ConnectionPool {
             },
             Unmanaged.passUnretained(sockets).toOpaque()
         )
-        // SAFETY: the handle is in no multi handle; it is taken out in `finish`.
-        let code = unsafe curl_multi_add_handle(multi, transfer.easy)
+        // SAFETY: the handle is in no multi handle; it is taken out in `remove`.
+        let code = unsafe curl_multi_add_handle(multi, handle.easy)
         guard code == CURLM_OK else { throw .invalidRequest("libcurl takes no request") }
-        transfers[transfer.key] = transfer
+        transfers[handle.key] = transfer
+        transfer.enter(self, after: turns)
     }
 
     /// Ends a transfer early; does nothing if it has ended.
     ///
-    /// Over HTTP/1.1 that closes the connection.  Over HTTP/2 it ends the stream, and others go on:
-    /// unless the deadline passed and nothing at all has come over the connection in the later half
-    /// of the wait.  Then the path is dead, and libcurl, which would put the next requests on it
-    /// until TCP gives up after many minutes, is made to notice by a `shutdown`.  (The later half,
-    /// because what had come while the connection was idle is only read when it is used again.)
+    /// Over HTTP/1.1 that closes the connection.  Over HTTP/2 it ends the stream, and others go on.
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
-        guard transfers[transfer.key] === transfer else { return }
-        let silent = if case .timedOut = error { silentSocket(of: transfer) } else { Int32?.none }
-        finish(transfer, .failure(error))
+        guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
+        remove(transfer, handle)
+        transfer.end(.failure(error))
+    }
+
+    /// Ends a transfer whose deadline has passed.
+    ///
+    /// If nothing at all has come over the connection in the later half of the wait, the path is dead,
+    /// and libcurl, which would put the next requests on it until TCP gives up after many minutes, is
+    /// made to notice by a `shutdown`.  (The later half, because what had come while the connection was
+    /// idle is only read when it is used again.)
+    func expire(_ transfer: Transfer) {
+        let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
+        let silent = silentSocket(of: transfer)
+        abandon(transfer, .timedOut(reused: isReusing))
         if let silent { shutdown(silent, Int32(SHUT_RDWR)) }
     }
 
@@ -142,10 +154,14 @@ extension ConnectionPool {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// The descriptor of the transfer's connection, if it is silent as `abandon` says.
+    /// Whether libcurl has begun a transfer: until then it tells of the one before on the handle.
+    private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
+
+    /// The descriptor of the transfer's connection, if it is silent as `expire` says.
     private func silentSocket(of transfer: Transfer) -> Int32? {
-        let port = transfer.localPort
-        guard port != 0 else { return nil }
+        guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
+            return nil
+        }
         let middle = transfer.started + transfer.started.duration(to: Clock.now) / 2
         return sockets.all.first { descriptor, socket in
             guard socket.lastHeard.map({ $0 < middle }) ?? true else { return false }
@@ -153,13 +169,12 @@ extension ConnectionPool {
         }?.key
     }
 
-    /// Takes a transfer out and tells its owner.
-    private func finish(_ transfer: Transfer, _ result: Result<CURLcode, HTTPError>) {
-        transfer.end(with: result)
-        transfers[transfer.key] = nil
+    /// Takes a transfer out.
+    private func remove(_ transfer: Transfer, _ handle: EasyHandle) {
+        if isKnown(transfer) { transfer.connectionsOpened = handle.connectionsOpened }
+        transfers[handle.key] = nil
         // SAFETY: the handle is in this multi handle, and libcurl is not on the stack.
-        unsafe curl_multi_remove_handle(multi, transfer.easy)
-        transfer.waiter.resume(.ready)
+        unsafe curl_multi_remove_handle(multi, handle.easy)
     }
 }
 
@@ -207,6 +222,7 @@ extension ConnectionPool {
         if events.contains(.writable) { flags |= CURL_CSELECT_OUT }
         if events.contains(.error) { flags |= CURL_CSELECT_ERR }
         var running: Int32 = 0
+        turns += 1
         // SAFETY: the multi handle is alive and libcurl is not on the stack.
         let code = unsafe curl_multi_socket_action(multi, descriptor, flags, &running)
         guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
@@ -215,9 +231,11 @@ extension ConnectionPool {
             // SAFETY: the message is valid until the next call of libcurl; all is read before.
             guard unsafe message.pointee.msg == CURLMSG_DONE,
                 let easy = unsafe message.pointee.easy_handle,
-                let transfer = transfers[UInt(bitPattern: easy)]
+                let transfer = transfers[UInt(bitPattern: easy)], let handle = transfer.handle
             else { continue }
-            finish(transfer, .success(unsafe message.pointee.data.result))
+            let result = handle.result(unsafe message.pointee.data.result)
+            remove(transfer, handle)
+            transfer.end(result)
         }
     }
 }

@@ -5,7 +5,7 @@ private import CCurl
 ///
 /// Connections are kept and shared: over HTTP/2, requests to one server and name are streams of one
 /// connection.  Bounds and strictness are those of a client that talks to servers it was told to
-/// use but need not trust: see ``Limits`` and the table in `Transfer+Options.swift`.
+/// use but need not trust: see ``Limits`` and `EasyHandle+Options.swift`.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
     /// What a server may cost us.
@@ -46,11 +46,12 @@ package final class HTTPClient: HTTPTransport {
     private lazy var pool = ConnectionPool(limits: limits)
 
     /// Handles that are ready for a new request.
-    private let handles = EasyHandles()
+    private let handles: EasyHandles
 
     /// Makes a client without connections.
     package init(limits: Limits = Limits()) {
         self.limits = limits
+        handles = EasyHandles(limits)
     }
 
     /// Loads and initialises libcurl, once a process, which takes milliseconds.
@@ -59,117 +60,61 @@ package final class HTTPClient: HTTPTransport {
     /// nothing else to do.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
-    /// Sends `request` and returns the whole reply, whatever its status code.
-    @ServiceLoop
+    @discardableResult
     package func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
-    ) async throws(HTTPError) -> HTTPReply {
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) -> any Cancellable {
         statistics.requests += 1
         statistics.inFlight += 1
-        defer { statistics.inFlight -= 1 }
-        do throws(HTTPError) {
-            let transfer = try begin(request, deadline: deadline)
-            defer { end(transfer) }
-            // Held until the end: a pool that was replaced lives as long as its last request.
-            let pool = pool
-            try pool.add(transfer)
-            switch await transfer.waiter.wait(until: deadline) {
-            case .ready: break
-            case .timedOut: pool.abandon(transfer, .timedOut(reused: transfer.isReusing))
-            case .cancelled, .closed: pool.abandon(transfer, .cancelled)
-            }
-            let reply = try transfer.result()
-            statistics.replies += 1
-            if reply.connectionReused { statistics.connectionsReused += 1 }
-            return reply
-        } catch {
-            statistics.failures[HTTPStatistics.Failure(error), default: 0] += 1
-            throw error
+        let transfer = Transfer(until: deadline) { [self] transfer, result in
+            end(transfer, result)
+            tell(result)
         }
-    }
-
-    /// Drops all connections, as after a change of the network.
-    ///
-    /// Requests in flight fail with `HTTPError.broken`, so that their owners can send them again.
-    package func reset() {
-        let old = pool
-        pool = ConnectionPool(limits: limits)
-        old.abandonAll(.broken("the connections were dropped"))
-    }
-
-    /// Makes a request into a transfer, which must be ended by ``end(_:)``.
-    private func begin(
-        _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
-    ) throws(HTTPError) -> Transfer {
-        let now = Clock.now
-        guard !Task.isCancelled else { throw .cancelled }
-        guard deadline > now else { throw .timedOut(reused: false) }
-        guard statistics.inFlight <= limits.inFlight else {
-            throw .connect("too many requests in flight")
-        }
-        let transfer = Transfer(on: try handles.take(), limits: limits, started: now)
         do throws(HTTPError) {
-            try transfer.prepare(request, until: deadline)
+            try begin(transfer, request)
         } catch {
-            end(transfer)
-            throw error
+            // Nobody is told before this has returned.
+            ServiceLoop.task { transfer.end(.failure(error)) }
         }
         return transfer
     }
 
-    /// Gives back what a transfer used, which is in no pool.
-    private func end(_ transfer: Transfer) {
+    package func reset() {
+        let old = pool
+        pool = ConnectionPool(limits: limits)
+        // Its owners may send the requests again as soon as they are told, so not before all that is
+        // to be done about the network has been done.
+        ServiceLoop.task { old.abandonAll(.broken("the connections were dropped")) }
+    }
+
+    /// Has libcurl begin a transfer.
+    private func begin(_ transfer: Transfer, _ request: HTTPRequest) throws(HTTPError) {
+        guard transfer.deadline > transfer.started else { throw .timedOut(reused: false) }
+        guard statistics.inFlight <= limits.inFlight else {
+            throw .connect("too many requests in flight")
+        }
+        let handle = try handles.take(for: request)
+        transfer.handle = handle
+        try handle.prepare(request, from: transfer.started, until: transfer.deadline)
+        try pool.add(transfer, on: handle)
+    }
+
+    /// Counts how a transfer ended, and takes back its handle.
+    private func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
+        statistics.inFlight -= 1
         statistics.connectionsOpened += transfer.connectionsOpened
-        transfer.release()
-        handles.giveBack(transfer.handle)
-    }
-}
-
-/// libcurl's handles, used again and again: making one costs more than a request over loopback.
-@ServiceLoop
-final class EasyHandles {
-    /// One handle of libcurl, freed with its last owner.
-    // SAFETY: made and used on the loop only, freed once, by `deinit`.
-    @safe
-    @ServiceLoop
-    final class Handle {
-        let easy: UnsafeMutableRawPointer
-
-        /// Where libcurl writes what went wrong.
-        let words: UnsafeMutableBufferPointer<CChar>
-
-        fileprivate init?() {
-            guard let made = unsafe curl_easy_init() else { return nil }
-            unsafe easy = made
-            unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
-            unsafe words.initialize(repeating: 0)
+        switch result {
+        case .success(let reply):
+            statistics.replies += 1
+            if reply.connectionReused { statistics.connectionsReused += 1 }
+        case .failure(let error):
+            statistics.failures[HTTPStatistics.Failure(error), default: 0] += 1
+            // What became of it is no business of the next one.
+            transfer.handle?.forget()
         }
-
-        isolated deinit {
-            unsafe curl_easy_cleanup(easy)
-            unsafe words.deallocate()
-        }
-    }
-
-    /// Handles kept for later; more are freed.
-    static let maximumIdle = 64
-
-    private var idle: [Handle] = []
-
-    /// A handle with all options at their defaults.
-    func take() throws(HTTPError) -> Handle {
-        if let handle = idle.popLast() { return handle }
-        guard let handle = Handle() else { throw .invalidRequest("libcurl is out of memory") }
-        return handle
-    }
-
-    /// Takes back a handle that is in no pool.
-    func giveBack(_ handle: Handle) {
-        guard idle.count < Self.maximumIdle else { return }
-        // SAFETY: in no multi handle; keeps caches, forgets every pointer it was given.
-        unsafe curl_easy_reset(handle.easy)
-        idle.append(handle)
+        if let handle = transfer.handle { handles.giveBack(handle) }
+        transfer.handle = nil
     }
 }

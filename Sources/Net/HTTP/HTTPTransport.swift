@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sends one HTTP request and waits for its reply: the seam between vendors and the network.
+/// Sends HTTP requests: the seam between vendors and the network.
 ///
 /// `HTTPClient` is the real one; tests script another, and nothing above this room knows which.
+@ServiceLoop
 package protocol HTTPTransport: Sendable {
-    /// Sends `request` and returns the whole reply, whatever its status code.
+    /// What `send` is to tell: the whole reply, whatever its status code, or why there is none.
+    typealias Tell = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
+
+    /// Sends `request`, and gives up at `deadline`.
     ///
-    /// Never waits beyond `deadline`.  Cancelling the task cancels the transfer.
-    @ServiceLoop
+    /// - Parameter tell: called once, after this has returned.
+    /// - Returns: what calls the request off; `tell` then hears `HTTPError.cancelled`, at once.
+    @discardableResult
     func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
-    ) async throws(HTTPError) -> HTTPReply
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) -> any Cancellable
 
     /// Drops all connections, as after a change of the network.
     ///
-    /// Requests in flight fail with `HTTPError.broken`, so that their owners can send them again.
-    @ServiceLoop
+    /// Requests in flight fail with `HTTPError.broken` in the next turn of the loop, so that their
+    /// owners can send them again; what is sent from now on goes over new connections.
     func reset()
 }
 
@@ -117,6 +123,6 @@ package enum HTTPError: Error, Hashable {
     /// The request itself cannot be sent (a URL that cannot be parsed, a file that cannot be read).
     case invalidRequest(String)
 
-    /// The waiting task was cancelled.
+    /// Whoever sent the request called it off.
     case cancelled
 }

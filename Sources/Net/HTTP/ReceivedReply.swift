@@ -5,10 +5,10 @@ import CCurl
 ///
 /// Isolated to nothing, as these are called by C for every header line: whoever owns it is on the
 /// service loop, and so is libcurl.
-// SAFETY: the transfer that owns it lives while libcurl knows it; libcurl is called on the loop only.
+// SAFETY: the handle that owns it lives while libcurl knows it; libcurl is called on the loop only.
 @safe
 final class ReceivedReply {
-    private let limits: HTTPClient.Limits
+    let limits: HTTPClient.Limits
 
     private(set) var body: [UInt8] = []
     private(set) var headers = ReplyHeaders()
@@ -19,6 +19,13 @@ final class ReceivedReply {
     /// Makes the beginning of a reply.
     init(_ limits: HTTPClient.Limits) {
         self.limits = limits
+    }
+
+    /// Forgets an earlier reply.
+    func begin() {
+        body = []
+        headers = ReplyHeaders()
+        fault = nil
     }
 
     /// Has libcurl call back.

@@ -330,13 +330,12 @@ struct Line: HTTPTransport {
     @ServiceLoop
     func send(
         _ request: HTTPRequest,
-        deadline: ContinuousClock.Instant
-    ) async throws(HTTPError) -> HTTPReply {
-        do throws(HTTPError) {
-            return try await network.world.send(request, deadline: deadline)
-        } catch {
-            if case .timedOut = error { network.timeouts += 1 }
-            throw error
+        deadline: ContinuousClock.Instant,
+        _ tell: @escaping Tell
+    ) -> any Cancellable {
+        network.world.send(request, deadline: deadline) { [network] result in
+            if case .failure(.timedOut) = result { network.timeouts += 1 }
+            tell(result)
         }
     }
 

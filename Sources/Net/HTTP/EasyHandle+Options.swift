@@ -2,20 +2,47 @@
 import CCurl
 private import Glibc
 
-extension Transfer {
-    /// Gives libcurl everything it has to know of `request`.
-    ///
-    /// - Throws: `HTTPError.invalidRequest`.
-    func prepare(
-        _ request: HTTPRequest,
-        until deadline: ContinuousClock.Instant
-    ) throws(HTTPError) {
-        attach()
+extension EasyHandle {
+    /// Tells libcurl all that `request` shares with others of its kind, of a handle that knows nothing.
+    func setUp(for request: HTTPRequest) throws(HTTPError) {
         try setStrictness()
-        try setBounds(until: deadline)
+        try setBounds()
         try setPeer(request)
         try setTLS(request)
         try setContent(request)
+    }
+
+    /// Tells where it goes in the server.
+    func set(url: String) throws(HTTPError) {
+        // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
+        let code: CURLcode? = unsafe url.withCString { text in
+            var count = 0
+            while unsafe text[count] > 0x20, unsafe text[count] < 0x7F { count += 1 }
+            guard count == url.utf8.count else { return nil }
+            return unsafe curl_easy_set_text(easy, CURLOPT_URL, text)
+        }
+        guard let code else {
+            throw .invalidRequest("a URL with octets that have to be percent-encoded")
+        }
+        try check(code)
+    }
+
+    /// Tells what is sent along.
+    func set(body: [UInt8]) throws(HTTPError) {
+        // SAFETY: exactly the array's octets are copied.
+        try check(unsafe curl_easy_set_body(easy, body, body.count))
+    }
+
+    /// Tells how long it may take.
+    ///
+    /// The transfer's own timer ends it at the deadline, while the connection can still be looked at
+    /// (`ConnectionPool.expire`); libcurl's comes a second later and is the last resort.
+    func set(time: Duration) throws(HTTPError) {
+        try set(CURLOPT_TIMEOUT_MS, time.millisecondsRoundedUp + 1000)
+        try set(
+            CURLOPT_CONNECTTIMEOUT_MS,
+            max(1, min(time, received.limits.connectTime).millisecondsRoundedUp)
+        )
     }
 
     /// Throws if libcurl did not take an option.
@@ -53,21 +80,12 @@ extension Transfer {
         try set(CURLOPT_TCP_KEEPALIVE, 1)
     }
 
-    /// How long it may take.
-    ///
-    /// The client's own timer ends it at the deadline, while the connection can still be looked at
-    /// (`ConnectionPool.abandon`); libcurl's comes a second later and is the last resort.
-    private func setBounds(until deadline: ContinuousClock.Instant) throws(HTTPError) {
-        let left = started.duration(to: deadline)
-        try set(CURLOPT_TIMEOUT_MS, left.millisecondsRoundedUp + 1000)
-        try set(
-            CURLOPT_CONNECTTIMEOUT_MS,
-            max(1, min(left, limits.connectTime).millisecondsRoundedUp)
-        )
+    /// How long nothing may come, and how old a connection may be.
+    private func setBounds() throws(HTTPError) {
         // Less than an octet a second, five seconds long: for callers whose deadline is far off.
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
-        try set(CURLOPT_MAXAGE_CONN, limits.idleTime.millisecondsRoundedUp / 1000)
+        try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)
     }
 
     /// Where it goes.
@@ -77,10 +95,6 @@ extension Transfer {
     /// before it reuses a connection (a changed RESOLVE would be ignored while one lives).  With a
     /// proxy it also makes libcurl ask for a tunnel, so it is left out of what can be forwarded.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
-        guard Self.isPlain(request.url) else {
-            throw .invalidRequest("a URL with octets that have to be percent-encoded")
-        }
-        try set(CURLOPT_URL, request.url)
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
         }
@@ -137,7 +151,7 @@ extension Transfer {
 
     /// What is sent, and in which version of HTTP.
     private func setContent(_ request: HTTPRequest) throws(HTTPError) {
-        let isSecure = request.url.prefix(6).lowercased() == "https:"
+        let isSecure = request.isSecure
         let version =
             switch request.version {
             case .http1: CURL_HTTP_VERSION_1_1
@@ -156,23 +170,14 @@ extension Transfer {
             throw .invalidRequest("a header line with a control character")
         }
         var headers = request.headers
-        if let body = request.body {
+        if request.body != nil {
             try set(CURLOPT_POST, 1)
-            // SAFETY: exactly the array's octets are copied.
-            try check(unsafe curl_easy_set_body(easy, body, body.count))
             // Never wait for a 100 (Continue).
             headers.append("Expect:")
         } else {
             try set(CURLOPT_HTTPGET, 1)
         }
         try set(CURLOPT_HTTPHEADER, to: headers)
-    }
-
-    /// Whether all octets of a URL are such as need no percent-encoding.
-    ///
-    /// Isolated to nothing, as the runtime asks at each call of an isolated closure where it is.
-    private nonisolated static func isPlain(_ url: String) -> Bool {
-        url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
     /// Whether a header line has an octet that could end it.
@@ -183,5 +188,12 @@ extension Transfer {
     /// Address and port as libcurl reads them, without the scope, which it is told apart.
     private static func literal(_ address: SocketAddress) -> String {
         SocketAddress(octets: address.octets, port: address.port)?.description ?? ""
+    }
+}
+
+extension HTTPRequest {
+    /// Whether TLS is wanted.
+    var isSecure: Bool {
+        url.utf8.prefix(6).elementsEqual("https:".utf8) { $0 | 0x20 == $1 }
     }
 }

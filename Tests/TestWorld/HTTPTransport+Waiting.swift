@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+extension HTTPTransport {
+    /// Sends `request` and waits for the reply; cancelling the task calls the request off.
+    @ServiceLoop
+    package func send(
+        _ request: HTTPRequest,
+        deadline: ContinuousClock.Instant
+    ) async throws(HTTPError) -> HTTPReply {
+        let waiter = Waiter()
+        var result: Result<HTTPReply, HTTPError>?
+        let sent = send(request, deadline: deadline) {
+            result = $0
+            waiter.resume(.ready)
+        }
+        if await waiter.wait(until: nil) == .cancelled { sent.cancel() }
+        guard let result else { preconditionFailure("a request ended without a result") }
+        return try result.get()
+    }
+}
