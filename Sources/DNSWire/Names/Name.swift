@@ -142,26 +142,8 @@ extension Name {
 
 extension Name: Hashable {
     package static func == (left: Name, right: Name) -> Bool {
-        let (left, right) = (left.octets.span, right.octets.span)
-        guard left.count == right.count else { return false }
-        for index in left.indices where left[index] != right[index] {
-            guard left[index].folded == right[index].folded else { return false }
-        }
-        return true
+        left.octets.rawSpan.isSameName(as: right.octets.rawSpan)
     }
 
-    /// Hashes the folded octets, eight at a time as `Hasher` takes an octet no faster than a word.
-    package func hash(into hasher: inout Hasher) {
-        let octets = octets.span
-        var word: UInt64 = 0
-        for index in octets.indices {
-            word = word << 8 | UInt64(octets[index].folded)
-            if index & 7 == 7 {
-                hasher.combine(word)
-                word = 0
-            }
-        }
-        // The length is in the name: its labels end with the root's.
-        hasher.combine(word)
-    }
+    package func hash(into hasher: inout Hasher) { octets.rawSpan.hashName(into: &hasher) }
 }

@@ -48,6 +48,17 @@ extension RawSpan {
             == other.lastOctets(from: offset).lowercasedOctets
     }
 
+    /// Hashes a name in wire form, ignoring the case of ASCII letters.
+    func hashName(into hasher: inout Hasher) {
+        var offset = 0
+        while offset + 8 <= byteCount {
+            hasher.combine(octets8(at: offset).lowercasedOctets)
+            offset += 8
+        }
+        // The length is in the name: its labels end with the root's.
+        hasher.combine(lastOctets(from: offset).lowercasedOctets)
+    }
+
     /// The fewer than eight octets from `offset` to the end, the rest zero.
     package func lastOctets(from offset: Int) -> UInt64 {
         // One load that ends where the name does, and a shift, instead of a turn for each octet.
