@@ -31,11 +31,12 @@ extension Name {
     /// The final dot may be left out: names are always absolute here.  `\DDD` stands for the octet
     /// with that decimal number and `\X` for the character X itself, so `\.` is a dot in a label.
     package init(_ text: some StringProtocol) throws(NameTextError) {
-        try self.init(text: Array(text.utf8))
+        try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Reads the octets of a text: generic code is slow where other modules call it.
-    private init(text: [UInt8]) throws(NameTextError) {
+    /// Makes a name of the octets of its presentation form, for those who have no string: generic code
+    /// is slow where other modules call it.
+    package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
         var octets: [UInt8] = []

@@ -36,7 +36,7 @@ extension Alibaba {
         }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
-            let index = try lookup.index(of: try entry.requiredText("dn"))
+            let index = try lookup.index(of: "dn", in: entry)
             guard found[index] == nil else { continue }
             var answer = VendorAnswer(name: lookup.names[index])
             if lookup.families.includesV4 { answer.v4 = try Self.family(.v4, in: entry["v4"]) }
@@ -51,11 +51,10 @@ extension Alibaba {
     /// The mode must be the one that was asked: a plain reply to a sealed request could be anyone's.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
-            switch json["mode"] {
-            case nil: Int64(0)
-            case .integer(let number): number
-            case .string(let text): Int64(text) ?? -1
-            default: Int64(-1)
+            if let mode = json["mode"] {
+                mode.number ?? mode.text.flatMap { Int64($0) } ?? -1
+            } else {
+                Int64(0)
             }
         guard let data = json["data"] else { throw .unreadable(.member("data")) }
         guard let cipher else {
@@ -87,7 +86,7 @@ extension Alibaba {
         in value: JSONValue?
     ) throws(VendorError) -> AddressSet? {
         guard let value else { return nil }
-        guard case .object = value else {
+        guard value.isObject else {
             throw .unreadable(.member(family == .v4 ? "v4" : "v6"))
         }
         var set = AddressSet(try value.optionalElements("ips"), of: family, ttl: value["ttl"])
@@ -116,7 +115,7 @@ extension Alibaba {
         }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
-            let index = try lookup.index(of: try entry.requiredText("host"))
+            let index = try lookup.index(of: "host", in: entry)
             var answer = found[index] ?? VendorAnswer(name: lookup.names[index])
             let (v4, v6) = try Self.families(in: entry)
             if lookup.families.includesV4, answer.v4?.addresses.isEmpty ?? true {
@@ -137,12 +136,7 @@ extension Alibaba {
         let ttl = entry["ttl"]
         let items = try entry.optionalElements("ips")
         let items6 = try entry.optionalElements("ipsv6")
-        switch entry["type"] {
-        case .integer(1)?:
-            return (AddressSet(items, of: .v4, ttl: ttl), nil)
-        case .integer(28)?:
-            return (nil, AddressSet(items + items6, of: .v6, ttl: ttl))
-        case nil:
+        guard let type = entry["type"] else {
             // Without a type the addresses tell their family themselves.
             let isV6 = { (item: JSONValue) in
                 item.text.flatMap { AddressSet.address($0, of: .v6) } != nil
@@ -153,8 +147,11 @@ extension Alibaba {
                 fours.isEmpty && !sixes.isEmpty ? nil : AddressSet(fours, of: .v4, ttl: ttl),
                 sixes.isEmpty && entry["ipsv6"] == nil ? nil : AddressSet(sixes, of: .v6, ttl: ttl)
             )
-        default:
-            throw .unreadable(.member("type"))
+        }
+        switch type.number {
+        case 1: return (AddressSet(items, of: .v4, ttl: ttl), nil)
+        case 28: return (nil, AddressSet(items + items6, of: .v6, ttl: ttl))
+        default: throw .unreadable(.member("type"))
         }
     }
 }

@@ -97,12 +97,12 @@ package struct Baidu: Vendor {
             guard let code = VendorCode(word) else { throw .unreadable(.member("msg")) }
             throw Self.error(code, in: reply, json)
         }
-        guard case .object(let entries)? = json["data"] else {
+        guard let entries = json["data"]?.members else {
             throw .unreadable(.member("data"))
         }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
-            let index = try lookup.index(of: entry.key)
+            let index = try lookup.index(of: try? Name(entry.key))
             // Two spellings of one name are as hostile as a key that comes twice.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index])
@@ -137,7 +137,7 @@ package struct Baidu: Vendor {
         in value: JSONValue?
     ) throws(VendorError) -> AddressSet? {
         guard let value else { return nil }
-        guard case .object = value else { throw .unreadable(.member("ip")) }
+        guard value.isObject else { throw .unreadable(.member("ip")) }
         return AddressSet(try value.optionalElements("ip"), of: family, ttl: value["ttl"])
     }
 }

@@ -21,7 +21,7 @@ extension DNSJSON {
         }
         let code = RCode(rawValue: status)
         guard code == .noError || code == .nxDomain else { throw .responseCode(code) }
-        guard json["TC"] != .bool(true) else { throw .unreadable(.member("TC")) }
+        guard json["TC"]?.isTrue != true else { throw .unreadable(.member("TC")) }
         try Self.check(json["Question"], against: lookup)
 
         let chain = try Chain(from: lookup, in: try json.optionalElements("Answer"))
@@ -53,13 +53,11 @@ extension DNSJSON {
         against lookup: Lookup
     ) throws(VendorError) {
         guard let question else { return }
-        let element: JSONValue
-        switch question {
-        case .object: element = question
-        case .array(let elements) where elements.count == 1: element = elements[0]
-        default: throw .unreadable(.member("Question"))
+        let elements = question.isObject ? [question] : question.elements ?? []
+        guard elements.count == 1, let element = elements.first else {
+            throw .unreadable(.member("Question"))
         }
-        _ = try lookup.index(of: try element.requiredText("name"))
+        _ = try lookup.index(of: "name", in: element)
         guard let type = element["type"] else { return }
         guard type.number == Chain.number(of: lookup.recordType) else { throw .wrongName }
     }
@@ -68,7 +66,7 @@ extension DNSJSON {
     ///
     /// - Returns: nil without such a record (RFC 2308 §5).
     private static func negativeTTL(in json: JSONValue) throws(VendorError) -> UInt32? {
-        for record in try json.optionalElements("Authority") where record["type"] == .integer(6) {
+        for record in try json.optionalElements("Authority") where record["type"]?.number == 6 {
             let fields = record["data"]?.text?.split(separator: " ") ?? []
             guard fields.count == 7, let minimum = UInt32(fields[6]),
                 let ttl = AddressSet.ttl(record["TTL"])
@@ -147,9 +145,7 @@ private struct Chain {
 
         /// Reads the members; the TTL is the one that may be missing.
         init(_ element: JSONValue) throws(VendorError) {
-            guard let owner = try? Name(try element.requiredText("name")) else {
-                throw .unreadable(.member("name"))
-            }
+            guard let owner = element["name"]?.name else { throw .unreadable(.member("name")) }
             guard let type = element["type"]?.number else { throw .unreadable(.member("type")) }
             guard let ttl = AddressSet.ttl(element["TTL"]) else {
                 throw .unreadable(.member("TTL"))

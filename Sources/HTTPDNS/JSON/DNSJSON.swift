@@ -112,9 +112,12 @@ extension DNSJSON {
             url: url.origin.url(at: server) + url.path + "?" + query.text,
             server: server
         )
-        request.headers = ["Accept: application/dns-json"]
+        request.headers = Self.headers
         return request
     }
+
+    /// What every request says of itself.
+    private static let headers = ["Accept: application/dns-json"]
 
     /// The hexadecimal SHA-256 of id, secret, time, name and key ID, with nothing between them.
     ///

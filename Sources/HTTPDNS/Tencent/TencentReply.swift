@@ -90,7 +90,7 @@ extension TencentReply {
 
     /// Which of the names `text` is, in any case and with or without final dot.
     private func index(of text: ArraySlice<UInt8>) -> Int? {
-        try? lookup.index(of: String(decoding: text, as: Unicode.UTF8.self))
+        try? lookup.index(of: try? Name(text: text))
     }
 
     /// Whether `prefix`, the text before the first colon, is the start of an address, not a name.

@@ -52,14 +52,20 @@ extension AddressSet {
 }
 
 extension Lookup {
-    /// Which of the names `text` is, in any case and with or without final dot.
+    /// Which of the names `name` is; nil stands for a text that is no name.
     ///
     /// - Throws: `VendorError.wrongName` if it is none of them.
-    func index(of text: String) throws(VendorError) -> Int {
-        guard let name = try? Name(text), let index = names.firstIndex(of: name) else {
-            throw .wrongName
-        }
+    func index(of name: Name?) throws(VendorError) -> Int {
+        guard let name, let index = names.firstIndex(of: name) else { throw .wrongName }
         return index
+    }
+
+    /// Which of the names the member `key` is, in any case and with or without final dot.
+    ///
+    /// - Throws: `VendorError.unreadable(.member)` if it is no text, `.wrongName` if it is another.
+    func index(of key: String, in json: JSONValue) throws(VendorError) -> Int {
+        guard let value = json[key], value.isText else { throw .unreadable(.member(key)) }
+        return try index(of: value.name)
     }
 
     /// The text of the names as vendors want it: in lower case, with commas between them.

@@ -13,6 +13,9 @@ struct JSONReader {
     /// The octet that is read next.
     private var position = 0
 
+    /// The values so far.
+    private var nodes: [JSONDocument.Node] = []
+
     /// Reads a whole text.
     ///
     /// - Throws: `UnreadableReply.tooLarge` or `.notJSON`.
@@ -21,10 +24,11 @@ struct JSONReader {
             throw .tooLarge(octets: text.count)
         }
         var reader = JSONReader(text: text)
-        let value = try reader.value(depth: 0)
+        reader.nodes.reserveCapacity(min(64, text.count))
+        try reader.value(depth: 0)
         reader.skipSpace()
         guard reader.position == text.count else { throw reader.fault }
-        return value
+        return JSONValue(JSONDocument(text, reader.nodes))
     }
 
     /// Starts at the first octet.
@@ -43,69 +47,103 @@ struct JSONReader {
 
 extension JSONReader {
     /// Reads a value and the space before it.
-    private mutating func value(depth: Int) throws(UnreadableReply) -> JSONValue {
+    private mutating func value(depth: Int) throws(UnreadableReply) {
         skipSpace()
         switch next {
-        case UInt8(ascii: "{"): return try object(depth: depth + 1)
-        case UInt8(ascii: "["): return try array(depth: depth + 1)
-        case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try literal("true", .bool(true))
-        case UInt8(ascii: "f"): return try literal("false", .bool(false))
-        case UInt8(ascii: "n"): return try literal("null", .null)
-        default: return try number()
+        case UInt8(ascii: "{"): try object(depth: depth + 1)
+        case UInt8(ascii: "["): try array(depth: depth + 1)
+        case UInt8(ascii: "\""): try string()
+        case UInt8(ascii: "t"): try literal("true", .bool(true))
+        case UInt8(ascii: "f"): try literal("false", .bool(false))
+        case UInt8(ascii: "n"): try literal("null", .null)
+        default: try number()
         }
     }
 
+    /// Notes a value that began at `start` and ends here, with all that is in it.
+    private mutating func note(_ kind: JSONDocument.Node.Kind, from start: Int) {
+        nodes.append(
+            JSONDocument.Node(kind: kind, range: start..<position, end: nodes.count + 1)
+        )
+    }
+
     /// Reads an object from its brace on.
-    private mutating func object(depth: Int) throws(UnreadableReply) -> JSONValue {
+    private mutating func object(depth: Int) throws(UnreadableReply) {
         guard depth <= VendorLimits.maximumJSONDepth else { throw fault }
+        let object = nodes.count
+        note(.object, from: position)
         position += 1
-        var members = JSONValue.Members()
         skipSpace()
-        if take("}") { return .object(members) }
+        if take("}") { return }
+        var count = 0
         repeat {
             skipSpace()
             let start = position
-            let key = try string()
+            let key = nodes.count
+            try string()
+            count += 1
+            guard count <= VendorLimits.maximumJSONMembers, !hasKey(like: key, in: object) else {
+                throw .notJSON(at: start)
+            }
             skipSpace()
             guard take(":") else { throw fault }
-            let value = try value(depth: depth)
-            guard members.add(key, value) else { throw .notJSON(at: start) }
+            try value(depth: depth)
             skipSpace()
         } while take(",")
         guard take("}") else { throw fault }
-        return .object(members)
+        nodes[object].end = nodes.count
+    }
+
+    /// Whether an earlier member of `object` has the key that was read last.
+    private func hasKey(like key: Int, in object: Int) -> Bool {
+        var member = object + 1
+        while member < key {
+            if isSameText(member, key) { return true }
+            member = nodes[member + 1].end
+        }
+        return false
+    }
+
+    /// Whether two strings have the same text.
+    private func isSameText(_ first: Int, _ second: Int) -> Bool {
+        let (a, b) = (nodes[first], nodes[second])
+        if case (.string(false), .string(false)) = (a.kind, b.kind) {
+            return a.range.count == b.range.count && text[a.range] == text[b.range]
+        }
+        return Self.unescape(text[a.range]) == Self.unescape(text[b.range])
     }
 
     /// Reads an array from its bracket on.
-    private mutating func array(depth: Int) throws(UnreadableReply) -> JSONValue {
+    private mutating func array(depth: Int) throws(UnreadableReply) {
         guard depth <= VendorLimits.maximumJSONDepth else { throw fault }
+        let array = nodes.count
+        note(.array, from: position)
         position += 1
-        var elements: [JSONValue] = []
         skipSpace()
-        if take("]") { return .array(elements) }
+        if take("]") { return }
         repeat {
-            elements.append(try value(depth: depth))
+            try value(depth: depth)
             skipSpace()
         } while take(",")
         guard take("]") else { throw fault }
-        return .array(elements)
+        nodes[array].end = nodes.count
     }
 
-    /// Reads `word`, which stands for `value`.
+    /// Reads `word`, which stands for a value.
     private mutating func literal(
         _ word: String,
-        _ value: JSONValue
-    ) throws(UnreadableReply) -> JSONValue {
+        _ kind: JSONDocument.Node.Kind
+    ) throws(UnreadableReply) {
+        let start = position
         for octet in word.utf8 {
             guard next == octet else { throw fault }
             position += 1
         }
-        return value
+        note(kind, from: start)
     }
 
     /// Reads a number (RFC 8259 §6).
-    private mutating func number() throws(UnreadableReply) -> JSONValue {
+    private mutating func number() throws(UnreadableReply) {
         let start = position
         _ = take("-")
         let first = position
@@ -122,9 +160,7 @@ extension JSONReader {
             if !take("+") { _ = take("-") }
             guard digits() > 0 else { throw fault }
         }
-        let literal = String(decoding: text[start..<position], as: Unicode.UTF8.self)
-        guard isInteger, let integer = Int64(literal) else { return .otherNumber }
-        return .integer(integer)
+        note(isInteger ? .integer : .otherNumber, from: start)
     }
 }
 
@@ -132,49 +168,67 @@ extension JSONReader {
 
 extension JSONReader {
     /// Reads a string from its quotation mark on.
-    private mutating func string() throws(UnreadableReply) -> String {
+    private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
-        // What came before the last escape, and where what came after it begins.
-        var octets: [UInt8] = []
-        var plain = position
+        var hasEscapes = false
+        var isASCII = true
         while let octet = next {
             switch octet {
             case UInt8(ascii: "\""):
-                let rest = text[plain..<position]
+                guard isASCII || Self.isUTF8(text[start..<position]) else {
+                    throw .notJSON(at: start)
+                }
+                note(.string(hasEscapes: hasEscapes), from: start)
                 position += 1
-                let string =
-                    octets.isEmpty
-                    ? String(validating: rest, as: Unicode.UTF8.self)
-                    : String(validating: octets + rest, as: Unicode.UTF8.self)
-                guard let string else { throw .notJSON(at: start) }
-                return string
+                return
             case UInt8(ascii: "\\"):
-                octets += text[plain..<position]
                 position += 1
-                try escape(into: &octets)
-                plain = position
+                _ = try escape()
+                hasEscapes = true
             case 0x00...0x1F:
                 throw fault
             default:
+                isASCII = isASCII && octet < 0x80
                 position += 1
             }
         }
         throw fault
     }
 
+    /// Whether octets are UTF-8, as far as they are not escapes, which are ASCII.
+    private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {
+        String(validating: octets, as: Unicode.UTF8.self) != nil
+    }
+
+    /// The octets that those of a string, which was read, stand for.
+    static func unescape(_ octets: ArraySlice<UInt8>) -> [UInt8] {
+        var reader = JSONReader(text: Array(octets))
+        var plain: [UInt8] = []
+        while let octet = reader.next {
+            reader.position += 1
+            if octet == UInt8(ascii: "\\"), let scalar = try? reader.escape() {
+                plain += UTF8.encode(scalar) ?? []
+            } else {
+                plain.append(octet)
+            }
+        }
+        return plain
+    }
+
     /// Reads what follows a backslash.
-    private mutating func escape(into octets: inout [UInt8]) throws(UnreadableReply) {
+    private mutating func escape() throws(UnreadableReply) -> Unicode.Scalar {
         guard let character = next else { throw fault }
         position += 1
         switch character {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): octets.append(character)
-        case UInt8(ascii: "b"): octets.append(0x08)
-        case UInt8(ascii: "f"): octets.append(0x0C)
-        case UInt8(ascii: "n"): octets.append(0x0A)
-        case UInt8(ascii: "r"): octets.append(0x0D)
-        case UInt8(ascii: "t"): octets.append(0x09)
-        case UInt8(ascii: "u"): octets += UTF8.encode(try scalar()) ?? []
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"):
+            return Unicode.Scalar(character)
+        case UInt8(ascii: "b"): return "\u{08}"
+        case UInt8(ascii: "f"): return "\u{0C}"
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "u"): return try scalar()
         default: throw fault
         }
     }

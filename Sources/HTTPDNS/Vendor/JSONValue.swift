@@ -1,48 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
+import DNSWire
 
-/// A value of JSON (RFC 8259), as far as vendors' replies need it.
-enum JSONValue: Sendable, Hashable {
-    case null
-    case bool(Bool)
+/// A text of JSON (RFC 8259) that was read: its octets, and where its values are in them.
+///
+/// Strings and numbers are made when somebody asks for them, as most of a reply is never asked for.
+final class JSONDocument: Sendable {
+    /// Where a value is.
+    struct Node: Sendable {
+        /// What a value is.
+        enum Kind: Sendable {
+            case null
+            case bool(Bool)
 
-    /// A number without fraction and exponent that fits 64 bits.
-    case integer(Int64)
+            /// A number without fraction and exponent.
+            case integer
 
-    /// Any other number: no field of a reply may have one, so its value is not kept.
-    case otherNumber
-    case string(String)
-    case array([JSONValue])
-    case object(Members)
+            /// Any other number: no field of a reply may have one.
+            case otherNumber
+            case string(hasEscapes: Bool)
+            case array
+            case object
+        }
 
-    /// The members of an object, in the order of the text; no key comes twice.
-    ///
-    /// An array, as vendors' objects are small, and most members are never looked at.
-    struct Members: Sendable, Hashable {
-        fileprivate var all: [Member] = []
+        var kind: Kind
+
+        /// Its octets in the text; of a string those between the quotation marks.
+        var range: Range<Int>
+
+        /// The number of the node behind it and all that is in it.
+        ///
+        /// An array's elements follow it, and so do an object's members: a key, which is a string,
+        /// and its value, each.
+        var end: Int
     }
 
-    /// One member of an object.
-    struct Member: Sendable, Hashable {
-        let key: String
-        let value: JSONValue
+    fileprivate let text: [UInt8]
+    fileprivate let nodes: [Node]
+
+    init(_ text: [UInt8], _ nodes: [Node]) {
+        self.text = text
+        self.nodes = nodes
     }
 }
 
-extension JSONValue.Members: Sequence {
-    func makeIterator() -> some IteratorProtocol<JSONValue.Member> { all.makeIterator() }
+/// A value of JSON (RFC 8259), as far as vendors' replies need it.
+struct JSONValue: Sendable {
+    private let document: JSONDocument
 
-    /// The value of `key`.
-    subscript(key: String) -> JSONValue? { all.first { $0.key == key }?.value }
+    /// Its number among the nodes.
+    private let index: Int
 
-    /// Adds a member.
-    ///
-    /// - Returns: false if there is one with that key, or there are too many.
-    mutating func add(_ key: String, _ value: JSONValue) -> Bool {
-        guard all.count < VendorLimits.maximumJSONMembers, self[key] == nil else { return false }
-        if all.isEmpty { all.reserveCapacity(8) }
-        all.append(JSONValue.Member(key: key, value: value))
-        return true
+    /// The whole of a text.
+    init(_ document: JSONDocument) { self.init(document, at: 0) }
+
+    private init(_ document: JSONDocument, at index: Int) {
+        self.document = document
+        self.index = index
     }
+
+    private var node: JSONDocument.Node { document.nodes[index] }
 }
 
 // MARK: - Reading
@@ -61,25 +77,104 @@ extension JSONValue {
 
     /// The member `key` of an object; nil if this is none, lacks it, or has null there.
     subscript(key: String) -> JSONValue? {
-        guard case .object(let members) = self, let value = members[key], value != .null else {
-            return nil
+        guard isObject else { return nil }
+        var member = index + 1
+        while member < node.end {
+            let value = JSONValue(document, at: member + 1)
+            if JSONValue(document, at: member).isText(key) { return value.isNull ? nil : value }
+            member = value.node.end
         }
-        return value
+        return nil
     }
+
+    /// Whether it is an object.
+    var isObject: Bool { if case .object = node.kind { true } else { false } }
+
+    /// Whether it is a string.
+    var isText: Bool { if case .string = node.kind { true } else { false } }
+
+    /// Whether it is null.
+    var isNull: Bool { if case .null = node.kind { true } else { false } }
+
+    /// Whether it is true or false.
+    var isBool: Bool { if case .bool = node.kind { true } else { false } }
+
+    /// Whether it is true, rather than false or no such thing.
+    var isTrue: Bool { if case .bool(true) = node.kind { true } else { false } }
 
     /// The text of a string.
     var text: String? {
-        if case .string(let text) = self { text } else { nil }
+        octets.map { String(decoding: $0, as: Unicode.UTF8.self) }
     }
 
-    /// The number of an integer.
+    /// The name that a string is the text of.
+    var name: Name? { octets.flatMap { try? Name(text: $0) } }
+
+    /// The octets of a string's text.
+    private var octets: ArraySlice<UInt8>? {
+        guard case .string(let hasEscapes) = node.kind else { return nil }
+        let octets = document.text[node.range]
+        return hasEscapes ? JSONReader.unescape(octets)[...] : octets
+    }
+
+    /// Whether it is a string with that text.
+    private func isText(_ text: String) -> Bool {
+        guard case .string(false) = node.kind else {
+            return octets?.elementsEqual(text.utf8) ?? false
+        }
+        let range = node.range
+        guard range.count == text.utf8.count else { return false }
+        var position = range.lowerBound
+        for octet in text.utf8 {
+            guard document.text[position] == octet else { return false }
+            position += 1
+        }
+        return true
+    }
+
+    /// The number of an integer that fits 64 bits.
     var number: Int64? {
-        if case .integer(let number) = self { number } else { nil }
+        guard case .integer = node.kind else { return nil }
+        let digits = document.text[node.range]
+        let isNegative = digits.first == UInt8(ascii: "-")
+        var number: Int64 = 0
+        for digit in digits.dropFirst(isNegative ? 1 : 0) {
+            let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let value = Int64(digit - UInt8(ascii: "0"))
+            let (sum, isLarger) =
+                isNegative
+                ? product.subtractingReportingOverflow(value)
+                : product.addingReportingOverflow(value)
+            guard !isTooLarge, !isLarger else { return nil }
+            number = sum
+        }
+        return number
     }
 
     /// The elements of an array.
     var elements: [JSONValue]? {
-        if case .array(let elements) = self { elements } else { nil }
+        guard case .array = node.kind else { return nil }
+        var elements: [JSONValue] = []
+        var element = index + 1
+        while element < node.end {
+            let value = JSONValue(document, at: element)
+            elements.append(value)
+            element = value.node.end
+        }
+        return elements
+    }
+
+    /// The members of an object, in the order of the text; no key comes twice.
+    var members: [(key: String, value: JSONValue)]? {
+        guard isObject else { return nil }
+        var members: [(key: String, value: JSONValue)] = []
+        var member = index + 1
+        while member < node.end {
+            let value = JSONValue(document, at: member + 1)
+            members.append((JSONValue(document, at: member).text ?? "", value))
+            member = value.node.end
+        }
+        return members
     }
 
     /// The text of the member `key`.

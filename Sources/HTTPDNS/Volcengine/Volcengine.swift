@@ -90,7 +90,7 @@ package struct Volcengine: Vendor {
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
         let json = try reply.acceptedJSON()
-        _ = try lookup.index(of: try json.requiredText("host"))
+        _ = try lookup.index(of: "host", in: json)
         guard let items = json["ips"]?.elements else { throw .unreadable(.member("ips")) }
         guard let ttl = AddressSet.ttl(json["ttl"]) else { throw .unreadable(.member("ttl")) }
         var v4 = AddressSet(addresses: [], ttl: ttl)
