@@ -102,10 +102,20 @@ final class VendorCall {
     /// Counts the beginnings: numbers of an earlier course mean nothing any more.
     var round = 0
 
-    /// Wakes the call for its next hedge, or for a caller whose time is over.
-    var alarm: Alarm?
+    /// When it is to be looked at: for its next hedge, or for a caller whose time is over.
+    var wake: ContinuousClock.Instant?
 
-    init(_ lookup: Lookup, names: [PendingName], course: Course, isTrial: Bool) {
+    /// Its place in the order of calls.
+    let number: UInt64
+
+    init(
+        _ number: UInt64,
+        _ lookup: Lookup,
+        names: [PendingName],
+        course: Course,
+        isTrial: Bool
+    ) {
+        self.number = number
         self.lookup = lookup
         self.names = names
         charges = names.map { CostTable.Charge(name: $0.question.name, route: $0.route) }

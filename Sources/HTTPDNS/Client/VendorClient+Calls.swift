@@ -5,24 +5,20 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Begins a call for `names`, or ends their waiting if there may be none.
-    func begin(_ names: [PendingName], _ families: Families) {
-        let now = clocks.now()
+    /// Begins a call for `names`, which nothing forbids.
+    func begin(_ names: [PendingName], _ families: Families, _ now: ContinuousClock.Instant) {
         let lookup = Lookup(
             names: names.map(\.question.name),
             families: families,
             clientSubnet: settings.clientSubnet
         )
-        // What forbids a call was asked when the names came, but they may have waited since.
-        if let reason = refusal(now) {
-            for name in names { answer(name, .failure(VendorFailure(reason: reason, tries: []))) }
-            return
-        }
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("a vendor that can be asked has a server for it")
         }
         let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
+        callsBegun += 1
         let call = VendorCall(
+            callsBegun,
             lookup,
             names: names,
             course: course(order, until: deadline),
@@ -31,10 +27,6 @@ extension VendorClient {
         for name in names { name.call = call }
         calls.insert(call)
         counters.batched += UInt64(names.count - 1)
-        call.alarm = Alarm(clocks) { [weak self, weak call] in
-            guard let self, let call else { return }
-            tick(call)
-        }
         perform(call.course.begin(now: now), of: call)
     }
 
@@ -61,11 +53,25 @@ extension VendorClient {
         arm(call)
     }
 
-    /// Sets the alarm of `call` for its next hedge, or the next end of a wait.
+    /// Has `call` looked at for its next hedge, or the next end of a wait.
     func arm(_ call: VendorCall) {
         guard calls.contains(call) else { return }
-        let end = call.names.lazy.compactMap(\.firstDeadline).min()
-        call.alarm?.set([call.course.wake, end].lazy.compactMap(\.self).min())
+        call.wake = call.course.wake
+        for name in call.names {
+            guard let end = name.firstDeadline else { continue }
+            call.wake = call.wake.map { min($0, end) } ?? end
+        }
+        if let wake = call.wake { callAlarm.bring(forward: wake) }
+    }
+
+    /// Looks at the calls whose time has come, the oldest first.
+    func tickCalls() {
+        let now = clocks.now()
+        let due = calls.filter { $0.wake.map { $0 <= now } ?? false }
+        for call in due.sorted(by: { $0.number < $1.number }) where calls.contains(call) {
+            tick(call)
+        }
+        callAlarm.set(calls.lazy.compactMap(\.wake).min())
     }
 
     /// Time has passed for `call`.
@@ -126,7 +132,6 @@ extension VendorClient {
     func end(_ call: VendorCall) {
         guard calls.remove(call) != nil else { return }
         call.course.abandon()
-        call.alarm?.set(nil)
         if call.isTrial { gate.trialEnded() }
         if !call.running.isEmpty {
             let tries = lingering.reduce(call.running.count) { $0 + $1.running.count }

@@ -139,8 +139,12 @@ extension VendorClient {
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps = [lookUp]
         pending[question] = name
-        queue.add(question)
-        flushSoon(lookUp.deadline)
+        if queue.count == 0, calls.count < settings.concurrentCalls, !gathersNames {
+            begin([name], question.families, lookUp.start)
+        } else {
+            queue.add(question)
+            flushSoon(lookUp.deadline)
+        }
         return nil
     }
 
@@ -176,10 +180,7 @@ extension VendorClient {
             queueAlarm.bring(forward: deadline)
             return
         }
-        guard facts.maximumNames > 1, settings.batching == .together else {
-            sendQueued()
-            return
-        }
+        guard gathersNames else { return sendQueued() }
         guard !isFlushing else { return }
         isFlushing = true
         ServiceLoop.task { [self] in
@@ -188,17 +189,26 @@ extension VendorClient {
         }
     }
 
+    /// Whether a name waits a turn for others to share a call with.
+    private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
+
     /// Begins calls for what is queued, as many as there may be.
     func sendQueued() {
         while calls.count < settings.concurrentCalls,
             let (names, families) = queue.nextBatch(fit: facts.canCarry)
         {
-            begin(
-                names.compactMap {
-                    pending[BatchQueue.Question(name: $0, families: families)]
-                },
-                families
-            )
+            let names = names.compactMap {
+                pending[BatchQueue.Question(name: $0, families: families)]
+            }
+            let now = clocks.now()
+            // What forbids a call was asked when the names came, but they have waited since.
+            if let reason = refusal(now) {
+                for name in names {
+                    answer(name, .failure(VendorFailure(reason: reason, tries: [])))
+                }
+            } else {
+                begin(names, families, now)
+            }
         }
         if queue.count == 0 { queueAlarm.set(nil) }
     }

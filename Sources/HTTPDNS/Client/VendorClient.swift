@@ -63,6 +63,14 @@ package final class VendorClient {
     /// Calls without an answer so far.
     var calls: Set<VendorCall> = []
 
+    /// How many calls there have been.
+    var callsBegun: UInt64 = 0
+
+    /// Rings when a call is to be looked at.
+    ///
+    /// One for all: nearly every call has ended by then, and so takes no timer of its own.
+    lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
+
     /// Calls that are over, but for tries that still run.
     var lingering: Set<VendorCall> = []
 

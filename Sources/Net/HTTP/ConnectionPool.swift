@@ -25,6 +25,11 @@ final class ConnectionPool {
     /// How often libcurl was called.
     private var turns = 0
 
+    /// Ends transfers at their deadlines.
+    ///
+    /// One for all: nearly every transfer has ended by then, and so takes no timer of its own.
+    private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
+
     /// Whether libcurl is called in the next turn of the loop.
     private var isDue = false
 
@@ -125,6 +130,7 @@ extension ConnectionPool {
         guard code == CURLM_OK else { throw .invalidRequest("libcurl takes no request") }
         transfers[handle.key] = transfer
         transfer.enter(self, after: turns)
+        deadlines.bring(forward: transfer.deadline)
     }
 
     /// Ends a transfer early; does nothing if it has ended.
@@ -136,13 +142,20 @@ extension ConnectionPool {
         transfer.end(.failure(error))
     }
 
+    /// Ends the transfers whose deadlines have passed.
+    private func expireOverdue() {
+        let now = Clock.now
+        for transfer in transfers.values where transfer.deadline <= now { expire(transfer) }
+        deadlines.set(transfers.values.lazy.map(\.deadline).min())
+    }
+
     /// Ends a transfer whose deadline has passed.
     ///
     /// If nothing at all has come over the connection in the later half of the wait, the path is dead,
     /// and libcurl, which would put the next requests on it until TCP gives up after many minutes, is
     /// made to notice by a `shutdown`.  (The later half, because what had come while the connection was
     /// idle is only read when it is used again.)
-    func expire(_ transfer: Transfer) {
+    private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
         abandon(transfer, .timedOut(reused: isReusing))

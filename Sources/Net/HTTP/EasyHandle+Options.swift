@@ -35,8 +35,8 @@ extension EasyHandle {
 
     /// Tells how long it may take.
     ///
-    /// The transfer's own timer ends it at the deadline, while the connection can still be looked at
-    /// (`ConnectionPool.expire`); libcurl's comes a second later and is the last resort.
+    /// The pool ends it at the deadline, while the connection can still be looked at
+    /// (`ConnectionPool.expire`); libcurl's own timer comes a second later and is the last resort.
     func set(time: Duration) throws(HTTPError) {
         try set(CURLOPT_TIMEOUT_MS, time.millisecondsRoundedUp + 1000)
         try set(
@@ -194,6 +194,7 @@ extension EasyHandle {
 extension HTTPRequest {
     /// Whether TLS is wanted.
     var isSecure: Bool {
-        url.utf8.prefix(6).elementsEqual("https:".utf8) { $0 | 0x20 == $1 }
+        var octets = url.utf8.makeIterator()
+        return "https:".utf8.allSatisfy { letter in octets.next().map { $0 | 0x20 } == letter }
     }
 }

@@ -73,11 +73,10 @@ extension EasyHandle {
     /// - Throws: `HTTPError.invalidRequest`.
     func prepare(
         _ request: HTTPRequest,
-        from start: ContinuousClock.Instant,
-        until deadline: ContinuousClock.Instant
+        _ wanted: Kind?,
+        time: Duration
     ) throws(HTTPError) {
         received.begin()
-        let wanted = Kind(request)
         if wanted == nil || kind != wanted {
             forget()
             unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, words.baseAddress)
@@ -86,7 +85,7 @@ extension EasyHandle {
         }
         try set(url: request.url)
         if let body = request.body { try set(body: body) }
-        try set(time: start.duration(to: deadline))
+        try set(time: time)
         kind = wanted
     }
 
@@ -229,11 +228,9 @@ final class EasyHandles {
         self.limits = limits
     }
 
-    /// A handle for `request`: one that is set up for its kind if there is any.
-    func take(for request: HTTPRequest) throws(HTTPError) -> EasyHandle {
-        if let kind = EasyHandle.Kind(request),
-            let index = idle.lastIndex(where: { $0.kind == kind })
-        {
+    /// A handle for a request, one that is set up for its kind if there is any.
+    func take(for kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
+        if kind != nil, let index = idle.lastIndex(where: { $0.kind == kind }) {
             idle.swapAt(index, idle.endIndex - 1)
         }
         if let handle = idle.popLast() { return handle }

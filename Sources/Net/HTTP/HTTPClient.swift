@@ -95,9 +95,10 @@ package final class HTTPClient: HTTPTransport {
         guard statistics.inFlight <= limits.inFlight else {
             throw .connect("too many requests in flight")
         }
-        let handle = try handles.take(for: request)
+        let kind = EasyHandle.Kind(request)
+        let handle = try handles.take(for: kind)
         transfer.handle = handle
-        try handle.prepare(request, from: transfer.started, until: transfer.deadline)
+        try handle.prepare(request, kind, time: transfer.started.duration(to: transfer.deadline))
         try pool.add(transfer, on: handle)
     }
 

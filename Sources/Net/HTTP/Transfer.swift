@@ -26,9 +26,6 @@ final class Transfer: Cancellable {
     /// How often the pool had called libcurl before.
     private(set) var turn = 0
 
-    /// Ends it at the deadline.
-    private var timer: LoopTimer?
-
     /// Who is to be told; nil once he was.
     private var tell: Tell?
 
@@ -42,15 +39,12 @@ final class Transfer: Cancellable {
     func enter(_ pool: ConnectionPool, after turn: Int) {
         self.pool = pool
         self.turn = turn
-        timer = LoopTimer(at: deadline) { [self] in pool.expire(self) }
     }
 
     /// Notes that it is in no pool any more, and tells what came of it; does nothing if that was done.
     func end(_ result: Result<HTTPReply, HTTPError>) {
         guard let tell else { return }
         self.tell = nil
-        timer?.cancel()
-        timer = nil
         pool = nil
         guard case .success(var reply) = result else { return tell(self, result) }
         reply.duration = started.duration(to: Clock.now)

@@ -71,16 +71,17 @@ struct VendorJudgement {
 extension VendorAnswer {
     /// Drops private addresses, and tells how many those were.
     fileprivate mutating func dropPrivate() -> UInt64 {
-        var dropped = 0
-        for family in [\VendorAnswer.v4, \VendorAnswer.v6] {
-            guard let set = self[keyPath: family] else { continue }
-            let kept = set.addresses.filter { !$0.isPrivate }
-            let count = set.addresses.count - kept.count
-            self[keyPath: family]?.addresses = kept
-            self[keyPath: family]?.dropped += count
-            dropped += count
-        }
-        return UInt64(dropped)
+        (v4?.dropPrivate() ?? 0) + (v6?.dropPrivate() ?? 0)
+    }
+}
+
+extension AddressSet {
+    /// Drops private addresses, and tells how many those were.
+    fileprivate mutating func dropPrivate() -> UInt64 {
+        let count = addresses.count
+        addresses.removeAll(where: \.isPrivate)
+        dropped += count - addresses.count
+        return UInt64(count - addresses.count)
     }
 }
 
