@@ -114,6 +114,21 @@ extension Name {
         }
     }
 
+    /// The text of a host name in lower case, as somebody's URL has it; nil if ``isHostname`` is false.
+    ///
+    /// Such a name has nothing to escape, so it is written without looking at each character.
+    package var hostText: String? {
+        guard isHostname else { return nil }
+        var text = octets.map(\.folded)
+        var label = 0
+        while octets[label] != 0 {
+            let next = label + 1 + Int(octets[label])
+            text[next] = UInt8(ascii: ".")
+            label = next
+        }
+        return String(decoding: text[1..<text.count - 1], as: UTF8.self)
+    }
+
     /// The labels of a name, from the left.
     package struct Labels: Sequence, IteratorProtocol {
         /// The name walked over, in wire form.

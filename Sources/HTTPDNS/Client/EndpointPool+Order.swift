@@ -24,7 +24,8 @@ extension EndpointPool {
     /// began with it would wait to be hedged.
     package func order(now: ContinuousClock.Instant) -> Order {
         // Nearly every call finds the servers so.
-        guard isReturnDue(now) || endpoints.contains(where: \.isSpecial) else {
+        guard isReturnDue(now) || endpoints.indices.contains(where: { endpoints[$0].isSpecial })
+        else {
             return .servers(inTurn)
         }
         var order = rotation

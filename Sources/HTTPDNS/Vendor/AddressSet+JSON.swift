@@ -74,9 +74,8 @@ extension Lookup {
     func list() throws(VendorError) -> String {
         var text = ""
         for name in names {
-            guard name.isHostname else { throw .unusableName }
-            if !text.isEmpty { text += "," }
-            text += name.lowercased.text
+            guard let host = name.hostText else { throw .unusableName }
+            if text.isEmpty { text = host } else { text += "," + host }
         }
         return text
     }

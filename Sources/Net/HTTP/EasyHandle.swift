@@ -219,7 +219,7 @@ extension EasyHandle {
 @ServiceLoop
 final class EasyHandles {
     /// Handles kept for later; more are freed.
-    private static let maximumIdle = 64
+    private static let maximumIdle = 128
 
     private let limits: HTTPClient.Limits
     private var idle: [EasyHandle] = []
