@@ -79,6 +79,7 @@ extension EasyHandle {
         received.begin()
         if wanted == nil || kind != wanted {
             forget()
+            // SAFETY: the buffer and what comes of the reply live as long as the handle.
             unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, words.baseAddress)
             unsafe received.attach(to: easy)
             try setUp(for: request)
@@ -99,11 +100,13 @@ extension EasyHandle {
 
     /// Frees what libcurl pointed to.
     private func freeLists() {
+        // SAFETY: each list is freed once, as it is taken out.
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
     }
 
     /// Gives libcurl a list of texts, which lives as long as it knows of it.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
+        // SAFETY: libcurl copies each text, which ends with NUL; a list that is not kept is freed.
         var list: UnsafeMutablePointer<curl_slist>?
         for text in texts {
             let longer = unsafe text.withCString { unsafe curl_slist_append(list, $0) }
