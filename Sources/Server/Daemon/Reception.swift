@@ -126,7 +126,9 @@ final class Reception {
             let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
                 .filter { $0.port == address.port && $0 != address }
             // UDP and TCP each have one.
-            let distinct = rivals.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+            let distinct = rivals.reduce(into: [SocketAddress]()) {
+                if !$0.contains($1) { $0.append($1) }
+            }
             guard distinct.isEmpty else { throw .passedElsewhere(address, distinct) }
             if let ours = listeners.first(where: { $0.address.port == address.port }) {
                 throw .listenBeside(address, ours.address)
