@@ -13,7 +13,7 @@ private let allowance = [
     "Net": 369,
     "Server": 49,
     "httpdns-emulator": 22,
-    "httpdnsctl": 73,
+    "httpdnsctl": 76,
     "httpdnsd": 1,
 ]
 

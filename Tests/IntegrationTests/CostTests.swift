@@ -109,8 +109,8 @@ struct CostTests {
         let text = try daemon.control("top", "cost", "-n", "1").output
         #expect(text.contains("www.example.com.") && !text.contains("many"), "\(text)")
         #expect(text.contains("50.0 %"), "\(text)")
-        let unknown = try daemon.control("top", "slow")
-        #expect(unknown.status == 1 && unknown.errors.contains("there is: cost"), "\(unknown)")
+        let unknown = try daemon.control("top", "quick")
+        #expect(unknown.status == 1 && unknown.errors.contains("there is: names"), "\(unknown)")
         try daemon.stop()
     }
 
