@@ -6,13 +6,17 @@ import Testing
 
 @Suite("A ring of records")
 struct RecordRingTests {
-    /// Writes a record whose words all have the value of its number.
+    /// Writes records whose words all have the value of their number.
     func write(_ numbers: Range<UInt64>, to ring: RecordRing) {
         ring.begin(numbers.count)
-        for (offset, number) in numbers.enumerated() {
-            for word in 0..<RecordRing.wordCount { ring.set(word, ofNext: offset, to: number) }
-        }
+        for (offset, number) in numbers.enumerated() { write(number, to: ring, offset) }
         ring.end(numbers.count)
+    }
+
+    /// Writes one record, longer than it can be.
+    func write(_ number: UInt64, to ring: RecordRing, _ offset: Int) {
+        let text = [UInt64](repeating: number, count: RecordRing.textOctets / 8 + 1)
+        ring.write((number, number, number, number, number), text.span.bytes, ofNext: offset)
     }
 
     /// The first word of each record.
@@ -30,6 +34,22 @@ struct RecordRingTests {
         #expect(ring.records(since: first.next).words.isEmpty)
         write(3..<4, to: ring)
         #expect(numbers(ring.records(since: first.next)) == [3])
+    }
+
+    @Test("text is kept to its last octet, whatever its length", arguments: 0...25)
+    func text(count: Int) {
+        let ring = RecordRing()
+        let text = (0..<count).map { UInt8($0 + 1) }
+        ring.begin(1)
+        ring.write((1, 2, 3, 4, 5), text.span.bytes, ofNext: 0)
+        ring.end(1)
+        let words = ring.records(since: 0).words
+        #expect(words.prefix(5) == [1, 2, 3, 4, 5])
+        let kept = (0..<count).map {
+            UInt8(truncatingIfNeeded: words[5 + $0 / 8] >> UInt64(8 * ($0 % 8)))
+        }
+        #expect(kept == text)
+        if count % 8 > 0 { #expect(words[5 + count / 8] >> UInt64(8 * (count % 8)) == 0) }
     }
 
     @Test("a reader that comes too late is told how much it missed")
@@ -51,7 +71,7 @@ struct RecordRingTests {
         let capacity = UInt64(RecordRing.capacity)
         for start in stride(from: 0, to: capacity, by: 32) { write(start..<start + 32, to: ring) }
         ring.begin(2)
-        ring.set(0, ofNext: 0, to: 999)
+        write(999, to: ring, 0)
         let records = ring.records(since: 0)
         #expect(numbers(records) == Array(2..<capacity))
         #expect(records.lost == 2)

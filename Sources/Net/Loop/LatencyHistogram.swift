@@ -15,10 +15,7 @@ package final class LatencyHistogram: Sendable {
     ///
     /// For the one thread that owns this.
     package func note(_ duration: Duration, times: UInt64 = 1) {
-        let parts = duration.components
-        let microseconds =
-            UInt64(clamping: parts.seconds) * 1_000_000
-            + UInt64(clamping: parts.attoseconds / 1_000_000_000_000)
+        let microseconds = duration.nanoseconds / 1000
         let bucket = Self.bucket(microseconds)
         buckets[bucket].store(
             buckets[bucket].load(ordering: .relaxed) &+ times,

@@ -47,8 +47,8 @@ struct PlainQueries {
     /// Whether the client that asked in `slot` wants DNSSEC records.
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// What was asked in `slot`, and how it was answered.
-    func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
+    /// What was asked in `slot`, and how it was answered; mutating for the same reason as `lookUp`.
+    mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
         guard let facts = facts[slot], let hit = answers[slot] else { return nil }
         return (facts, hit)
     }

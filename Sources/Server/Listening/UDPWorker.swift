@@ -84,7 +84,7 @@ final class UDPWorker: Sendable {
             let unsent = batch.send(to: listener)
             idleSince = Clock.now
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
-            if !outcome.hits.isEmpty { note(outcome.hits, queries, &batch, start, idleSince) }
+            if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
             if !misses.isEmpty { handOver(misses, batch, edition, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
@@ -162,13 +162,13 @@ final class UDPWorker: Sendable {
     /// Notes what was answered, and how long that took.
     private func note(
         _ hits: SlotSet,
-        _ queries: borrowing PlainQueries,
+        _ queries: inout PlainQueries,
         _ batch: inout DatagramBatch,
         _ start: ContinuousClock.Instant,
         _ end: ContinuousClock.Instant
     ) {
         counters.hitLatency.note(end - start, times: UInt64(hits.count))
-        recent.note(hits, of: queries, in: &batch, since: start, until: end)
+        recent.note(hits, of: &queries, in: &batch, since: start, until: end)
     }
 
     /// Gives the datagrams in the slots of `misses` to the service loop.

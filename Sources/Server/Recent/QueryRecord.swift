@@ -14,9 +14,9 @@ internal import Resolver
 ///          5-31 the name in wire form, the case of its letters as it came; cut after 216 octets
 struct QueryRecord {
     /// Octets of a name that are kept: longer ones are seen in attacks only.
-    static let nameOctets = (RecordRing.wordCount - firstNameWord) * 8
+    static let nameOctets = RecordRing.textOctets
 
-    fileprivate static let firstNameWord = 5
+    private static let firstNameWord = 5
 
     var arrival: UInt64
     var microseconds: UInt32
@@ -85,12 +85,7 @@ extension QueryRecord {
 
     /// Writes this as the next record but `offset` of `ring`; `name` is in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
-        ring.set(0, ofNext: offset, to: arrival)
-        ring.set(
-            1,
-            ofNext: offset,
-            to: UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
-        )
+        let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =
             switch client {
             case .v4(let address): (4, 0, UInt64(address.value))
@@ -99,18 +94,7 @@ extension QueryRecord {
         var numbers = UInt64(nameCount) << 56 | family << 48 | UInt64(flags.rawValue) << 40
         numbers |= UInt64(transport.rawValue) << 32 | UInt64(source.rawValue) << 24
         numbers |= UInt64(fallback?.rawValue ?? 0) << 16 | UInt64(rcode)
-        ring.set(2, ofNext: offset, to: numbers)
-        ring.set(3, ofNext: offset, to: high)
-        ring.set(4, ofNext: offset, to: low)
-        let kept = name.extracting(first: Self.nameOctets)
-        var (word, octet) = (Self.firstNameWord, 0)
-        while octet + 8 <= kept.byteCount {
-            ring.set(word, ofNext: offset, to: kept.octets8(at: octet))
-            (word, octet) = (word + 1, octet + 8)
-        }
-        if octet < kept.byteCount {
-            ring.set(word, ofNext: offset, to: kept.lastOctets(from: octet))
-        }
+        ring.write((arrival, what, numbers, high, low), name, ofNext: offset)
     }
 }
 
