@@ -161,6 +161,34 @@ struct Patient: Sendable, CustomTestStringConvertible {
             )
         },
         Patient("none", .settings, .warning, "there is no") { $0.hasSettings = false },
+        Patient("right by the daemon", .settings, .ok, "and in force") {
+            $0.rehearsal = ReloadReply(applied: false)
+            $0.settings = .init(status: 2, output: "nobody asks for this\n")
+        },
+        Patient("wrong by the daemon", .settings, .failure, "/f.yaml:3:1: unknown key") {
+            $0.rehearsal = ReloadReply(
+                applied: false,
+                problems: [
+                    .init(file: "/f.yaml", line: 3, column: 1, message: "unknown key", hint: nil)
+                ]
+            )
+        },
+        Patient("changed", .settings, .warning, "not in force: log.level, allow") {
+            $0.rehearsal = ReloadReply(
+                applied: false,
+                changes: [
+                    .init(path: "log.level", kind: .changed, old: "info", new: "debug"),
+                    .init(path: "allow", kind: .changed, old: "[]", new: "[192.0.2.0/24]"),
+                ]
+            )
+        },
+        Patient("to be restarted", .settings, .warning, "systemctl restart") {
+            $0.rehearsal = ReloadReply(
+                applied: false,
+                changes: [.init(path: "workers", kind: .changed, old: "auto", new: "2")],
+                needsRestart: ["workers"]
+            )
+        },
         Patient("readable by all", .secrets, .failure, "everybody may read /k") {
             $0.secrets = [.init(path: "/k", mode: 0o644, user: 0, group: 0)]
         },

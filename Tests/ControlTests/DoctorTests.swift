@@ -106,6 +106,18 @@ struct DoctorTests {
         #expect(Gatherer.descriptors("") == nil)
     }
 
+    @Test(
+        "the daemon's settings are those that its command line names last",
+        arguments: [
+            ("/usr/sbin/httpdnsd\0", nil), ("httpdnsd\0--config\0/a b\0", "/a b"),
+            ("httpdnsd\0--config=/a\0--config\0/b\0--log-level\0debug\0", "/b"),
+            ("httpdnsd\0--config=x=y\0", "x=y"), ("", nil),
+        ] as [(String, String?)]
+    )
+    func settings(commandLine: String, file: String?) {
+        #expect(Gatherer.settings(of: commandLine) == file)
+    }
+
     @Test("a directory is looked at without asking anybody")
     func directory() throws {
         let root = try FakeRoot()
@@ -115,7 +127,12 @@ struct DoctorTests {
             "vendors:\n  a: {token: {file: /etc/t}}\n  # file: /etc/none\n",
             to: "/etc/httpdnsd/httpdnsd.yaml"
         )
-        try root.write("secret", to: "/etc/t", mode: 0o604)
+        try root.write(
+            "vendors: {b: {token: {file: /etc/u}}}\n",
+            to: "/etc/httpdnsd/httpdnsd.yaml.d/b.yaml"
+        )
+        try root.write("secret", to: "/etc/t", mode: 0o600)
+        try root.write("secret", to: "/etc/u", mode: 0o604)
         let gatherer = Gatherer(
             tree: root.tree,
             client: ControlClient(socket: "/none"),

@@ -86,6 +86,7 @@ struct DoctorTests {
                 "\(check): \(found[check]?.compactMap { $0["what"].string } ?? [])"
             )
         }
+        #expect(found["settings"]?.first?["what"].string == "\(daemon.file) is right, and in force")
         try namespace.setResolver("nameserver 127.0.0.7\noptions attempts:1 timeout:2\n")
         found = try findings(namespace, socket)
         #expect(found["resolv-conf"]?.first?["state"].string == "failure")

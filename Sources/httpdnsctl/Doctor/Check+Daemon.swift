@@ -99,8 +99,9 @@ extension Check {
         return [.ok(who)]
     }
 
-    /// Whether the settings would be taken at the next start.
+    /// Whether the settings would be taken at the next start, and are in force.
     static let settings = Check("settings") { machine in
+        if let rehearsal = machine.rehearsal { return verdicts(on: rehearsal, machine) }
         guard machine.hasSettings else {
             return [
                 .warning(
@@ -126,6 +127,35 @@ extension Check {
             ]
         }
         return [.failure(first, fix: "httpdnsd --check shows all that is wrong")]
+    }
+
+    /// What the daemon itself says, which has the credentials of its unit.
+    private static func verdicts(on rehearsal: ReloadReply, _ machine: Surroundings) -> [Verdict] {
+        if let first = rehearsal.problems.first {
+            let place = first.line > 0 ? "\(first.file):\(first.line):\(first.column)" : first.file
+            return [
+                .failure(
+                    "\(place): \(first.message)",
+                    fix: "httpdnsctl check shows all that is wrong"
+                )
+            ]
+        }
+        let pending = rehearsal.changes.map(\.path)
+        guard pending.isEmpty else {
+            let few = pending.prefix(3).joined(separator: ", ") + (pending.count > 3 ? " …" : "")
+            let isForReload = pending.contains { path in
+                !rehearsal.needsRestart.contains { path == $0 || path.hasPrefix("\($0).") }
+            }
+            return [
+                .warning(
+                    "\(machine.settingsPath) is right, but not in force: \(few)",
+                    fix: isForReload
+                        ? "httpdnsctl check shows it, httpdnsctl reload puts it in force"
+                        : "systemctl restart httpdnsd"
+                )
+            ]
+        }
+        return [.ok("\(machine.settingsPath) is right, and in force")]
     }
 
     /// Whether secrets are.

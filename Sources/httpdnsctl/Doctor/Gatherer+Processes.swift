@@ -55,6 +55,27 @@ extension Gatherer {
         return holders
     }
 
+    /// Where the daemon that runs reads its settings; nil if that cannot be seen.
+    func settingsOfDaemon(_ machine: Surroundings) -> String? {
+        guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
+            return nil
+        }
+        guard let file = Self.settings(of: line) else { return nil }
+        if file.hasPrefix("/") { return file }
+        return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
+    }
+
+    /// The file that a command line names; nil if it names none.
+    ///
+    /// - Parameter commandLine: the arguments with a NUL behind each, as in `/proc`.
+    static func settings(of commandLine: String) -> String? {
+        let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
+        guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })
+        else { return nil }
+        if words[index] != "--config" { return String(words[index].dropFirst("--config=".count)) }
+        return words.indices.contains(index + 1) ? String(words[index + 1]) : nil
+    }
+
     /// How many descriptors a process may open, by its `limits`; nil if that does not say.
     static func descriptors(_ limits: String) -> Int? {
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }

@@ -26,8 +26,8 @@ struct Gatherer {
         var name: Name?
         /// Whether packets may be sent to addresses that nobody has.
         var usesNetwork = false
-        /// Where the settings are.
-        var settings = Surroundings.settings
+        /// Where the settings are; nil for where the daemon reads them.
+        var settings: String?
     }
 
     /// How long all of it may take.
@@ -56,18 +56,20 @@ struct Gatherer {
         machine.nsswitch = tree.text("/etc/nsswitch.conf")
         machine.nscd = tree.text("/etc/nscd.conf")
         for path in Self.containerFiles { machine.containerFiles[path] = tree.text(path) }
-        machine.settingsPath = wishes.settings
-        machine.hasSettings = tree.exists(wishes.settings)
-        machine.secrets = secrets()
         machine.certificateStores = certificateStores()
         machine.socketPath = client.socket
         machine.socket = access(client.socket)
         // The rest is of this machine only.
         machine.isLive = tree.isThisMachine
+        if machine.isLive {
+            progress("asking the daemon")
+            machine.daemon = SetupVerb.status(of: client)
+        }
+        machine.settingsPath = wishes.settings ?? settingsOfDaemon(machine) ?? Surroundings.settings
+        machine.hasSettings = tree.exists(machine.settingsPath)
+        machine.secrets = secrets(in: machine.settingsPath)
         guard machine.isLive else { return machine }
 
-        progress("asking the daemon")
-        machine.daemon = SetupVerb.status(of: client)
         machine.answers = answers(machine)
         progress("looking who holds port 53")
         look(atProcessesFor: &machine)
@@ -77,9 +79,10 @@ struct Gatherer {
         progress("asking getaddrinfo")
         machine.lookup = lookup(machine)
         progress("checking the settings")
-        if machine.isRoot, machine.hasSettings {
+        if wishes.settings == nil, machine.status != nil { machine.rehearsal = rehearsal() }
+        if machine.rehearsal == nil, machine.isRoot, machine.hasSettings {
             machine.settings = Subprocess.run(
-                ["httpdnsd", "--config", wishes.settings, "--check"],
+                ["httpdnsd", "--config", machine.settingsPath, "--check"],
                 within: left(.seconds(3))
             ).flatMap { $0.status == nil ? nil : $0 }
         }
@@ -129,9 +132,12 @@ struct Gatherer {
         return "\(group)"
     }
 
-    /// The files that the settings take secrets from: every `file: PATH` that is there.
-    private func secrets() -> [Surroundings.FileAccess] {
-        let text = tree.text(wishes.settings) ?? ""
+    /// The files that the settings and their drop-ins take secrets from: every `file: PATH` that is
+    /// there.
+    private func secrets(in settings: String) -> [Surroundings.FileAccess] {
+        let dropIns = tree.names(in: settings + ".d").filter { $0.hasSuffix(".yaml") }
+            .map { "\(settings).d/\($0)" }
+        let text = ([settings] + dropIns).compactMap(tree.text).joined(separator: "\n")
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " } != "#" && !line.contains("ca-file:")
         }
@@ -204,6 +210,12 @@ struct Gatherer {
             all.formUnion(addresses)
         }
         return all
+    }
+
+    /// What the daemon would say to a reload; nil if it does not tell this user.
+    private func rehearsal() -> ReloadReply? {
+        guard let reply = try? client.call(.check, CheckRequest()) else { return nil }
+        return try? reply.checked(as: ReloadReply.self)
     }
 
     /// How many queries the daemon has answered by itself; nil if it does not say.

@@ -60,10 +60,13 @@ struct Surroundings: Sendable {
     /// Where the control socket is looked for.
     var socketPath = Product.defaultSocket
 
-    /// What `httpdnsd --check` said; nil if it could not be run.
+    /// What the daemon says of its settings as they are now; nil if it was not asked or would not say.
+    var rehearsal: ReloadReply?
+
+    /// What `httpdnsd --check` said in the daemon's place; nil if it could not be run.
     var settings: Subprocess.Outcome?
 
-    /// Where the settings are.
+    /// Where the settings are: where the daemon reads them.
     var settingsPath = Self.settings
 
     /// Whether the settings are there.

@@ -37,7 +37,7 @@ struct DoctorVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The daemon's settings. (default: \(Surroundings.settings))",
+            "The settings. (default: those that the daemon reads)",
             valueName: "path"
         )
     )
@@ -70,7 +70,7 @@ struct DoctorVerb: Verb {
             wishes: Gatherer.Wishes(
                 name: name.flatMap { try? Name($0) },
                 usesNetwork: network,
-                settings: config ?? Surroundings.settings
+                settings: config
             )
         )
         if isatty(STDERR_FILENO) == 1, !options.printsJSON {
