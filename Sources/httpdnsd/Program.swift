@@ -32,6 +32,9 @@ struct Program: ParsableCommand {
     )
     var printConfig = false
 
+    @Flag(name: .long, help: "Print the JSON Schema of the settings, for editors.")
+    var printSchema = false
+
     @Option(
         name: .long,
         help: "The least important level that is logged, instead of the settings' `log.level`."
@@ -56,6 +59,10 @@ struct Program: ParsableCommand {
     func run() throws {
         if printConfig, config == nil {
             print(SettingsManual.text, terminator: "")
+            return
+        }
+        if printSchema {
+            print(SettingsSchema.text, terminator: "")
             return
         }
         let file = config ?? Self.standardConfig

@@ -78,6 +78,11 @@ struct InstallTests {
         #expect(service.contains("ExecReload=/usr/local/bin/httpdnsctl "))
         let manual = try Run.product("httpdnsd", "--print-config").output
         #expect(try tree.text(settings) == manual)
+        let schema = try Run.product("httpdnsd", "--print-schema").output
+        #expect(try tree.text("usr/local/share/httpdnsd/httpdnsd.schema.json") == schema)
+        let examples = "usr/local/share/doc/httpdnsd/examples"
+        #expect(try tree.text("\(examples)/one-vendor.yaml").contains("\nvendors:"))
+        #expect(files.filter { $0.hasPrefix(examples) }.count >= 5)
 
         try tree.install("--uninstall")
         #expect(try tree.files == [settings])

@@ -11,7 +11,7 @@ private let allowance = [
     "HTTPDNS": 51,
     "Locks": 14,
     "Net": 369,
-    "Server": 49,
+    "Server": 54,
     "httpdns-emulator": 22,
     "httpdnsctl": 76,
     "httpdnsd": 1,

@@ -63,12 +63,14 @@ func problems(
     in octets: [UInt8],
     environment: SettingsEnvironment = SettingsEnvironment()
 ) -> [String] {
+    var found: [String] = []
     do throws(SettingsErrors) {
         _ = try Settings(parsing: octets, fileName: "f", environment: environment)
-        return []
     } catch {
-        return error.problems.map(\.description)
+        found = error.problems.map(\.description)
     }
+    SchemaJudge.compare(octets, with: found)
+    return found
 }
 
 /// The settings of a text that is expected to be good.
@@ -76,7 +78,9 @@ func settings(
     of text: String,
     environment: SettingsEnvironment = SettingsEnvironment()
 ) throws -> Settings {
-    try Settings(parsing: text, fileName: "f", environment: environment)
+    let settings = try Settings(parsing: text, fileName: "f", environment: environment)
+    SchemaJudge.compare([UInt8](text.utf8), with: [])
+    return settings
 }
 
 /// One line that makes any file answer something.

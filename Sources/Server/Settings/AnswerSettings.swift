@@ -156,7 +156,14 @@ extension SettingsKind where Value == AnswerSettings.Probe {
                 .map([
                     ("domain", .text(probe.domain.description)), ("port", .word("\(probe.port)")),
                 ])
-            }
+            },
+            schema: SettingsSchema.object(
+                [
+                    ("domain", SettingsKind<DomainPattern>.domain.schema),
+                    ("port", SettingsKind<Int>.integer(SettingsLimits.port).schema),
+                ],
+                required: ["domain"]
+            )
         )
     }
 }

@@ -41,6 +41,10 @@ extension HostsSettings {
             "records",
             \.records,
             .hostRecords,
+            joining: { before, records in
+                let names = Set(records.map(\.name))
+                return before.filter { !names.contains($0.name) } + records
+            },
             """
             Names and their addresses, as in {printer.lan: [192.0.2.9, "2001:db8::9"]}. What files \
             say of these names does not count.
@@ -87,7 +91,8 @@ extension SettingsKind where Value == [HostsSettings.Record] {
             },
             write: { records in
                 .map(records.map { ($0.name.text, addresses.write($0.addresses)) })
-            }
+            },
+            schema: SettingsSchema.map(of: addresses.schema)
         )
     }
 

@@ -60,6 +60,9 @@ enum FileError: Error, Hashable {
     /// More octets than are accepted.
     case tooLong(limit: Int)
 
+    /// A directory with more files than are read.
+    case tooMany(limit: Int)
+
     /// The end of a sentence that starts with the path.
     var reason: String {
         switch self {
@@ -70,6 +73,7 @@ enum FileError: Error, Hashable {
         case .notRegular: "is not a regular file"
         case .openToTheWorld: "is open to every user of this machine"
         case .tooLong(let limit): "is longer than \(limit) octets"
+        case .tooMany(let limit): "holds more than \(limit) files"
         }
     }
 }

@@ -48,26 +48,30 @@ package enum WorkerCount: Sendable, Hashable {
 // MARK: - Reading
 
 extension Settings {
-    /// Reads a file, and the secrets it points to.
+    /// Reads a file with its drop-ins, and the secrets they point to.
     ///
-    /// - Throws: everything that is wrong with it, at once.
+    /// - Throws: everything that is wrong with them, at once.
     package static func load(
         file: String,
         environment: SettingsEnvironment = .process
     ) throws(SettingsErrors) -> Settings {
-        let octets: [UInt8]
-        do throws(FileError) {
-            octets = try RegularFile(file).read(atMost: YAMLReader.maximumOctets)
-        } catch {
-            let problem = SettingsProblem(
-                file: file,
-                line: 0,
-                column: 0,
-                message: "the file \(error.reason)"
-            )
-            throw SettingsErrors(problems: [problem])
-        }
-        return try Settings(parsing: octets, fileName: file, environment: environment)
+        let files = [SettingsFile(reading: file)] + SettingsFile.dropIns(of: file)
+        return try Settings(parsing: files, environment: environment)
+    }
+
+    /// Reads `text` in the place of a file, with that file's drop-ins, and the secrets they point to.
+    ///
+    /// - Throws: everything that is wrong with them, at once.
+    static func load(
+        _ text: String,
+        named name: String,
+        insteadOf file: String
+    ) throws(SettingsErrors) -> Settings {
+        let main = SettingsFile(name: name, octets: [UInt8](text.utf8))
+        return try Settings(
+            parsing: [main] + SettingsFile.dropIns(of: file),
+            environment: .process
+        )
     }
 
     /// Reads a text, and the secrets it points to.
@@ -89,17 +93,32 @@ extension Settings {
         fileName: String,
         environment: SettingsEnvironment = .process
     ) throws(SettingsErrors) {
+        let file = SettingsFile(name: fileName, octets: octets)
+        try self.init(parsing: [file], environment: environment)
+    }
+
+    /// Reads files one over the other: each says only what it changes, or adds.
+    ///
+    /// - Throws: everything that is wrong with any of them, at once.
+    init(
+        parsing files: [SettingsFile],
+        environment: SettingsEnvironment
+    ) throws(SettingsErrors) {
         self.init()
-        var reading = SettingsReading(file: fileName, environment: environment)
-        let text = YAMLReader(octets)
-        for complaint in text.complaints {
-            reading.report(complaint.place, complaint.message, hint: complaint.hint)
+        var reading = SettingsReading(files: files.map(\.name), environment: environment)
+        var isWhole = true
+        for (index, file) in files.enumerated() {
+            let text = file.text(index)
+            for complaint in text.complaints {
+                reading.report(complaint.place, complaint.message, hint: complaint.hint)
+            }
+            isWhole = isWhole && text.complaints.isEmpty
+            if let root = text.root {
+                Self.table.read(root, as: SettingsKey(), into: &self, &reading)
+            }
         }
-        if let root = text.root {
-            Self.table.read(root, as: SettingsKey(), into: &self, &reading)
-            for index in vendors.indices { vendors[index].completeServers() }
-        }
-        if text.complaints.isEmpty { check(&reading) }
+        for index in vendors.indices { vendors[index].completeServers() }
+        if isWhole { check(&reading) }
         if let errors = reading.errors { throw errors }
         warnings = reading.sortedWarnings
     }

@@ -28,7 +28,7 @@ extension Settings {
                     reading.report(
                         place,
                         "`\(domain)` has a route already",
-                        hint: "on line \(first.line)"
+                        hint: reading.pointer(to: first, from: place)
                     )
                 } else {
                     owners[domain] = place

@@ -10,10 +10,11 @@ extension Settings {
         for (index, upstream) in upstreams.enumerated() {
             let path = "upstreams[\(index)]"
             if let first = seen[upstream.name], !upstream.name.isEmpty {
+                let place = reading.place(of: "\(path).name")
                 reading.report(
-                    reading.place(of: "\(path).name"),
+                    place,
                     "a second upstream is called `\(upstream.name)`",
-                    hint: "first on line \(first.line)"
+                    hint: "first " + reading.pointer(to: first, from: place)
                 )
             }
             seen[upstream.name] = seen[upstream.name] ?? reading.place(of: path)

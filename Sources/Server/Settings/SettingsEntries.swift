@@ -20,6 +20,9 @@ protocol SettingsNamedEntry: Sendable {
     /// The options of this entry.
     var table: SettingsTable<Self> { get }
 
+    /// Why `node`, of a later file, cannot add to this entry; nil if it can.
+    func refusal(of node: YAMLNode) -> YAMLComplaint?
+
     /// What the manual shows: one entry of each kind.
     static var examples: [SettingsManual.Example] { get }
 
@@ -33,7 +36,7 @@ protocol SettingsNamedEntry: Sendable {
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// A mapping of entries by their names.
+    /// A mapping of entries by their names; an entry that a file before has gets these options too.
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -51,7 +54,8 @@ extension SettingsOption {
                     )
                 }
                 for pair in pairs {
-                    let index = owner[keyPath: path].count
+                    let known = owner[keyPath: path].firstIndex { $0.name == pair.key }
+                    let index = known ?? owner[keyPath: path].count
                     let key = key.item(index, name: pair.key.shortened)
                     guard EntryName.isValid(pair.key) else {
                         reading.report(
@@ -61,13 +65,24 @@ extension SettingsOption {
                         reading.leftOut.insert(pair.key)
                         continue
                     }
+                    if known != nil {
+                        let entry = owner[keyPath: path][index]
+                        if let refusal = entry.refusal(of: pair.value) {
+                            reading.report(refusal.place, refusal.message, hint: refusal.hint)
+                            continue
+                        }
+                        entry.table.read(
+                            pair.value,
+                            as: key,
+                            into: &owner[keyPath: path][index],
+                            &reading
+                        )
+                        continue
+                    }
                     var entry = Entry(name: pair.key, place: reading.place(at: pair.keyPlace))
                     reading.note(pair.keyPlace, of: key)
                     let table = Entry.table(for: pair.value)
-                    guard table.read(pair.value, as: key, into: &entry, &reading) else {
-                        reading.leftOut.insert(pair.key)
-                        continue
-                    }
+                    table.read(pair.value, as: key, into: &entry, &reading)
                     owner[keyPath: path].append(entry)
                 }
             },
@@ -80,7 +95,9 @@ extension SettingsOption {
         )
     }
 
-    /// A list of entries.
+    /// A list of entries, behind those of files before; an empty one takes those away.
+    ///
+    /// An entry with the name of one that a file before has gives that one its options.
     ///
     /// - Parameter live: the entries that the manual puts into force.
     static func list<Entry: SettingsEntry>(
@@ -100,14 +117,29 @@ extension SettingsOption {
                         expected: "a list (`- key: value`)"
                     )
                 }
+                if items.isEmpty {
+                    owner[keyPath: path] = []
+                    reading.forget(below: key)
+                }
+                let before = owner[keyPath: path].count
                 for item in items {
+                    let known = item["name"]?.scalar.flatMap { name in
+                        owner[keyPath: path][..<before].firstIndex { $0.name == name }
+                    }
+                    if let known, owner[keyPath: path][known].name != "" {
+                        let key = key.item(known)
+                        Entry.table.read(
+                            item,
+                            as: key,
+                            into: &owner[keyPath: path][known],
+                            &reading
+                        )
+                        continue
+                    }
                     let key = key.item(owner[keyPath: path].count)
                     var entry = Entry(name: "", place: reading.place(at: item.place))
                     reading.note(item.place, of: key)
-                    guard Entry.table.read(item, as: key, into: &entry, &reading) else {
-                        if let name = item["name"]?.scalar { reading.leftOut.insert(name) }
-                        continue
-                    }
+                    Entry.table.read(item, as: key, into: &entry, &reading)
                     owner[keyPath: path].append(entry)
                 }
             },
@@ -131,6 +163,9 @@ enum EntryName {
     static let maximumLength = 63
 
     static let rule = "names have up to \(maximumLength) letters, digits, `-`, `_` and `.`"
+
+    /// The same rule as a regular expression, for the schema.
+    static let pattern = "^[A-Za-z0-9._-]{1,\(maximumLength)}$"
 
     static func isValid(_ name: String) -> Bool {
         (1...maximumLength).contains(name.utf8.count)

@@ -7,6 +7,7 @@ extension SettingsKind where Value == SocketAddress {
     static func address(defaultPort: UInt16) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
+            schema: SettingsSchema.address,
             read: { text throws(Mismatch) in try .literal(text, defaultPort: defaultPort) },
             write: { .text($0.description) }
         )
@@ -16,6 +17,7 @@ extension SettingsKind where Value == SocketAddress {
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
+            schema: SettingsSchema.address,
             read: { text throws(Mismatch) in
                 let address = try SocketAddress.literal(text, defaultPort: 0)
                 guard !address.ip.isUnspecified else { throw Mismatch() }
@@ -31,6 +33,7 @@ extension SettingsKind where Value == IPAddress {
     static var ip: SettingsKind {
         .scalar(
             "an IP address",
+            schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*$"#),
             read: { text throws(Mismatch) in
                 guard let address = IPAddress(text) else { throw Mismatch() }
                 return address
@@ -68,6 +71,7 @@ extension SettingsKind where Value == IPPrefix {
     static var prefix: SettingsKind {
         .scalar(
             "an IP address or a block such as 192.0.2.0/24",
+            schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
                 // The one mistake worth a word: bits beyond the prefix.
@@ -91,6 +95,7 @@ extension SettingsKind where Value == DomainPattern {
     static var domain: SettingsKind {
         .scalar(
             "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",
+            schema: SettingsSchema.string(#"^(\.|(=|\*\.)?[!-)+--/-<>-~][!-)+-~]*)$"#),
             read: { text throws(Mismatch) in try DomainPattern(reading: text) },
             write: { .text($0.description) }
         )
@@ -102,6 +107,7 @@ extension SettingsKind where Value == Name {
     static var domainName: SettingsKind {
         .scalar(
             "a name",
+            schema: SettingsSchema.string(#"^[!-)+--/-<>-~][!-)+-~]*$"#),
             read: { text throws(Mismatch) in
                 let pattern = try DomainPattern(reading: text)
                 guard pattern.form == .suffix, !pattern.domain.isRoot else { throw Mismatch() }
@@ -117,6 +123,10 @@ extension SettingsKind where Value == UpstreamURL {
     static var upstreamURL: SettingsKind {
         .scalar(
             "a URL: https://HOST/PATH, tls://HOST, udp://IP or tcp://IP",
+            schema: SettingsSchema.string(
+                #"^(https://[^/?#@ ]+/[^#<>"` ]+|tls://[^/?#@ ]+/?"#
+                    + #"|(udp|tcp)://(\[[0-9A-Fa-f:.]+\]|[0-9.]+)(:[0-9]{1,5})?)$"#
+            ),
             read: { text throws(Mismatch) in try UpstreamURL(reading: text) },
             write: { .text($0.description) }
         )
@@ -128,6 +138,7 @@ extension SettingsKind where Value == WorkerCount {
     static func workers(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "`auto` or a whole number from \(range.lowerBound) to \(range.upperBound)",
+            schema: SettingsSchema.number(range, pattern: "^(auto|[0-9]+)$"),
             read: { text throws(Mismatch) in
                 if text == "auto" { return .automatic }
                 guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -150,6 +161,7 @@ extension SettingsKind where Value == String {
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,
+            schema: SettingsSchema.string(EntryName.pattern),
             read: { text throws(Mismatch) in
                 guard EntryName.isValid(text) else {
                     throw Mismatch(message: "`\(text.shortened)` is no name", hint: EntryName.rule)
@@ -164,6 +176,7 @@ extension SettingsKind where Value == String {
     static func path(maximumOctets: Int = SettingsLimits.pathOctets) -> SettingsKind {
         .scalar(
             "an absolute path of up to \(maximumOctets) octets",
+            schema: SettingsSchema.string("^/", longest: maximumOctets),
             read: { text throws(Mismatch) in
                 guard text.hasPrefix("/"), text.utf8.count <= maximumOctets else {
                     throw Mismatch()
@@ -178,6 +191,7 @@ extension SettingsKind where Value == String {
     static var hostName: SettingsKind {
         .scalar(
             "a host name",
+            schema: SettingsSchema.string(#"^[A-Za-z0-9_][A-Za-z0-9_.-]*$"#),
             read: { text throws(Mismatch) in
                 let name = try DomainPattern(reading: text)
                 guard name.form == .suffix, name.domain.isHostname, IPAddress(text) == nil else {
@@ -193,6 +207,7 @@ extension SettingsKind where Value == String {
     static var group: SettingsKind {
         .scalar(
             "the name of a group",
+            schema: SettingsSchema.group,
             read: { text throws(Mismatch) in
                 guard (1...32).contains(text.utf8.count),
                     !text.contains(where: { ": /".contains($0) })

@@ -90,6 +90,7 @@ extension SettingsKind where Value == Duration {
         let last = Scale.time.write(range.upperBound.milliseconds)
         return .scalar(
             "a duration from \(first) to \(last)",
+            schema: SettingsSchema.number(0...0, pattern: "^(0+|[0-9]+(ms|s|m|h|d))$"),
             read: { text throws(Mismatch) in
                 let milliseconds = try Scale.time.read(text)
                 // Bounded before it is converted, as `Duration` traps on overflow.
@@ -109,6 +110,7 @@ extension SettingsKind where Value == Int {
         .scalar(
             "a size from \(Scale.size.write(range.lowerBound)) to"
                 + " \(Scale.size.write(range.upperBound))",
+            schema: SettingsSchema.string("^[0-9]+(B|KiB|MiB|GiB)$"),
             read: { text throws(Mismatch) in
                 let octets = try Scale.size.read(text)
                 guard range.contains(octets) else { throw Mismatch() }
@@ -124,6 +126,7 @@ extension SettingsKind where Value == Int {
             range.upperBound == .max
                 ? "a whole number from \(range.lowerBound)"
                 : "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            schema: SettingsSchema.number(range, pattern: "^[0-9]+$"),
             read: { text throws(Mismatch) in
                 guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
                     let number = Int(text), range.contains(number)
@@ -138,6 +141,7 @@ extension SettingsKind where Value == Int {
     static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a part from \(range.lowerBound)% to \(range.upperBound)%",
+            schema: SettingsSchema.string("^[0-9]{1,3}%$"),
             read: { text throws(Mismatch) in
                 let digits = text.prefix { ("0"..."9").contains($0) }
                 guard let number = Int(digits), range.contains(number) else { throw Mismatch() }
@@ -154,6 +158,7 @@ extension SettingsKind where Value == Int {
     static var mode: SettingsKind {
         .scalar(
             "permissions in octal such as \"0660\"",
+            schema: SettingsSchema.number(0...777, pattern: "^[0-7]{3,4}$"),
             read: { text throws(Mismatch) in
                 guard (3...4).contains(text.utf8.count), let mode = Int(text, radix: 8),
                     (0...0o777).contains(mode)
@@ -173,6 +178,7 @@ extension SettingsKind where Value == Bool {
     static var boolean: SettingsKind {
         .scalar(
             "`true` or `false` (or `on`, `off`)",
+            schema: SettingsSchema.words(["true", "false", "on", "off"]),
             read: { text throws(Mismatch) in
                 switch text {
                 case "true", "on": return true

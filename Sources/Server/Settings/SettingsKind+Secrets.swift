@@ -15,7 +15,8 @@ extension SettingsKind where Value == SecretSetting {
                 reading.report(node.place, "`\(key.shown)`: \(message)")
                 return nil
             },
-            write: any.write
+            write: any.write,
+            schema: any.schema
         )
     }
 
@@ -40,7 +41,8 @@ extension SettingsKind where Value == SecretSetting {
                 case .file(let path): .map([("file", .text(path))])
                 case .credential(let name): .map([("credential", .text(name))])
                 }
-            }
+            },
+            schema: SettingsSchema.secret
         )
     }
 
@@ -114,7 +116,8 @@ extension SettingsKind where Value == String {
                     return nil
                 }
             },
-            write: { .text($0) }
+            write: { .text($0) },
+            schema: path.schema
         )
     }
 }

@@ -9,6 +9,7 @@ extension SettingsKind where Value == String {
         let longest = VendorLimits.maximumAccount
         return .scalar(
             "1 to \(longest) letters and digits",
+            schema: SettingsSchema.number(0...(.max), pattern: "^[0-9A-Za-z]{1,\(longest)}$"),
             read: { text throws(Mismatch) in
                 let isUsable = text.utf8.allSatisfy { octet in
                     switch octet {
@@ -30,6 +31,7 @@ extension SettingsKind where Value == String {
     static var certificateName: SettingsKind {
         .scalar(
             "a host name or an IP address",
+            schema: SettingsSchema.string("^[A-Za-z0-9_.:-]+$"),
             read: { text throws(Mismatch) in
                 if IPAddress(text) != nil { return text }
                 guard let name = try? Name(text), name.isHostname else { throw Mismatch() }
@@ -45,6 +47,7 @@ extension SettingsKind where Value == JSONSettings.Address {
     static var jsonURL: SettingsKind {
         .scalar(
             "a URL such as https://dns.example/resolve, without user or fragment",
+            schema: SettingsSchema.string("^https?://[^/?#@ ]+[^# ]*$"),
             read: { text throws(Mismatch) in try JSONSettings.Address(reading: text) },
             write: { .text($0.text) }
         )
@@ -74,7 +77,8 @@ extension SettingsKind where Value == HTTPVersion {
                 }
                 return version
             },
-            write: any.write
+            write: any.write,
+            schema: any.schema
         )
     }
 }
@@ -84,6 +88,7 @@ extension SettingsKind where Value == SocketAddress {
     static var proxy: SettingsKind {
         .scalar(
             "the URL of an HTTP proxy by its IP address, such as http://192.0.2.1:3128",
+            schema: SettingsSchema.string(#"^http://(\[[0-9A-Fa-f:.]+\]|[0-9.]+):[0-9]{1,5}/?$"#),
             read: { text throws(Mismatch) in
                 guard !text.contains("@") else {
                     throw Mismatch(message: "proxies that want a password are not supported")
@@ -147,7 +152,8 @@ extension SettingsKind where Value == [String: String] {
             },
             write: { parameters in
                 .map(parameters.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })
-            }
+            },
+            schema: SettingsSchema.parameters
         )
     }
 }

@@ -10,6 +10,9 @@ struct SettingsKind<Value: Sendable>: Sendable {
 
     /// The value as it is printed, such that `read` reads it back.
     let write: @Sendable (Value) -> YAMLNode
+
+    /// What a JSON Schema can say of it: all that `read` accepts, and as little else as it can.
+    var schema = SettingsSchema.string()
 }
 
 /// Why a text is not the value it should be.
@@ -27,6 +30,7 @@ extension SettingsKind {
     /// A value that is one piece of text.
     static func scalar(
         _ expected: String,
+        schema: YAMLNode = SettingsSchema.string(),
         read: @escaping @Sendable (String) throws(Mismatch) -> Value,
         write: @escaping @Sendable (Value) -> YAMLNode
     ) -> SettingsKind {
@@ -48,7 +52,8 @@ extension SettingsKind {
                     return nil
                 }
             },
-            write: write
+            write: write,
+            schema: schema
         )
     }
 
@@ -94,7 +99,8 @@ extension SettingsKind {
                 }
                 return values
             },
-            write: { .list($0.map(kind.write)) }
+            write: { .list($0.map(kind.write)) },
+            schema: SettingsSchema.list(of: kind.schema, count: count)
         )
     }
 
@@ -115,7 +121,8 @@ extension SettingsKind {
                 }
                 return value
             },
-            write: { .text($0.rawValue) }
+            write: { .text($0.rawValue) },
+            schema: SettingsSchema.words(words)
         )
     }
 }

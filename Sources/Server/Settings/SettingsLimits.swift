@@ -5,6 +5,9 @@ enum SettingsLimits {
     /// Items of a list that names no limit of its own; the length of the file bounds it too.
     static let items = 100_000
 
+    /// Drop-ins of one file.
+    static let dropIns = 256
+
     /// Addresses listened on.
     static let listeners = 1...32
 

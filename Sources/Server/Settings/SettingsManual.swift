@@ -30,6 +30,15 @@ package enum SettingsManual {
 
         /// How it is shown.
         var form: Form
+
+        /// Whether leaving it out is an error.
+        var isRequired = false
+
+        /// What a JSON Schema says of its value, if it is an option with one.
+        var schema = YAMLNode.map([])
+
+        /// The default, if it has one that is always the same.
+        var standard: YAMLNode?
     }
 
     /// How an option is shown.
@@ -63,6 +72,9 @@ package enum SettingsManual {
 
         /// Its options.
         var entries: [Entry]
+
+        /// All its options: those that another example explains, too.
+        var allEntries: [Entry]
     }
 
     private static let preamble = """
@@ -74,6 +86,16 @@ package enum SettingsManual {
         that stands above it. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes (512KiB, \
         64MiB, 1GiB). Addresses are always IP addresses, never names: httpdnsd is what names would \
         be looked up with.
+
+        Files in the directory httpdnsd.yaml.d beside this file whose names end in .yaml are read after it, in \
+        the order of their names. An option in a later file replaces the same option in those before, \
+        a list of values as a whole. Entries are added: to vendors, routes, upstreams and \
+        hosts.records. A vendor or upstream that is there already gets the options that the \
+        later file names, a name in hosts.records other addresses; `routes: []` and \
+        `upstreams: []` remove those of the files before.
+
+        Editors check and explain what is typed by httpdnsd.schema.json, which \
+        `httpdnsd --print-schema` prints.
         """
 
     private static func postscript(_ entries: [Entry]) -> String {

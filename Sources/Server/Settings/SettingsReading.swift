@@ -5,14 +5,14 @@ struct SettingsReading {
     /// More problems than this help nobody; the rest is only counted, and warnings dropped.
     static let maximumProblems = 100
 
-    /// The file as it was named on the command line.
-    let file: String
+    /// The file as it was named on the command line, and behind it its drop-ins.
+    let files: [String]
 
     /// Where secrets come from.
     let environment: SettingsEnvironment
 
-    private var problems: [SettingsProblem] = []
-    private var warnings: [SettingsProblem] = []
+    private var problems: [(place: YAMLPlace, problem: SettingsProblem)] = []
+    private var warnings: [(place: YAMLPlace, problem: SettingsProblem)] = []
 
     /// How many problems there are beyond those that are kept.
     private var furtherProblems = 0
@@ -26,8 +26,8 @@ struct SettingsReading {
     /// Paths of the values that could not be read whole: what depends on them is not judged.
     private var damaged: Set<String> = []
 
-    init(file: String, environment: SettingsEnvironment) {
-        self.file = file
+    init(files: [String], environment: SettingsEnvironment) {
+        self.files = files
         self.environment = environment
     }
 }
@@ -72,9 +72,23 @@ extension SettingsReading {
     /// Whether the option at `path` is there but could not be read whole.
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// A place of this file as the settings keep it.
+    /// Forgets what stood below `key`, as a later file takes it all away.
+    mutating func forget(below key: SettingsKey) {
+        let isBelow = { (path: String) in
+            path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
+        }
+        places = places.filter { !isBelow($0.key) }
+        damaged = damaged.filter { !isBelow($0) }
+    }
+
+    /// A place as the settings keep it.
     func place(at place: YAMLPlace) -> SettingsPlace {
-        SettingsPlace(file: file, line: place.line, column: place.column)
+        SettingsPlace(file: files[place.file], line: place.line, column: place.column)
+    }
+
+    /// How a message at `place` points to another one: `on line 3`, or `at /etc/….yaml:3`.
+    func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
+        other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
     /// Where the value at `path` stands; for what is not in the file, the start.
@@ -90,7 +104,7 @@ extension SettingsReading {
             furtherProblems += 1
             return
         }
-        problems.append(problem(place, message, hint: hint))
+        problems.append((place, problem(place, message, hint: hint)))
     }
 
     /// Whether further problems are only counted.
@@ -99,7 +113,7 @@ extension SettingsReading {
     /// Takes note of something odd.
     mutating func warn(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
         guard warnings.count < Self.maximumProblems else { return }
-        warnings.append(problem(place, message, hint: hint))
+        warnings.append((place, problem(place, message, hint: hint)))
     }
 
     /// Reports a value that is not what the option takes.
@@ -139,7 +153,7 @@ extension SettingsReading {
         report(place, "`\(what)` is not yet supported")
     }
 
-    /// The errors in the order of the file, or nil if there are none.
+    /// The errors in the order of the files, or nil if there are none.
     var errors: SettingsErrors? {
         guard !problems.isEmpty else { return nil }
         var sorted = Self.sorted(problems)
@@ -151,16 +165,18 @@ extension SettingsReading {
         return SettingsErrors(problems: sorted, warnings: Self.sorted(warnings))
     }
 
-    /// The warnings in the order of the file.
+    /// The warnings in the order of the files.
     var sortedWarnings: [SettingsProblem] { Self.sorted(warnings) }
 
-    private static func sorted(_ problems: [SettingsProblem]) -> [SettingsProblem] {
-        problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    private static func sorted(
+        _ problems: [(place: YAMLPlace, problem: SettingsProblem)]
+    ) -> [SettingsProblem] {
+        problems.sorted { $0.place < $1.place }.map(\.problem)
     }
 
     private func problem(_ place: YAMLPlace, _ message: String, hint: String?) -> SettingsProblem {
         SettingsProblem(
-            file: file,
+            file: files[place.file],
             line: place.line,
             column: place.column,
             message: message,

@@ -12,26 +12,11 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     /// What to say about keys that mean something elsewhere, by key: the end of a sentence.
     var strangers: [String: String] = [:]
 
-    /// Looks at an entry before its options are read; returns false to leave it out.
-    ///
-    /// For entries of a kind that is not yet supported: one complaint, not one per option.
-    var admits: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Bool = { _, _, _ in true
-    }
-
     init(_ options: SettingsOption<Owner>...) { self.options = options }
 
     init(_ options: [SettingsOption<Owner>], strangers: [String: String] = [:]) {
         self.options = options
         self.strangers = strangers
-    }
-
-    /// The same table, with a look at each entry before it is read.
-    func admitting(
-        _ admits: @escaping @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Bool
-    ) -> SettingsTable {
-        var table = self
-        table.admits = admits
-        return table
     }
 }
 
@@ -56,21 +41,18 @@ struct SettingsOption<Owner: Sendable>: Sendable {
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Reads `node` into `owner`; reports every problem; false if the entry is to be left out.
-    @discardableResult
+    /// Reads `node` into `owner`, over what files before have put there; reports every problem.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
         into owner: inout Owner,
         _ reading: inout SettingsReading
-    ) -> Bool {
+    ) {
         guard case .mapping(let pairs) = node.content else {
             reading.damage(key)
             reading.reportMismatch(node, key, expected: "a mapping of options (`key: value`)")
-            return true
+            return
         }
-        guard admits(node, key, &reading) else { return false }
-
         for pair in pairs {
             guard let option = options.first(where: { $0.name == pair.key }) else {
                 if let rule = strangers[pair.key] {
@@ -96,7 +78,6 @@ extension SettingsTable {
             let key = key.option(option.name)
             if !reading.has(key.path) { reading.report(node.place, "`\(key.shown)` is missing") }
         }
-        return true
     }
 
     /// The section as it is printed.
@@ -129,6 +110,7 @@ extension SettingsOption {
     /// - Parameters:
     ///   - standard: the default in words, where it depends on other options.
     ///   - example: what the manual shows where the default would show too little.
+    ///   - joining: what becomes of the value of a file before and this one: this one.
     ///   - doc: a paragraph of the manual.
     static func option<Value>(
         _ name: String,
@@ -137,6 +119,7 @@ extension SettingsOption {
         required: Bool = false,
         standard: String? = nil,
         example: Value? = nil,
+        joining: @escaping @Sendable (_ before: Value, _ value: Value) -> Value = { $1 },
         _ doc: String
     ) -> SettingsOption {
         SettingsOption(
@@ -147,7 +130,7 @@ extension SettingsOption {
                     reading.damage(key)
                     return
                 }
-                owner[keyPath: path] = value
+                owner[keyPath: path] = joining(owner[keyPath: path], value)
             },
             write: { kind.write($0[keyPath: path]) },
             explain: { owner in
@@ -157,7 +140,10 @@ extension SettingsOption {
                     name: name,
                     doc: doc,
                     facts: "\(kind.expected); \(note)",
-                    form: .value(example.map(kind.write) ?? value)
+                    form: .value(example.map(kind.write) ?? value),
+                    isRequired: required,
+                    schema: kind.schema,
+                    standard: standard == nil && !required ? value : nil
                 )
             }
         )
@@ -188,7 +174,9 @@ extension SettingsOption {
                     name: name,
                     doc: doc,
                     facts: "\(kind.expected); " + (required ? "required" : "default \(standard)"),
-                    form: .example(kind.write(example))
+                    form: .example(kind.write(example)),
+                    isRequired: required,
+                    schema: kind.schema
                 )
             }
         )
@@ -241,11 +229,12 @@ extension SettingsOption {
                 switch node.scalar {
                 case "off", "false":
                     owner[keyPath: path] = nil
+                    reading.forget(below: key)
                     return
                 case "on", "true": node.content = .mapping([])
                 default: break
                 }
-                var section = fresh
+                var section = owner[keyPath: path] ?? fresh
                 table.read(node, as: key, into: &section, &reading)
                 owner[keyPath: path] = section
             },

@@ -30,6 +30,10 @@ extension SettingsKind where Value == SnapshotSetting {
         let octets = SettingsLimits.pathOctets - 16
         return .scalar(
             "an absolute path of up to \(octets) octets, `auto` or `off`",
+            schema: SettingsSchema.either(
+                SettingsSchema.string("^(auto|off|false|/(.*[^/])?)$", longest: octets),
+                .word("false")
+            ),
             read: { text throws(Mismatch) in
                 switch text {
                 case "auto": return .automatic

@@ -31,17 +31,27 @@ extension VendorSettings: SettingsNamedEntry {
 
     var table: SettingsTable<VendorSettings> { Self.tables[kind] ?? Self.undecided }
 
+    func refusal(of node: YAMLNode) -> YAMLComplaint? {
+        guard let other = node["kind"], other.scalar != kind.rawValue else { return nil }
+        return YAMLComplaint(
+            place: other.place,
+            message: "the vendor `\(name)` is of the kind \(kind.rawValue)",
+            hint: "at \(place): another kind is another vendor"
+        )
+    }
+
     static var examples: [SettingsManual.Example] {
         VendorKind.allCases.map { kind in
             var fresh = VendorSettings(name: kind.rawValue, place: SettingsPlace())
             fresh.kind = kind
             // What all kinds have is explained once.
             let isFirst = kind == VendorKind.allCases.first
-            let options = [kindOption] + kind.account.options + (isFirst ? commonOptions : [])
+            let own = [kindOption] + kind.account.options
             return SettingsManual.Example(
                 name: kind.rawValue,
                 doc: kind.account.about + (isFirst ? "" : " " + commonOptionsNote),
-                entries: SettingsTable(options).explain(fresh)
+                entries: SettingsTable(isFirst ? own + commonOptions : own).explain(fresh),
+                allEntries: SettingsTable(own + commonOptions).explain(fresh)
             )
         }
     }

@@ -2,6 +2,9 @@
 
 /// A place in a YAML text; line and column count from 1, columns in Unicode scalars.
 struct YAMLPlace: Sendable, Hashable, Comparable {
+    /// Which of the texts that are read together, from 0.
+    var file = 0
+
     var line: Int
     var column: Int
 
@@ -9,7 +12,7 @@ struct YAMLPlace: Sendable, Hashable, Comparable {
     static let start = YAMLPlace(line: 1, column: 1)
 
     static func < (left: YAMLPlace, right: YAMLPlace) -> Bool {
-        (left.line, left.column) < (right.line, right.column)
+        (left.file, left.line, left.column) < (right.file, right.line, right.column)
     }
 }
 

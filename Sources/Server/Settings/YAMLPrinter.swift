@@ -72,7 +72,7 @@ extension YAMLNode {
     }
 
     /// Whether `text` needs no quotes, not even for readers that guess types from it.
-    private static func isPlain(_ text: String) -> Bool {
+    static func isPlain(_ text: String) -> Bool {
         let words = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"]
         guard !text.isEmpty, !words.contains(text.lowercased()) else { return false }
         if text.hasPrefix("0"), text.count > 1, text.allSatisfy(\.isNumber) { return false }

@@ -18,16 +18,19 @@ struct YAMLReader {
     /// What is wrong, in the order of the text.
     private(set) var complaints: [YAMLComplaint] = []
 
-    /// Reads `octets`.
-    init(_ octets: [UInt8]) {
+    /// A text of which nothing is known but why.
+    init(complaint: YAMLComplaint) { complaints = [complaint] }
+
+    /// Reads `octets`, which are those of the given file.
+    init(_ octets: [UInt8], file: Int = 0) {
         do throws(YAMLComplaint) {
             guard octets.count <= Self.maximumOctets else {
                 throw YAMLComplaint(
-                    place: .start,
+                    place: YAMLPlace(file: file, line: 1, column: 1),
                     message: "the text is longer than \(Self.maximumOctets) octets"
                 )
             }
-            var parser = YAMLParser(try YAMLText(octets))
+            var parser = YAMLParser(try YAMLText(octets, file: file))
             root = try readDocument(&parser)
         } catch {
             root = nil

@@ -12,12 +12,12 @@ struct YAMLText {
     /// The last place in the text: just behind its last character, or on its last newline.
     let end: YAMLPlace
 
-    /// Checks `octets`.
-    init(_ octets: [UInt8]) throws(YAMLComplaint) {
+    /// Checks `octets`, which are those of the given file.
+    init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         self.octets = octets.starts(with: mark) ? octets.dropFirst(mark.count) : octets[...]
 
-        var place = YAMLPlace.start
+        var place = YAMLPlace(file: file, line: 1, column: 1)
         var end = place
         var afterReturn = false
         var decoder = UTF8()
@@ -38,7 +38,7 @@ struct YAMLText {
                 afterReturn = scalar == "\r"
                 if scalar == "\n" {
                     end = place
-                    place = YAMLPlace(line: place.line + 1, column: 1)
+                    place = YAMLPlace(file: file, line: place.line + 1, column: 1)
                 } else {
                     end = place
                     place.column += 1
@@ -49,8 +49,10 @@ struct YAMLText {
         self.end = place.column == 1 ? end : place
     }
 
-    /// Moves a place that lies behind the text, as a parser's at its end does, to the end.
-    func clamp(_ place: YAMLPlace) -> YAMLPlace { min(place, end) }
+    /// A parser's place, which knows no file, and moved to the end if it lies behind the text.
+    func clamp(_ place: YAMLPlace) -> YAMLPlace {
+        min(YAMLPlace(file: end.file, line: place.line, column: place.column), end)
+    }
 
     /// Printable characters, tabs and newlines.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {

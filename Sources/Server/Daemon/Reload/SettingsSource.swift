@@ -9,20 +9,22 @@ package struct SettingsSource: Sendable {
     /// Reads the settings; may take as long as a disk does.
     package let load: @Sendable () throws(SettingsErrors) -> Settings
 
-    /// Reads the text of another file as if it were this one.
+    /// Reads the text of another file as if it were this one, whose drop-ins it has.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
     /// Has messages of this level logged, and those above it.
     package let setLevel: @Sendable (Logger.Level) -> Void
 
-    /// The settings of a file.
+    /// The settings of a file and its drop-ins.
     ///
     /// - Parameter setLevel: gets what the file says; does nothing if somebody else has a say.
     package init(file: String, setLevel: @escaping @Sendable (Logger.Level) -> Void) {
         self.file = file
         self.setLevel = setLevel
         load = { () throws(SettingsErrors) in try Settings.load(file: file) }
-        check = { text, name throws(SettingsErrors) in try Settings(parsing: text, fileName: name) }
+        check = { text, name throws(SettingsErrors) in
+            try Settings.load(text, named: name, insteadOf: file)
+        }
     }
 
     /// Settings from a text that `load` makes, without a file.

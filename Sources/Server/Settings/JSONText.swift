@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Prints trees as JSON, with the types that YAML 1.2 gives to text without quotes.
+enum JSONText {
+    /// The longest line, unless a single value is longer.
+    static let width = 100
+
+    /// A value in as many lines as it takes, indented by two spaces a level.
+    static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
+        let start = String(repeating: " ", count: indent) + (key.map { quoted($0) + ": " } ?? "")
+        let flat = start + inline(node)
+        if flat.count <= width { return [flat] }
+        switch node.content {
+        case .mapping(let pairs):
+            let parts = pairs.map { lines($0.value, indent: indent + 2, key: $0.key) }
+            return [start + "{"] + separated(parts) + [String(repeating: " ", count: indent) + "}"]
+        case .sequence(let items):
+            let parts = items.map { lines($0, indent: indent + 2) }
+            return [start + "["] + separated(parts) + [String(repeating: " ", count: indent) + "]"]
+        case .scalar, .refused:
+            return [flat]
+        }
+    }
+
+    /// A value on one line.
+    static func inline(_ node: YAMLNode) -> String {
+        switch node.content {
+        case .mapping(let pairs):
+            "{" + pairs.map { "\(quoted($0.key)): \(inline($0.value))" }.joined(separator: ", ")
+                + "}"
+        case .sequence(let items):
+            "[" + items.map(inline).joined(separator: ", ") + "]"
+        case .scalar(let text, _):
+            node.literal ?? quoted(text)
+        case .refused:
+            "null"
+        }
+    }
+
+    /// Puts a comma behind each part but the last.
+    private static func separated(_ parts: [[String]]) -> [String] {
+        parts.enumerated().flatMap { index, lines in
+            guard index < parts.count - 1, let last = lines.last else { return lines }
+            return lines.dropLast() + [last + ","]
+        }
+    }
+
+    /// A text in quotes; it holds no control characters.
+    private static func quoted(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}
+
+extension YAMLNode {
+    /// Whether the value is no text: a number, a boolean or nothing.
+    var isTyped: Bool { literal != nil }
+
+    /// The value with the types that it has when it is printed without quotes, where it can be.
+    var typed: YAMLNode {
+        var copy = self
+        switch content {
+        case .scalar(let text, _):
+            copy.content = .scalar(
+                text,
+                plain: Self.isPlain(text) || ["true", "false"].contains(text)
+            )
+        case .sequence(let items): copy.content = .sequence(items.map(\.typed))
+        case .mapping(let pairs):
+            copy.content = .mapping(pairs.map { YAMLPair(key: $0.key, value: $0.value.typed) })
+        case .refused: break
+        }
+        return copy
+    }
+
+    /// The JSON literal that plain text stands for by the core schema of YAML 1.2; nil for text.
+    fileprivate var literal: String? {
+        guard case .scalar(let text, plain: true) = content else { return nil }
+        switch text {
+        case "", "~", "null", "Null", "NULL": return "null"
+        case "true", "True", "TRUE": return "true"
+        case "false", "False", "FALSE": return "false"
+        default: break
+        }
+        let digits = text.utf8.drop { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "+") }
+        guard text.utf8.count - digits.count <= 1, digits.first.map(Self.isDigit) == true,
+            digits.last.map(Self.isDigit) == true,
+            digits.allSatisfy({ Self.isDigit($0) || $0 == UInt8(ascii: ".") })
+        else { return nil }
+        let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 2 else { return nil }
+        // JSON knows neither leading zeros nor a plus.
+        let whole = String(decoding: parts[0].drop { $0 == UInt8(ascii: "0") }, as: UTF8.self)
+        let fraction = parts.count == 2 ? "." + String(decoding: parts[1], as: UTF8.self) : ""
+        return (text.hasPrefix("-") ? "-" : "") + (whole.isEmpty ? "0" : whole) + fraction
+    }
+
+    private static func isDigit(_ octet: UInt8) -> Bool { (0x30...0x39).contains(octet) }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The JSON Schema of the settings, by which editors check and explain what is typed.
+///
+/// It follows from the same tables as the manual, and accepts all that the reader accepts. What only
+/// reading can tell it leaves to `--check`: ranges of durations and sizes, whether names exist, whether
+/// options fit together, whether secrets can be read.
+package enum SettingsSchema {
+    /// The schema, which is also the file `config/httpdnsd.schema.json`.
+    package static var text: String {
+        let head = YAMLNode.map([
+            ("$schema", .text("http://json-schema.org/draft-07/schema#")),
+            ("title", .text("httpdnsd.yaml")),
+            ("description", .text("The settings of httpdnsd. `httpdnsd --check` knows more.")),
+        ])
+        let settings = object(of: Settings.table.explain(Settings()))
+        return JSONText.lines(joined(head, settings)).joined(separator: "\n") + "\n"
+    }
+
+    /// A section with these options, and no others.
+    private static func object(of entries: [SettingsManual.Entry]) -> YAMLNode {
+        object(
+            entries.filter(\.isSupported).map { ($0.name, schema(of: $0)) },
+            required: entries.filter(\.isRequired).map(\.name)
+        )
+    }
+
+    /// What is known of one option.
+    private static func schema(of entry: SettingsManual.Entry) -> YAMLNode {
+        var about: [(String, YAMLNode)] = []
+        if !entry.doc.isEmpty { about.append(("description", .text(entry.doc))) }
+        if let standard = entry.standard { about.append(("default", standard.typed)) }
+        let value =
+            switch entry.form {
+            case .notYet: YAMLNode.map([])
+            case .value, .example: entry.schema
+            // A section that has facts is one that can be off.
+            case .section(let entries) where entry.facts == nil: object(of: entries)
+            case .section(let entries):
+                // Only where nothing is required can it be on without a word more.
+                either(
+                    object(of: entries),
+                    words(
+                        ["false", "off"]
+                            + (entries.contains(where: \.isRequired) ? [] : ["true", "on"])
+                    )
+                )
+            case .named(let examples): named(examples)
+            case .list(_, let entries): list(of: object(of: entries), count: 0...(.max))
+            }
+        return joined(.map(about), value)
+    }
+
+    /// A mapping of entries, each of the kind that it says; an example is called as its kind.
+    private static func named(_ examples: [SettingsManual.Example]) -> YAMLNode {
+        let kinds = examples.map { example in
+            YAMLNode.map([
+                (
+                    "if",
+                    .map([
+                        ("properties", .map([("kind", words([example.name]))])),
+                        ("required", .list([.text("kind")])),
+                    ])
+                ),
+                ("then", object(of: example.allEntries)),
+            ])
+        }
+        let entry = YAMLNode.map([
+            ("type", .text("object")),
+            ("required", .list([.text("kind")])),
+            ("properties", .map([("kind", words(examples.map(\.name)))])),
+            ("allOf", .list(kinds)),
+        ])
+        return .map([
+            ("type", .text("object")),
+            ("propertyNames", .map([("pattern", .text(EntryName.pattern))])),
+            ("additionalProperties", entry),
+        ])
+    }
+}
+
+extension SettingsManual.Entry {
+    /// Whether this version has it.
+    fileprivate var isSupported: Bool { if case .notYet = form { false } else { true } }
+}
+
+// MARK: - Forms of values
+
+extension SettingsSchema {
+    /// A text, which may have to match a regular expression.
+    static func string(_ pattern: String? = nil, longest: Int? = nil) -> YAMLNode {
+        .map(
+            [("type", .text("string"))]
+                + (pattern.map { [("pattern", .text($0))] } ?? [])
+                + (longest.map { [("maxLength", .word("\($0)"))] } ?? [])
+        )
+    }
+
+    /// A number, or a text that the option takes in its place.
+    static func number(_ range: ClosedRange<Int>, pattern: String) -> YAMLNode {
+        .map(
+            [
+                ("type", .list([.text("integer"), .text("string")])),
+                ("minimum", .word("\(range.lowerBound)")),
+            ] + (range.upperBound == .max ? [] : [("maximum", .word("\(range.upperBound)"))])
+                + [("pattern", .text(pattern))]
+        )
+    }
+
+    /// One of some words, with quotes or without: `1.1` is a number to an editor, `off` no boolean.
+    static func words(_ words: [String]) -> YAMLNode {
+        .map([
+            (
+                "enum",
+                .list(words.map { .text($0) } + words.map(YAMLNode.word).filter(\.isTyped))
+            )
+        ])
+    }
+
+    /// A list.
+    static func list(of item: YAMLNode, count: ClosedRange<Int>) -> YAMLNode {
+        .map(
+            [("type", .text("array")), ("items", item)]
+                + (count.lowerBound == 0 ? [] : [("minItems", .word("\(count.lowerBound)"))])
+                + (count.upperBound == .max ? [] : [("maxItems", .word("\(count.upperBound)"))])
+        )
+    }
+
+    /// A mapping with known keys.
+    static func object(_ properties: [(String, YAMLNode)], required: [String] = []) -> YAMLNode {
+        .map(
+            [
+                ("type", .text("object")), ("properties", .map(properties)),
+                ("additionalProperties", .word("false")),
+            ] + (required.isEmpty ? [] : [("required", .list(required.map { .text($0) }))])
+        )
+    }
+
+    /// A mapping with keys of the user's own.
+    static func map(of value: YAMLNode) -> YAMLNode {
+        .map([("type", .text("object")), ("additionalProperties", value)])
+    }
+
+    /// A value of one form or of another; `true` and `false` stand for themselves.
+    static func either(_ forms: YAMLNode...) -> YAMLNode {
+        .map([
+            (
+                "anyOf",
+                .list(forms.map { $0.isTyped ? .map([("const", $0)]) : $0 })
+            )
+        ])
+    }
+
+    /// An IP literal with or without a port.
+    static let address = string(
+        #"^([0-9.]+(:[0-9]{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?)$"#
+    )
+
+    /// The name of a group, or its number.
+    static let group = number(0...(.max), pattern: "^[^: /]{1,32}$")
+
+    /// Where a secret is kept.
+    static let secret = joined(
+        object([("file", string("^/")), ("credential", string(EntryName.pattern))]),
+        .map([("minProperties", .word("1")), ("maxProperties", .word("1"))])
+    )
+
+    /// Names and values of parameters.
+    static let parameters = joined(
+        map(
+            of: .map([
+                ("type", .list(["string", "number", "boolean"].map { .text($0) }))
+            ])
+        ),
+        .map([("maxProperties", .word("\(SettingsLimits.parameters.upperBound)"))])
+    )
+
+    /// The keys of one mapping, and those of another.
+    private static func joined(_ first: YAMLNode, _ second: YAMLNode) -> YAMLNode {
+        guard case .mapping(let left) = first.content, case .mapping(let right) = second.content
+        else { preconditionFailure("schemas are mappings") }
+        return YAMLNode(content: .mapping(left + right))
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import Server
+
+@Suite("A later file says only what it changes, or adds")
+struct SettingsDropInTests {
+    /// Files called `f`, `g` and so on.
+    private func files(_ texts: [String]) -> [SettingsFile] {
+        zip(["f", "g", "h"], texts).map { SettingsFile(name: $0, octets: [UInt8]($1.utf8)) }
+    }
+
+    /// The settings of good files.
+    private func settings(_ texts: String...) throws -> Settings {
+        try Settings(parsing: files(texts), environment: SettingsEnvironment())
+    }
+
+    /// The errors of files, as they are printed; none if they are good.
+    private func problems(_ texts: String...) -> [String] {
+        do throws(SettingsErrors) {
+            _ = try Settings(parsing: files(texts), environment: SettingsEnvironment())
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+
+    @Test("a value replaces the one before, a list of values as a whole")
+    func values() throws {
+        let loaded = try settings(
+            isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
+            "listen: [127.0.0.1]\nallow: []"
+        )
+        #expect(texts(loaded.listen) == ["127.0.0.1:53"])
+        #expect(loaded.allow.isEmpty)
+        #expect(loaded.workers == .fixed(3))
+    }
+
+    @Test("options of a section are set one by one")
+    func sections() throws {
+        let loaded = try settings(
+            isp + "cache: {size: 1MiB, negative-ttl: {minimum: 1s}, stale: {after: 0s}}",
+            "cache: {negative-ttl: {maximum: 1m}, stale: {ttl: 1s}}"
+        )
+        #expect(loaded.cache.size == 1 << 20)
+        #expect(loaded.cache.negativeTTL.minimum == .seconds(1))
+        #expect(loaded.cache.negativeTTL.maximum == .seconds(60))
+        #expect(loaded.cache.stale?.after == .zero)
+        #expect(loaded.cache.stale?.ttl == .seconds(1))
+    }
+
+    @Test("a section that was off is on again with its defaults")
+    func off() throws {
+        let off = "cache: {stale: off}"
+        #expect(try settings(isp + "cache: {stale: {after: 0s}}", off).cache.stale == nil)
+        let again = try settings(isp + "cache: {stale: {after: 0s}}", off, "cache: {stale: on}")
+        #expect(again.cache.stale == CacheSettings.Stale())
+    }
+
+    @Test("what a section that was off has said counts no more")
+    func required() {
+        let vendor = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
+        let route = "routes: [{domains: [example.com], vendors: [v]}]\n"
+        #expect(
+            problems(
+                isp + route + "vendors: {v: {\(vendor), budget: {calls-per-day: 1}}}",
+                "vendors: {v: {budget: off}}",
+                "vendors: {v: {budget: {on-exceeded: warn}}}"
+            ) == ["h:1:23: `vendors.v.budget.calls-per-day` is missing"]
+        )
+    }
+
+    @Test("a vendor that is there gets the options, and another one is added")
+    func vendors() throws {
+        let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
+        let loaded = try settings(
+            isp + "vendors: {a: {\(json)}}\nroutes: [{domains: [example.com], vendors: [a, b]}]",
+            "vendors: {b: {\(json)}, a: {timeout: 1s, servers: [192.0.2.2]}}"
+        )
+        #expect(loaded.vendors.map(\.name) == ["a", "b"])
+        #expect(loaded.vendors.map(\.timeout) == [.seconds(1), .seconds(2)])
+        #expect(
+            loaded.vendors.map { texts($0.servers) } == [["192.0.2.2:443"], ["192.0.2.1:443"]]
+        )
+        #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
+    }
+
+    @Test("a vendor stays of its kind")
+    func kind() {
+        let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
+        #expect(
+            problems(
+                isp + "vendors: {a: {\(json)}}\nroutes: [{domains: [example.com], vendors: [a]}]",
+                "vendors: {a: {kind: baidu}}",
+                "vendors: {a: {kind: json, timeout: 0s}}"
+            ) == [
+                "g:1:21: the vendor `a` is of the kind json"
+                    + " (at f:2: another kind is another vendor)",
+                "h:1:36: `vendors.a.timeout` must be a duration from 100ms to 5s, not `0s`",
+            ]
+        )
+    }
+
+    @Test("routes are added and know their file")
+    func routes() throws {
+        let loaded = try settings(
+            isp + "routes: [{domains: [a.example], upstreams: [isp]}]",
+            "\nroutes: [{domains: [b.example], upstreams: [isp]}]"
+        )
+        #expect(loaded.routes.map(\.place.description) == ["f:2", "g:2"])
+    }
+
+    @Test("an upstream that is there gets the options, others come behind")
+    func upstreams() throws {
+        let loaded = try settings(
+            isp,
+            "upstreams: [{name: b, url: \"udp://192.0.2.2\"}, {name: isp, timeout: 1s}]"
+        )
+        #expect(loaded.upstreams.map(\.name) == ["isp", "b"])
+        #expect(loaded.upstreams.first?.timeout == .seconds(1))
+        #expect(loaded.upstreams.first?.url.description == "udp://192.0.2.53")
+    }
+
+    @Test("an empty list takes away what files before have, and nothing of it counts")
+    func empty() throws {
+        let loaded = try settings(
+            isp,
+            "upstreams: []",
+            "upstreams: [{name: b, url: \"udp://192.0.2.2\"}]"
+        )
+        #expect(loaded.upstreams.map(\.name) == ["b"])
+        #expect(
+            problems(isp, "upstreams: []", "upstreams: [{name: isp}]")
+                == ["h:1:13: `upstreams.url` is missing"]
+        )
+    }
+
+    @Test("names are added to records, and have other addresses by a later file")
+    func records() throws {
+        let loaded = try settings(
+            isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",
+            "hosts: {files: [], records: {B.lan: [192.0.2.3], c.lan: [192.0.2.4]}}"
+        )
+        #expect(loaded.hosts.files.isEmpty)
+        #expect(
+            loaded.hosts.records.map { "\($0.name.text) \($0.addresses)" } == [
+                "a.lan [192.0.2.1]", "B.lan [192.0.2.3]", "c.lan [192.0.2.4]",
+            ]
+        )
+    }
+
+    @Test("errors of all files are told at once, in the order of the files")
+    func errors() {
+        #expect(
+            problems(
+                isp + "\n\nworkers: 0",
+                "cache: {sise: 1MiB}",
+                "routes:\n  - {domains: [example.com], upstreams: [ips]}"
+            ) == [
+                "f:4:10: `workers` must be `auto` or a whole number from 1 to 256, not `0`",
+                "g:1:9: unknown key `sise` in `cache` (did you mean `size`?)",
+                "h:2:42: there is no upstream `ips` (did you mean `isp`?)",
+            ]
+        )
+        #expect(
+            problems(isp, "log: {level: nothing", "log: {level: all}").map { $0.prefix(2) }
+                == ["g:", "h:"]
+        )
+    }
+
+    @Test("what one file says against another points there")
+    func pointers() {
+        let route = "routes: [{domains: [example.com], upstreams: [isp]}]"
+        #expect(
+            problems(isp + route, route)
+                == ["g:1:21: `example.com` has a route already (at f:2)"]
+        )
+    }
+
+    @Test("an upstream twice in one file is an error in a later one, too")
+    func twice() {
+        let pair = "{name: b, url: \"udp://192.0.2.2\"}"
+        #expect(
+            problems(isp, "upstreams: [\(pair), \(pair)]")
+                == ["g:1:55: a second upstream is called `b` (first on line 1)"]
+        )
+    }
+}
