@@ -81,12 +81,6 @@ package enum SettingsManual {
         The settings of httpdnsd: every option with its default and what it is for. This file is \
         what `httpdnsd --print-config` prints.
 
-        `httpdnsd --config FILE --check` names every mistake in a file at once. What is left out \
-        has its default. To use a commented example, remove the `#` before its lines, and the value \
-        that stands above it. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes (512KiB, \
-        64MiB, 1GiB). Addresses are always IP addresses, never names: httpdnsd is what names would \
-        be looked up with.
-
         Files in the directory httpdnsd.yaml.d beside this file whose names end in .yaml are read after it, in \
         the order of their names. An option in a later file replaces the same option in those before, \
         a list of values as a whole. Entries are added: to vendors, routes, upstreams and \
@@ -96,6 +90,12 @@ package enum SettingsManual {
 
         Editors check and explain what is typed by httpdnsd.schema.json, which \
         `httpdnsd --print-schema` prints.
+
+        `httpdnsd --config FILE --check` names every mistake in a file at once. What is left out \
+        has its default. To use a commented example, remove the `#` before its lines, and the value \
+        that stands above it. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes (512KiB, \
+        64MiB, 1GiB). Addresses are always IP addresses, never names: httpdnsd is what names would \
+        be looked up with.
         """
 
     private static func postscript(_ entries: [Entry]) -> String {

@@ -153,7 +153,7 @@ extension SettingsReading {
         report(place, "`\(what)` is not yet supported")
     }
 
-    /// The errors in the order of the files, or nil if there are none.
+    /// The errors in the order of the file, or nil if there are none.
     var errors: SettingsErrors? {
         guard !problems.isEmpty else { return nil }
         var sorted = Self.sorted(problems)

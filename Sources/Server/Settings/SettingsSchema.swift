@@ -20,35 +20,30 @@ package enum SettingsSchema {
     /// A section with these options, and no others.
     private static func object(of entries: [SettingsManual.Entry]) -> YAMLNode {
         object(
-            entries.filter(\.isSupported).map { ($0.name, schema(of: $0)) },
+            // What is not supported yet has nothing written about it.
+            entries.filter { !$0.doc.isEmpty }.map { ($0.name, schema(of: $0)) },
             required: entries.filter(\.isRequired).map(\.name)
         )
     }
 
     /// What is known of one option.
     private static func schema(of entry: SettingsManual.Entry) -> YAMLNode {
-        var about: [(String, YAMLNode)] = []
-        if !entry.doc.isEmpty { about.append(("description", .text(entry.doc))) }
+        var about: [(String, YAMLNode)] = [("description", .text(entry.doc))]
         if let standard = entry.standard { about.append(("default", standard.typed)) }
-        let value =
-            switch entry.form {
-            case .notYet: YAMLNode.map([])
-            case .value, .example: entry.schema
-            // A section that has facts is one that can be off.
-            case .section(let entries) where entry.facts == nil: object(of: entries)
-            case .section(let entries):
-                // Only where nothing is required can it be on without a word more.
-                either(
-                    object(of: entries),
-                    words(
-                        ["false", "off"]
-                            + (entries.contains(where: \.isRequired) ? [] : ["true", "on"])
-                    )
-                )
-            case .named(let examples): named(examples)
-            case .list(_, let entries): list(of: object(of: entries), count: 0...(.max))
-            }
-        return joined(.map(about), value)
+        return joined(.map(about), value(of: entry))
+    }
+
+    /// What its value may be.
+    private static func value(of entry: SettingsManual.Entry) -> YAMLNode {
+        if case .named(let examples) = entry.form { return named(examples) }
+        if case .list(_, let entries) = entry.form {
+            return list(of: object(of: entries), count: 0...(.max))
+        }
+        guard case .section(let entries) = entry.form else { return entry.schema }
+        // A section that has facts is one that can be off, and on, where nothing in it is required.
+        guard entry.facts != nil else { return object(of: entries) }
+        let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
+        return either(object(of: entries), words(["false", "off"] + on))
     }
 
     /// A mapping of entries, each of the kind that it says; an example is called as its kind.
@@ -77,11 +72,6 @@ package enum SettingsSchema {
             ("additionalProperties", entry),
         ])
     }
-}
-
-extension SettingsManual.Entry {
-    /// Whether this version has it.
-    fileprivate var isSupported: Bool { if case .notYet = form { false } else { true } }
 }
 
 // MARK: - Forms of values
