@@ -7,3 +7,4 @@
 #include "loop.h"
 #include "memory.h"
 #include "network.h"
+#include "recorder.h"
