@@ -35,6 +35,26 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 0])
     }
 
+    @Test("who observes is told of each failure, and who is asked in its place")
+    @ServiceLoop
+    func told() async throws {
+        let (first, second) = (try server("192.0.2.1:443"), try server("192.0.2.2:443"))
+        var notices: [VendorClient.Notice] = []
+        let client = try world.client()
+        client.observer = { notices.append($0) }
+        world.servers([1: Self.refused])
+        _ = try await world.lookUp(client)
+        let failure = VendorError.transport(.connect("refused"))
+        #expect(notices == [.failed(first, failure, next: second)])
+        notices = []
+        world.servers([:])
+        _ = try await world.lookUp(client)
+        #expect(notices == [])
+        world.script = { _ in .reply(HTTPReply(status: 403, body: []), after: .zero) }
+        _ = try? await world.lookUp(client)
+        #expect(notices == [.refused(.unauthorized(status: 403), pause: .seconds(300))])
+    }
+
     @Test("after 300 ms of silence the next server is asked, too, and the first answer wins")
     @ServiceLoop
     func hedge() async throws {

@@ -76,7 +76,12 @@ extension VendorClient {
         }
         if isRetried { counters.freshRetries += 1 }
         noteFailure(of: server, error, now)
-        if error.verdict == .accountRefused { gate.refused(error, now: now) }
+        if error.verdict == .accountRefused {
+            gate.refused(error, now: now)
+            observer?(.refused(error, pause: ClientLimits.refusalPause))
+        } else if error.isNews {
+            observer?(.failed(server, error, next: moves.lazy.compactMap(\.server).first))
+        }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
         let outcome = error.outcome(isRetried: isRetried, wasFair: wasFair)
         note(pool.end(running.attempt, outcome, now: now))
@@ -116,7 +121,17 @@ extension VendorClient {
 
 // MARK: - What an error means to whom
 
+extension Course.Move {
+    /// The server that is asked.
+    fileprivate var server: SocketAddress? {
+        if case .ask(_, let server, _, _) = self { server } else { nil }
+    }
+}
+
 extension VendorError {
+    /// Whether an operator may want to know of it: not of what he or we have given up.
+    fileprivate var isNews: Bool { self != .transport(.cancelled) && self != .budget }
+
     /// What it is to the course of the call.
     fileprivate var fault: Course.Fault {
         switch verdict {

@@ -195,6 +195,12 @@ extension VendorClient {
         /// No start-up server told them: those that are known stay in use.
         case noServers(VendorError)
 
+        /// A request brought nothing; `next` is the server that is asked in its place, if one is.
+        case failed(SocketAddress, VendorError, next: SocketAddress?)
+
+        /// The vendor refuses the account, so it is left alone for as long.
+        case refused(VendorError, pause: Duration)
+
         /// The calls of this day are spent; told once a day.
         case budgetSpent(Budget.Rule)
     }

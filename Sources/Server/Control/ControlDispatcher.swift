@@ -242,7 +242,8 @@ package struct ControlDispatcher: Sendable {
     ) throws(MethodError) {
         guard !access.mayChange(peer) else { return }
         logger.warning(
-            "control: \(call.method) denied to uid \(peer.uid), gid \(peer.gid), pid \(peer.pid)"
+            "control: \(call.method) denied to uid \(peer.uid), gid \(peer.gid), pid \(peer.pid)",
+            metadata: ["method": "\(call.method)", "uid": "\(peer.uid)"]
         )
         throw .denied(reason: what + " for root, the daemon's user and the group of the socket")
     }

@@ -84,8 +84,18 @@ extension Assembly {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
             logger.info("upstream \(upstream.name) (\(upstream.url)) is unprotected")
         }
+        upstreamHealth.reportFailure = { name, url, error in
+            logger.debug(
+                "upstream \(name) (\(url)) failed: \(error)",
+                metadata: ["upstream": "\(name)"]
+            )
+        }
         upstreamHealth.report = { news in
-            logger.log(level: news.isTrouble ? .warning : .notice, "\(news)")
+            logger.log(
+                level: news.isTrouble ? .warning : .notice,
+                "\(news)",
+                metadata: ["upstream": "\(news.server.name)", "server": "\(news.server.url)"]
+            )
         }
     }
 

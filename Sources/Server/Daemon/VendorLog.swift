@@ -33,10 +33,32 @@ final class VendorLog {
         case .noServers(let error):
             if !isFailing {
                 logger.warning(
-                    "vendor \(name): its service names no servers: \(error), keeping the known ones"
+                    "vendor \(name): its service names no servers: \(error), keeping the known ones",
+                    metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
                 )
             }
             isFailing = true
+        case .failed(let server, let error, let next):
+            let consequence =
+                switch next {
+                case server: "asking it again"
+                case let next?: "asking \(next)"
+                case nil: "leaving it to who else is asked"
+                }
+            logger.warning(
+                "vendor \(name): \(server): \(error), \(consequence)",
+                metadata: [
+                    "vendor": "\(name)", "server": "\(server)", "error": "\(error.kind.rawValue)",
+                ]
+            )
+        case .refused(let error, let pause):
+            logger.warning(
+                """
+                vendor \(name): refuses the account: \(error); asking it again in \
+                \(pause.components.seconds) s, or after `httpdnsctl resume \(name)`
+                """,
+                metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
+            )
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {
@@ -44,7 +66,8 @@ final class VendorLog {
                 case .warn: "ignoring"
                 }
             logger.warning(
-                "vendor \(name): its \(rule.callsPerDay) calls for today are spent, \(consequence)"
+                "vendor \(name): its \(rule.callsPerDay) calls for today are spent, \(consequence)",
+                metadata: ["vendor": "\(name)"]
             )
         }
     }

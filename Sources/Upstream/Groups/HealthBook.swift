@@ -28,6 +28,9 @@ package final class HealthBook {
     /// Told of news; each once.
     package var report: @ServiceLoop (News) -> Void = { _ in }
 
+    /// Told of each failure, with the server's name and URL, for who wants to know all.
+    package var reportFailure: @ServiceLoop (String, String, UpstreamError) -> Void = { _, _, _ in }
+
     let clocks: Clocks
 
     /// What is known of one server, for whoever wants to look without copying it.
@@ -107,6 +110,7 @@ package final class HealthBook {
         began: ContinuousClock.Instant
     ) {
         let now = clocks.now()
+        reportFailure(server.name, server.label, error)
         if update(server, { $0.failed(error, began: began, now: now) }) {
             report(.rests(name: server.name, url: server.label, error))
         }
@@ -180,6 +184,15 @@ extension HealthBook.News: CustomStringConvertible {
                 + "name a resolver that does not ask this one"
         case .loopsNoMore(let name, let url):
             "upstream \(name) (\(url)) no longer leads back to this server"
+        }
+    }
+
+    /// The server that it is about.
+    package var server: (name: String, url: String) {
+        switch self {
+        case .rests(let name, let url, _), .recovered(let name, let url), .loops(let name, let url),
+            .loopsNoMore(let name, let url):
+            (name, url)
         }
     }
 
