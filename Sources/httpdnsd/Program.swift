@@ -92,15 +92,15 @@ struct Program: ParsableCommand {
         from file: String,
         level: Logger.Level?
     ) -> Int32 {
-        let threshold = LogThreshold(level ?? settings.log.level)
-        let logger = Logger(label: Product.name) { _ in StandardErrorLog(threshold) }
-        let source = SettingsSource(file: file) { threshold.level = level ?? $0 }
-        ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP])
+        let log = LogDesk(settings.log, level: level)
+        log.writeAtCrash()
+        let source = SettingsSource(file: file)
+        ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
         return ServiceLoop.run {
             do throws(StartError) {
-                return await (try Daemon(settings, from: source, logger: logger)).run()
+                return await (try Daemon(settings, from: source, log: log)).run()
             } catch {
-                logger.critical("\(error)")
+                log.logger.critical("\(error)")
                 return 1
             }
         }

@@ -72,7 +72,7 @@ final class Office {
             cache: cache,
             clocks: clocks
         )
-        desk = QueryDesk(cache: cache, resolver: resolver, clocks: .system, queryLog: nil)
+        desk = QueryDesk(cache: cache, resolver: resolver, clocks: .system)
     }
 
     /// Puts an address into the cache.

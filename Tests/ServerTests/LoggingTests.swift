@@ -1,10 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Logging
+import Synchronization
 import Testing
 
 @testable import Server
 
+/// A log whose lines and time are the test's.
+private final class Desk: Sendable {
+    private let lines = Mutex<[String]>([])
+    private let time = Mutex(ContinuousClock.now)
+    private let made = Mutex<LogDesk?>(nil)
+
+    init(_ change: (inout LogSettings) -> Void = { _ in }) {
+        var settings = LogSettings()
+        change(&settings)
+        let desk = LogDesk(
+            settings,
+            to: LogOutlet { [weak self] entry, format in
+                let line = format == .json ? entry.json : "\(entry.level): \(entry.words)"
+                self?.lines.withLock { $0.append(line) }
+            },
+            now: { [weak self] in self?.time.withLock { $0 } ?? .now }
+        )
+        made.withLock { $0 = desk }
+    }
+
+    var log: LogDesk { made.withLock { $0 } ?? LogDesk(LogSettings()) }
+    var logger: Logger { log.logger }
+
+    /// What was told since this was asked last.
+    func told() -> [String] {
+        lines.withLock { lines in
+            defer { lines = [] }
+            return lines
+        }
+    }
+
+    func pass(_ duration: Duration) {
+        let now = time.withLock { time in
+            time += duration
+            return time
+        }
+        log.tellCounts(now)
+    }
+}
+
 @Suite("Lines of the log (CWE-117)")
-struct LoggingTests {
+struct LogEntryTests {
     @Test(arguments: [
         ("nothing odd", "name=www.example.com.", "name=www.example.com."),
         ("other alphabets", "für 例え 😀", "für 例え 😀"),
@@ -13,6 +56,8 @@ struct LoggingTests {
         ("a terminal's escape", "\u{1B}[2Jx", "\\u{1b}[2Jx"),
         ("NUL and DEL", "\u{0}\u{7F}", "\\u{0}\\u{7f}"),
         ("the other control characters", "\u{85}\u{9B}31m", "\\u{85}\\u{9b}31m"),
+        ("another direction", "\u{202E}moc.elpmaxe", "\\u{202e}moc.elpmaxe"),
+        ("other line ends", "a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
         ("nothing", "", ""),
     ])
     func `nothing from outside ends a line or moves the cursor`(
@@ -20,6 +65,174 @@ struct LoggingTests {
         _ text: String,
         _ expected: String
     ) {
-        #expect(StandardErrorLog.oneLine(text) == expected)
+        #expect(LogEntry.oneLine(text) == expected)
+        let entry = LogEntry(level: .info, message: text, fields: [.init(name: "x", value: text)])
+        for form in [entry.text, entry.json, entry.prefixed] {
+            #expect(
+                form.unicodeScalars.allSatisfy { !$0.properties.isPatternWhitespace || $0 == " " }
+            )
+        }
+    }
+
+    /// What an attacker may have us log.
+    private static let hostile = LogEntry(
+        level: .warning,
+        message: "said \"\\no\"\u{1B}]0;x\u{7}",
+        fields: [
+            .init(name: "server", value: "a level=error"),
+            .init(name: "took-us", value: "7"),
+            .init(name: "vendor", value: "\"\n\u{202E}"),
+        ],
+        time: "now"
+    )
+
+    @Test("a value is one word, so that none forges another")
+    func words() {
+        #expect(
+            Self.hostile.text == #"now warning: said "\no"\u{1b}]0;x\u{7} "#
+                + #"server="a level=error" took-us=7 vendor="\"\u{a}\u{202e}""#
+        )
+    }
+
+    @Test("an object of JSON has it all, in one line of harmless characters")
+    func json() throws {
+        let json = Self.hostile.json
+        #expect(!json.contains("\u{1B}") && !json.contains("\u{202E}") && !json.contains("\n"))
+        let object = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: String]
+        #expect(
+            object == [
+                "time": "now", "level": "warning", "message": Self.hostile.message,
+                "server": "a level=error", "took-us": "7", "vendor": "\"\n\u{202E}",
+            ]
+        )
+    }
+
+    @Test("the journal gets priorities and fields of our own")
+    func journal() {
+        #expect(
+            Self.hostile.journalFields == [
+                "MESSAGE=\(Self.hostile.words)", "PRIORITY=4", "SYSLOG_IDENTIFIER=httpdnsd",
+                "HTTPDNSD_SERVER=a level=error", "HTTPDNSD_TOOK_US=7",
+                "HTTPDNSD_VENDOR=\"\n\u{202E}",
+            ]
+        )
+        let levels = Logger.Level.allCases.map { level in
+            LogEntry(level: level, message: "").prefixed.prefix(3)
+        }
+        #expect(levels == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
+    }
+
+    @Test("the time is the machine's, with its zone")
+    func time() throws {
+        let form = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d/
+        #expect(try form.wholeMatch(in: LogEntry.now) != nil)
+    }
+}
+
+@Suite("What is logged")
+struct LogDeskTests {
+    @Test("levels and formats are those of the settings, and of the next ones")
+    func settings() {
+        let desk = Desk { $0.level = .notice }
+        desk.logger.info("no")
+        desk.logger.notice("yes", metadata: ["b": "2", "a": "1"])
+        #expect(desk.told() == ["notice: yes a=1 b=2"])
+        var settings = LogSettings()
+        settings.level = .debug
+        settings.format = .json
+        desk.log.use(settings)
+        desk.logger.debug("now")
+        #expect(desk.told().first?.hasSuffix(#""level":"debug","message":"now"}"#) == true)
+        var other = desk.logger
+        other.logLevel = .error
+        other.warning("no")
+        #expect(desk.told() == [])
+        settings.level = .critical
+        desk.log.use(settings)
+        desk.logger.error("no")
+        #expect(desk.told() == [])
+    }
+
+    /// Fails as a server does.
+    private func fail(_ desk: Desk, _ server: String, level: Logger.Level = .warning) {
+        desk.logger.log(
+            level: level,
+            "it failed, asking another",
+            metadata: ["server": "\(server)"]
+        )
+    }
+
+    @Test("a failure is told once a minute, and then how many there were")
+    func once() {
+        let desk = Desk()
+        for _ in 0..<38 { fail(desk, "a") }
+        fail(desk, "b")
+        #expect(
+            desk.told() == [
+                "warning: it failed, asking another server=a",
+                "warning: it failed, asking another server=b",
+            ]
+        )
+        desk.pass(.seconds(59))
+        #expect(desk.told() == [])
+        desk.pass(.seconds(1))
+        #expect(
+            desk.told() == [
+                "warning: it failed, asking another: and 37 more like it in 60 s server=a"
+            ]
+        )
+        fail(desk, "a")
+        #expect(desk.told() == ["warning: it failed, asking another server=a"])
+        desk.pass(.seconds(600))
+        #expect(desk.told() == [])
+    }
+
+    @Test("what is about nobody, and what is no failure, is told as often as it happens")
+    func unlimited() {
+        let desk = Desk()
+        for _ in 0..<3 { fail(desk, "a", level: .notice) }
+        for _ in 0..<3 { desk.logger.warning("odd") }
+        #expect(desk.told().count == 6)
+    }
+
+    @Test("of more kinds than are told apart, others are one")
+    func manyKinds() {
+        let desk = Desk()
+        for number in 0..<1000 { fail(desk, "\(number)") }
+        #expect(desk.told().count == LogLimiter.mostKinds + 1)
+        desk.pass(.seconds(60))
+        #expect(desk.told().count == 1)
+        fail(desk, "1000")
+        #expect(desk.told().count == 1)
+    }
+
+    @Test("what was not told is kept, and follows what is fatal")
+    func fatal() {
+        let desk = Desk()
+        desk.logger.debug("before")
+        desk.logger.notice("seen")
+        desk.logger.log(level: .debug, "query", source: LogDesk.queries)
+        desk.logger.critical("the end")
+        let told = desk.told()
+        #expect(
+            told.prefix(3) == [
+                "notice: seen", "critical: the end", "notice: flight recorder: 1 lines follow",
+            ]
+        )
+        #expect(told.count == 4)
+        #expect(told.last?.hasPrefix("info: | ") == true)
+        #expect(told.last?.hasSuffix(" debug: before") == true)
+    }
+
+    @Test("all that is kept is told to who asks, also what was told or counted")
+    func dump() {
+        let desk = Desk()
+        desk.logger.debug("before")
+        for _ in 0..<2 { fail(desk, "a") }
+        _ = desk.told()
+        desk.log.dump()
+        let told = desk.told()
+        #expect(told.first == "notice: flight recorder: 3 lines follow")
+        #expect(told.dropFirst().map { $0.hasSuffix("server=a") } == [false, true, true])
     }
 }

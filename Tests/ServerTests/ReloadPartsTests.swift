@@ -89,9 +89,6 @@ struct ReloadPartsTests {
             #expect(try await rcode() == .refused)
         }
         #expect(handedOver == 0)
-        rules.issue(.init(access: everybody, asksCache: false))
-        #expect(try await rcode() == .noError)
-        #expect(handedOver == 1)
         worker.stop()
         thread.join()
         client.close()
@@ -114,17 +111,5 @@ struct ReloadPartsTests {
         #expect(old.changes(to: old) == [:])
         let new = names((3, "new.example"), (5, "a.example"), (7, "c.example"))
         #expect(old.changes(to: new) == ["f:3": "f:5", "f:5": "f:5, removed"])
-    }
-
-    @Test("a threshold is that of all loggers that were made of it")
-    func threshold() {
-        let threshold = LogThreshold(.info)
-        let one = StandardErrorLog(threshold)
-        var other = StandardErrorLog(threshold)
-        #expect(one.logLevel == .info)
-        threshold.level = .debug
-        #expect(one.logLevel == .debug)
-        other.logLevel = .error
-        #expect(one.logLevel == .debug && other.logLevel == .error)
     }
 }

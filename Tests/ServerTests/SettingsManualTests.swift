@@ -231,7 +231,7 @@ struct SettingsManualTests {
                       probe: [{domain: "=a.example", port: 8443}, {domain: "*.b.example"}]
                     rebinding: {protect: on, except: [plex.example, "=c.example"]}
                     control: {socket: "/tmp/käse.sock", mode: "0600", group: wheel}
-                    log: {level: trace, queries: on}
+                    log: {level: trace, queries: on, format: json}
                     """
             )
         )

@@ -3,7 +3,7 @@ internal import Control
 internal import DNSWire
 internal import Glibc
 internal import HTTPDNS
-package import Logging
+internal import Logging
 package import Net
 internal import Resolver
 
@@ -15,6 +15,9 @@ package final class Daemon {
     /// What is in force, a reload's to change.
     var assembly: Assembly
     let logger: Logger
+
+    /// What is behind the logger; nil if the daemon has no say in that.
+    let log: LogDesk?
     let desk: QueryDesk
     let reception: Reception
     let network: NetworkReaction
@@ -45,6 +48,11 @@ package final class Daemon {
     /// Who serves the control socket.
     private(set) var `operator`: Operator?
 
+    /// Who logs queries, while the settings want it.
+    private(set) lazy var queryLog = QueryLog(logger, assembly.clocks) { [unowned self] in
+        (parts.recent, assembly.resolver.origins)
+    }
+
     /// The thread that has libcurl loaded.
     private var starter: WorkerThread?
 
@@ -54,13 +62,16 @@ package final class Daemon {
     /// How long queries under way may take to end after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
+    /// Queries that SIGUSR1 has logged, at most.
+    static let dumpedQueries = 100
+
     /// Makes the daemon's parts; binds nothing yet.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
-        logger: Logger
+        log: LogDesk
     ) throws(StartError) {
-        try self.init(settings, from: source, in: .system, logger: logger)
+        try self.init(settings, from: source, in: .system, logger: log.logger, log: log)
     }
 
     /// The same in surroundings that need not be the system's.
@@ -68,9 +79,11 @@ package final class Daemon {
         _ settings: Settings,
         from source: SettingsSource,
         in surroundings: Surroundings,
-        logger: Logger
+        logger: Logger,
+        log: LogDesk? = nil
     ) throws(StartError) {
         self.source = source
+        self.log = log
         self.surroundings = surroundings
         self.logger = logger
         let assembly = try Assembly(settings, in: surroundings)
@@ -80,8 +93,7 @@ package final class Daemon {
         desk = QueryDesk(
             cache: assembly.cache,
             resolver: assembly.resolver,
-            clocks: assembly.clocks,
-            queryLog: settings.log.queries ? logger : nil
+            clocks: assembly.clocks
         )
         reception = Reception(settings, logger: logger)
         network = NetworkReaction(assembly, logger: logger)
@@ -122,6 +134,7 @@ package final class Daemon {
         assembly.resolver.refreshing.start()
         network.start()
         startCacheFile()
+        queryLog.use(assembly.settings.log.queries)
         ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
@@ -131,6 +144,10 @@ package final class Daemon {
 
         for await signal in signals {
             if signal == SIGTERM || signal == SIGINT { break }
+            if signal == SIGUSR1 {
+                await dumpRecords()
+                continue
+            }
             // In a task, so that a disk that does not answer can be ended.
             ServiceLoop.task { [self] in _ = await reload() }
         }
@@ -148,7 +165,7 @@ package final class Daemon {
 
     private static func signals() throws(StartError) -> AsyncStream<Int32> {
         do throws(SocketError) {
-            return try ServiceLoop.signals([SIGTERM, SIGINT, SIGHUP])
+            return try ServiceLoop.signals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
         } catch {
             throw .system(error)
         }
@@ -205,6 +222,16 @@ package final class Daemon {
             assembly.resolver.refreshing.refresh(hottest: hottest)
         }
         cacheFile?.start(leavingOut: assembly.resolver.overridden)
+    }
+
+    /// Logs what the flight recorder has, and the latest queries that the cache did not answer.
+    private func dumpRecords() async {
+        log?.dump()
+        let recent = RecentReader.all(of: parts.recent)
+        let list = RecentList(recent, assembly.clocks, assembly.resolver.origins)
+        let queries = await list.latestMisses(Self.dumpedQueries)
+        logger.notice("the latest queries that the cache did not answer: \(queries.count)")
+        for query in queries { QueryLog.log(query, to: logger) }
     }
 
     /// Where workers leave for `desk` what they cannot answer.
@@ -291,6 +318,7 @@ package final class Daemon {
         // At once, not afterwards: a vendor that is silent must not cost the cache.
         let keeping = ServiceLoop.task { [cacheFile] in await cacheFile?.finish(by: deadline) }
         await desk.drained(by: deadline)
+        queryLog.use(false)
         reception.finish()
         await keeping.value
     }

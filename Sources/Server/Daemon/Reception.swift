@@ -243,7 +243,6 @@ final class Reception {
 extension HouseRules.Edition {
     /// What the settings say of who may ask.
     fileprivate init(_ settings: Settings) {
-        // A worker never logs, so with a log of queries all go to the service loop.
-        self.init(access: AccessList(settings.allow), asksCache: !settings.log.queries)
+        self.init(access: AccessList(settings.allow))
     }
 }

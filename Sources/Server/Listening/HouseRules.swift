@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// What workers go by that may change while they work: whom they answer, and whether they do.
+/// What workers go by that may change while they work: whom they answer.
 ///
 /// A worker compares one number after each batch it has received, and takes the rules themselves
 /// only when that has changed.  So a query that is sent after a reload has been reported is treated
@@ -11,12 +11,6 @@ final class HouseRules: Sendable {
     struct Edition: Sendable {
         /// Who may ask.
         var access: AccessList
-
-        /// Whether workers answer what they can.
-        ///
-        /// Otherwise they hand over every query, for the
-        /// service loop to see them all; a worker itself never logs.
-        var asksCache = true
     }
 
     /// Which edition is in force, counted from 1.

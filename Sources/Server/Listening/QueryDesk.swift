@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
 internal import DNSWire
-internal import Logging
 internal import Net
 internal import Resolver
 
@@ -20,7 +19,6 @@ final class QueryDesk {
     private let cache: AnswerCache
     private var resolver: Resolver
     private let clocks: Clocks
-    private var queryLog: Logger?
 
     /// Queries that are waiting for an answer.
     private(set) var inFlight = 0
@@ -41,8 +39,7 @@ final class QueryDesk {
             cache: cache,
             counters: counters,
             recent: recent,
-            clocks: clocks,
-            asksCache: queryLog == nil
+            clocks: clocks
         )
         madeStreams = made
         return made
@@ -51,23 +48,15 @@ final class QueryDesk {
 
     /// Makes a desk.
     ///
-    /// - Parameters:
-    ///   - clocks: the kind of time in which queries arrive and answers grow old.
-    ///   - queryLog: gets a line for each query that is answered here; nil for none.
-    init(cache: AnswerCache, resolver: Resolver, clocks: Clocks, queryLog: Logger?) {
+    /// - Parameter clocks: the kind of time in which queries arrive and answers grow old.
+    init(cache: AnswerCache, resolver: Resolver, clocks: Clocks) {
         self.cache = cache
         self.resolver = resolver
         self.clocks = clocks
-        self.queryLog = queryLog
     }
 
-    /// Has queries from now on answered by another resolver, and logged or not; those that wait go
-    /// on as they began.
-    func use(_ resolver: Resolver, queryLog: Logger?) {
-        self.resolver = resolver
-        self.queryLog = queryLog
-        madeStreams?.asksCache = queryLog == nil
-    }
+    /// Has queries from now on answered by another resolver; those that wait go on as they began.
+    func use(_ resolver: Resolver) { self.resolver = resolver }
 
     /// What a message comes to without waiting.
     enum Immediate {
@@ -207,7 +196,6 @@ final class QueryDesk {
         if hit.wantsRefresh, let query = Self.query(facts, in: scratch) {
             refresh(query)
         }
-        if queryLog != nil { logHit(facts, hit, over: asker.transport, arrival: arrival) }
         return Array(scratch[..<hit.length])
     }
 
@@ -232,14 +220,14 @@ final class QueryDesk {
         }
         guard inFlight < ResolverLimits.inFlight else {
             overflowed += 1
-            return tell(reply(.overloaded, to: query, open))
+            return tell(reply(.overloaded, open))
         }
         inFlight += 1
         resolver.resolve(query, deadline: open.arrival + ResolverLimits.total) {
             [self] resolution in
             inFlight -= 1
             if inFlight == 0 { resumeDrained() }
-            tell(reply(resolution, to: query, open))
+            tell(reply(resolution, open))
         }
     }
 
@@ -250,24 +238,11 @@ final class QueryDesk {
         }
     }
 
-    /// The reply that says `resolution`, counted and logged.
-    private func reply(_ resolution: Resolution, to query: Query, _ open: Open) -> [UInt8] {
+    /// The reply that says `resolution`, counted.
+    private func reply(_ resolution: Resolution, _ open: Open) -> [UInt8] {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
         let length = write(resolution, open.facts, limit: open.limit)
         note(resolution, open)
-        if queryLog != nil {
-            let origin = resolver.origins.name(resolution.provenance.origin)
-            log(
-                query.question,
-                resolution.rcode,
-                from: origin
-                    + (String(origin.drop { $0 != "/" }.dropFirst()).isPlainDNS
-                        ? ", unprotected" : "")
-                    + (resolution.provenance.isStale ? ", stale" : ""),
-                over: open.transport,
-                arrival: open.arrival
-            )
-        }
         return Array(scratch[..<length])
     }
 
@@ -335,43 +310,6 @@ final class QueryDesk {
             from: open.client,
             since: open.arrival,
             until: end
-        )
-    }
-
-    // MARK: - Logging
-
-    private func logHit(
-        _ facts: QueryFacts,
-        _ hit: CacheHit,
-        over transport: QueryTransport,
-        arrival: ContinuousClock.Instant
-    ) {
-        guard let name = try? Name(wire: scratch[QueryFacts.headerCount..<facts.nameEnd]) else {
-            return
-        }
-        log(
-            Question(name: name, type: facts.type),
-            RCode(rawValue: UInt16(hit.rcode)),
-            from: "cache",
-            over: transport,
-            arrival: arrival
-        )
-    }
-
-    private func log(
-        _ question: Question,
-        _ rcode: RCode,
-        from server: String,
-        over transport: QueryTransport,
-        arrival: ContinuousClock.Instant
-    ) {
-        queryLog?.info(
-            "query",
-            metadata: [
-                "name": "\(question.name)", "type": "\(question.type)", "rcode": "\(rcode)",
-                "from": "\(server)", "transport": "\(transport)",
-                "took": "\(clocks.now() - arrival)",
-            ]
         )
     }
 }

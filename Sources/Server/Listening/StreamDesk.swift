@@ -15,9 +15,6 @@ final class StreamDesk {
     private let counters: QueryCounters
     private let recent: RecentQueries
     private let clocks: Clocks
-
-    /// Whether it answers what it can; otherwise all is left over.
-    var asksCache: Bool
     private var input = StreamInput()
     private var output = StreamOutput()
     private var queries = PlainQueries()
@@ -27,14 +24,12 @@ final class StreamDesk {
         cache: AnswerCache,
         counters: QueryCounters,
         recent: RecentQueries,
-        clocks: Clocks,
-        asksCache: Bool
+        clocks: Clocks
     ) {
         self.cache = cache
         self.counters = counters
         self.recent = recent
         self.clocks = clocks
-        self.asksCache = asksCache
     }
 
     // MARK: - Reading
@@ -105,7 +100,7 @@ final class StreamDesk {
         for slot in 0..<input.count {
             let message = input.messages[slot]
             let look = output.withRoom { room -> FirstLook in
-                guard asksCache, message.count <= StreamOutput.longestQuery else { return .unusual }
+                guard message.count <= StreamOutput.longestQuery else { return .unusual }
                 room.copy(input.octets.rawSpan.extracting(message), to: 0)
                 return FirstLook(at: &room, count: message.count, from: asker)
             }

@@ -126,9 +126,9 @@ final class UDPWorker: Sendable {
         let asker = asker(slot, batch, rules, terms)
         let length = batch.withBuffer(slot) { buffer -> Int in
             switch FirstLook(at: &buffer, count: count, from: asker) {
-            case .query(let facts, _) where rules.asksCache:
+            case .query(let facts, _):
                 queries.add(facts, hash: cache.hash(facts, in: buffer.bytes), at: slot)
-            case .query, .unusual:
+            case .unusual:
                 unusual.insert(slot)
             case .answered(let length, let source, let result):
                 counters.count(source, result, .udp)

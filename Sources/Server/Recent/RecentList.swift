@@ -70,6 +70,13 @@ struct RecentList: Sendable {
         )
     }
 
+    /// The latest queries that the cache had no fresh answer to, the oldest first.
+    @concurrent
+    func latestMisses(_ count: Int) async -> [QueryEvent] {
+        records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
+            .suffix(count).map { event($0.0, $0.0.name($0.1)) }
+    }
+
     /// What is told of a query.
     private func event(_ record: QueryRecord, _ name: Name) -> QueryEvent {
         let origin = record.origin == Origins.itself ? nil : origins.name(record.origin)

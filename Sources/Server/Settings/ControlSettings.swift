@@ -20,6 +20,9 @@ package struct LogSettings: Sendable, Equatable {
     /// The least important level that is logged.
     package var level = Logger.Level.info
 
+    /// How lines look that are not the journal's.
+    package var format = LogFormat.text
+
     /// Whether every query is logged.
     package var queries = false
 
@@ -68,12 +71,21 @@ extension LogSettings {
             """
         ),
         .option(
+            "format",
+            \.format,
+            .choice(),
+            """
+            How lines look on standard error: `json` is an object a line. The journal, where that is \
+            what reads it, gets entries with fields instead.
+            """
+        ),
+        .option(
             "queries",
             \.queries,
             .boolean,
             """
-            Whether every query is logged: keep in mind whose names these are. Answers from the \
-            cache then take the way of all others, which is several times slower.
+            Whether every query is logged, with its client: keep in mind whose names these are. Answers \
+            do not wait for it: of more than some 8,000 a second the rest is only counted.
             """
         )
     )

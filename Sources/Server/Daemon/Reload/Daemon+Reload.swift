@@ -144,9 +144,10 @@ extension Daemon {
         )
         new.comeIntoForce()
         new.reportUpstreams(to: logger, after: old)
-        desk.use(new.resolver, queryLog: new.settings.log.queries ? logger : nil)
+        desk.use(new.resolver)
         network.assembly = new
-        source.setLevel(new.settings.log.level)
+        log?.use(new.settings.log)
+        queryLog.use(new.settings.log.queries)
         exchangeVendors(old, new)
         prepareHTTP()
         if let newHosts {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-package import Logging
 
 /// Where the daemon's settings come from, each time that they are read.
 package struct SettingsSource: Sendable {
@@ -12,15 +11,9 @@ package struct SettingsSource: Sendable {
     /// Reads the text of another file as if it were this one, whose drop-ins it has.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
-    /// Has messages of this level logged, and those above it.
-    package let setLevel: @Sendable (Logger.Level) -> Void
-
     /// The settings of a file and its drop-ins.
-    ///
-    /// - Parameter setLevel: gets what the file says; does nothing if somebody else has a say.
-    package init(file: String, setLevel: @escaping @Sendable (Logger.Level) -> Void) {
+    package init(file: String) {
         self.file = file
-        self.setLevel = setLevel
         load = { () throws(SettingsErrors) in try Settings.load(file: file) }
         check = { text, name throws(SettingsErrors) in
             try Settings.load(text, named: name, insteadOf: file)
@@ -32,6 +25,5 @@ package struct SettingsSource: Sendable {
         file = ""
         self.load = load
         check = { text, name throws(SettingsErrors) in try Settings(parsing: text, fileName: name) }
-        setLevel = { _ in }
     }
 }

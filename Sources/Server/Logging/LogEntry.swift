@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import Glibc
+internal import Logging
+internal import Net
+
+/// What is logged at one time, in the forms in which it can be written.
+struct LogEntry: Sendable, Equatable {
+    var level: Logger.Level
+    var message: String
+
+    /// What it is about, for programs to sort by; names are lower-case words with hyphens.
+    var fields: [Field] = []
+
+    /// When it was, as text.
+    var time = Self.now
+
+    /// A name and what it stands for here.
+    struct Field: Sendable, Equatable {
+        var name: String
+        var value: String
+    }
+}
+
+// MARK: - Forms
+
+extension LogEntry {
+    /// The message and the fields, in one line.
+    var words: String {
+        fields.reduce(into: Self.oneLine(message)) { text, field in
+            text += " \(field.name)=\(Self.word(field.value))"
+        }
+    }
+
+    /// The line of a terminal or a file.
+    var text: String { "\(time) \(level): \(words)" }
+
+    /// The line as an object of JSON: `time`, `level`, `message`, and the fields by their names.
+    var json: String {
+        let members = [("time", time), ("level", "\(level)"), ("message", message)]
+        let all = members + fields.map { ($0.name, $0.value) }
+        return "{" + all.map { "\(Self.quoted($0.0)):\(Self.quoted($0.1))" }.joined(separator: ",")
+            + "}"
+    }
+
+    /// The line of a journal that reads our standard error (sd-daemon(3)).
+    var prefixed: String { "<\(level.priority)>\(words)" }
+
+    /// The fields of the journal's entry (systemd.journal-fields(7)); ours are `HTTPDNSD_VENDOR` and so
+    /// on, and their values are not escaped, as the journal takes any.
+    var journalFields: [String] {
+        [
+            "MESSAGE=\(words)", "PRIORITY=\(level.priority)", "SYSLOG_IDENTIFIER=\(Product.name)",
+        ]
+            + fields.map { field in
+                let name = field.name.uppercased().map { $0.isASCII && $0.isLetter ? $0 : "_" }
+                return "HTTPDNSD_\(String(name))=\(field.value)"
+            }
+    }
+}
+
+// MARK: - Escaping
+
+extension LogEntry {
+    /// `text` without anything that would end the line, move a terminal's cursor or turn the direction
+    /// of what follows: what is logged comes from outside (CWE-117, CWE-150).
+    static func oneLine(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isTreacherous) else { return text }
+        return text.unicodeScalars.map { scalar in
+            isTreacherous(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+        }.joined()
+    }
+
+    /// The same, in quotes if somebody could take it for more than one word.
+    private static func word(_ value: String) -> String {
+        let isOdd = value.isEmpty || value.contains { $0 == " " || $0 == "=" || $0 == "\"" }
+        guard isOdd else { return oneLine(value) }
+        let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "\"" + oneLine(escaped) + "\""
+    }
+
+    /// A string of JSON, of one line.
+    private static func quoted(_ text: String) -> String {
+        "\""
+            + text.unicodeScalars.map { scalar in
+                switch scalar {
+                case "\"": "\\\""
+                case "\\": "\\\\"
+                case _ where isTreacherous(scalar):
+                    String(scalar).utf16.map { unit in
+                        let digits = String(unit, radix: 16)
+                        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                    }.joined()
+                default: String(scalar)
+                }
+            }.joined() + "\""
+    }
+
+    /// Whether a character does something else than to be seen.
+    private static func isTreacherous(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}
+
+// MARK: - Time
+
+extension LogEntry {
+    /// The time of day in the machine's zone, with milliseconds.
+    static var now: String {
+        let milliseconds = Clock.wallMilliseconds
+        var seconds = time_t(milliseconds / 1000)
+        var parts = unsafe tm()
+        var text = [CChar](repeating: 0, count: 32)
+        // SAFETY: all three live during the calls; strftime writes at most `text.count` octets.
+        let count = unsafe strftime(
+            &text,
+            text.count,
+            "%Y-%m-%dT%H:%M:%S%z",
+            localtime_r(&seconds, &parts)
+        )
+        let whole = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let (time, zone) = (whole.dropLast(5), whole.suffix(5))
+        let fraction = String(milliseconds % 1000 + 1000).dropFirst()
+        return "\(time).\(fraction)\(zone.prefix(3)):\(zone.dropFirst(3))"
+    }
+}
+
+extension Logger.Level {
+    /// The priority of syslog(3).
+    fileprivate var priority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// A journal that keeps what it is sent, where systemd's is, in a namespace of its own.
+private final class TestJournal: Sendable {
+    let namespace: Namespace
+    private let program: Child
+
+    init() throws {
+        namespace = try Namespace()
+        let script = """
+            import array, os, socket, sys
+            place = "/run/systemd/journal"
+            os.system("mount -t tmpfs tmpfs /run")
+            os.makedirs(place)
+            journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            journal.bind(place + "/socket")
+            print("listening", flush=True)
+            while True:
+                text = journal.recv(1 << 16)
+                fields = {}
+                while text:
+                    line, _, text = text.partition(b"\\n")
+                    name, equals, value = line.partition(b"=")
+                    if not equals:
+                        size = int.from_bytes(text[:8], "little")
+                        value, text = text[8:8 + size], text[9 + size:]
+                    fields[name.decode()] = value.decode()
+                print(ascii(fields), flush=True)
+            """
+        program = try Child("python3", ["-c", script], in: namespace)
+        _ = try program.line(with: "listening")
+    }
+
+    /// The entry with a text.
+    func entry(with text: String) throws -> String { try program.line(with: text) }
+}
+
+@Suite("The log", .needs(.dig, .nsd, .curl), .hangLimit)
+struct LogTests {
+    @Test("a line a query is read from what is noted anyway, by whichever way it came")
+    func queries() throws {
+        let stack = try Stack(settings: "log: {queries: true}")
+        let names = ["www.example.com", "four.example.com", "three.example.org"]
+        for name in names {
+            _ = try stack.daemon.dig(name, "A")
+            _ = try stack.daemon.dig(name, "A", "+tcp")
+        }
+        // What has not been read yet is read at the end.
+        try stack.daemon.stop()
+        let lines = stack.daemon.program.errorText.split(separator: "\n").filter {
+            $0.contains("info: query ")
+        }
+        #expect(lines.count == 2 * names.count)
+        for name in names { #expect(lines.count { $0.contains("name=\(name). ") } == 2) }
+        for (source, transport, count) in [
+            ("cache", "tcp", 3), ("vendor", "udp", 2), ("upstream", "udp", 1),
+        ] {
+            let found = lines.count {
+                $0.contains(" source=\(source) ") && $0.contains(" transport=\(transport)")
+            }
+            #expect(found == count, "\(source)")
+        }
+        #expect(lines.count { $0.contains("unprotected=yes") } == 2)
+        for line in lines {
+            #expect(line.contains(" client=127.0.0.1 ") && line.contains(" rcode=noerror "))
+        }
+    }
+
+    @Test("names that were made to harm stay in their line and word")
+    func hostile() throws {
+        let stack = try Stack(settings: "log: {queries: true}")
+        let labels = [
+            "\u{1B}[2J\u{1B}]0;owned\u{7}", "a\nhttpdnsd: error", "x level=critical", "\u{202E}txt",
+            "\"quoted\" \\", "\u{0}\u{7F}\u{9B}31m",
+        ]
+        for label in labels {
+            let octets = Array(label.utf8)
+            var message = RawMessage.query("example.org")
+            message.insert(contentsOf: [UInt8(octets.count)] + octets, at: 12)
+            let socket = try Socket(.datagram, to: stack.daemon.port)
+            try socket.send(message)
+            _ = try socket.receive()
+        }
+        _ = try stack.daemon.dig("last.example.org", "A")
+        _ = try stack.daemon.program.line(with: "name=last.example.org.")
+        try stack.daemon.stop()
+        let text = stack.daemon.program.errorText
+        let isHarmless = text.unicodeScalars.allSatisfy {
+            $0 == "\n" || (0x20...0x7E).contains($0.value)
+        }
+        #expect(isHarmless, "\(text.debugDescription)")
+        let lines = text.split(separator: "\n")
+        #expect(lines.count { $0.contains("info: query ") } == labels.count + 1)
+        for line in lines where line.contains("info: query ") {
+            // The words of a line are pairs; what stands in quotes is one.
+            let bare = line.replacing(/"(?:[^"\\]|\\.)*"/, with: "")
+            #expect(bare.split(separator: " ").count { $0.hasPrefix("level=") } == 0, "\(line)")
+        }
+    }
+
+    @Test(
+        "a failure is told once, with what was done about it, and then counted",
+        .timeLimit(.minutes(3))
+    )
+    func failures() throws {
+        let stack = try Stack(firstFaults: ["status=500"])
+        for number in 0..<3 { _ = try stack.daemon.dig("\(number).many.example.com", "A") }
+        let line = try stack.daemon.program.line(with: "warning: vendor tencent: ")
+        #expect(line.contains("asking \(stack.emulator.address)"), "\(line)")
+        #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
+        // What was not told is kept.
+        stack.daemon.program.send(SIGUSR1)
+        _ = try stack.daemon.program.line(with: "that the cache did not answer: 3")
+        _ = try stack.daemon.program.line(with: "name=2.many.example.com.")
+        try stack.daemon.stop()
+        let lines = stack.daemon.program.errorText.split(separator: "\n")
+        let told = lines.filter { $0.contains("warning: vendor tencent: ") }
+        #expect(told.count { !$0.contains("| ") } == 1)
+        #expect(told.count { $0.contains("info: | ") } == 3)
+    }
+
+    @Test("an account that is refused is told with when it is asked again")
+    func refused() throws {
+        let stack = try Stack(faults: ["status=403"])
+        _ = try stack.daemon.dig("www.example.com", "A")
+        let line = try stack.daemon.program.line(with: "refuses the account")
+        #expect(line.contains("asking it again in 300 s"), "\(line)")
+        try stack.daemon.stop()
+    }
+
+    @Test("json is an object a line, and a reload changes it")
+    func json() throws {
+        let daemon = try TestDaemon("\(nobody)\nlog: {format: json, level: debug}")
+        try daemon.rewrite(nobody)
+        #expect(try daemon.control("reload").status == 0)
+        try daemon.stop()
+        let lines = daemon.program.errorText.split(separator: "\n")
+        let objects = lines.filter { $0.hasPrefix("{") }
+        #expect(objects.count > 1 && lines.count > objects.count)
+        for object in objects {
+            let json = try JSON(String(object))
+            #expect(json["level"].string != nil && json["time"].string != nil, "\(object)")
+        }
+        #expect(objects.contains { $0.contains("\"answering on 127.0.0.1:") })
+    }
+
+    @Test(
+        "a process that crashes writes what it logged last, and ends as it would have",
+        arguments: [SIGSEGV, SIGABRT, SIGILL, SIGTRAP]
+    )
+    func crash(_ signal: Int32) throws {
+        let daemon = try TestDaemon(
+            "\(nobody)\nlog: {level: notice}",
+            environment: ["SWIFT_BACKTRACE": "enable=no"]
+        )
+        daemon.program.send(signal)
+        let end = try daemon.program.end()
+        #expect(end.status == 128 + signal)
+        let parts = end.errors.components(separatedBy: "httpdnsd crashed; ")
+        #expect(parts.count == 3, "\(end.errors)")
+        #expect(parts.last == "that was what it logged last\n")
+        #expect(parts.first?.contains("info: hosts: ") == false)
+        let kept = try #require(parts.dropFirst().first)
+        #expect(kept.contains("info: hosts: ") && kept.contains("notice: answering on 127."))
+    }
+
+    @Test("the journal gets entries with fields", .needs(.unshare, .python3))
+    func journal() throws {
+        let journal = try TestJournal()
+        // The variable is only believed if it names the file that standard error is.
+        let scratch = try Scratch()
+        let file = try scratch.write(
+            "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: /run/c.sock, mode: \"0600\"}\n"
+                + "log: {queries: true}\n\(nobody)",
+            to: "httpdnsd.yaml"
+        )
+        let daemon = try Child(
+            "sh",
+            [
+                "-c",
+                """
+                export JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2)
+                exec "$0" "$@"
+                """, Product.daemon, "--config", file,
+            ],
+            in: journal.namespace
+        )
+        let ready = try journal.entry(with: "answering on ")
+        #expect(ready.contains("'PRIORITY': '5'"), "\(ready)")
+        #expect(ready.contains("'SYSLOG_IDENTIFIER': 'httpdnsd'"), "\(ready)")
+        let port = try #require(ready.firstMatch(of: /127\.0\.0\.1:(\d+)/)?.1)
+        _ = try journal.namespace.run("dig", ["@127.0.0.1", "-p", String(port), "localhost", "A"])
+        let query = try journal.entry(with: "'HTTPDNSD_NAME': 'localhost.'")
+        #expect(query.contains("'HTTPDNSD_RCODE': 'noerror'"), "\(query)")
+        #expect(query.contains("'PRIORITY': '6'"), "\(query)")
+        let end = try daemon.stop()
+        #expect(end.status == 0)
+        #expect(end.errors == "")
+    }
+
+    @Test("a variable that somebody else's standard error left is not believed")
+    func foreignStream() throws {
+        let daemon = try TestDaemon(nobody, environment: ["JOURNAL_STREAM": "1:2"])
+        try daemon.stop()
+        #expect(daemon.program.errorText.contains(" notice: answering on "))
+    }
+
+    /// An upstream that is never asked.
+    private let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+}
