@@ -6,7 +6,7 @@ import Testing
 
 @testable import Server
 
-@Suite("What this version does not do yet is refused by name, once each")
+@Suite("The settings that were agreed on")
 struct SettingsContractTests {
     /// The whole contract: a file that uses everything there will be.
     private static let contract = """
@@ -75,11 +75,6 @@ struct SettingsContractTests {
         log: {level: info, queries: false}
         """
 
-    /// What of it is refused.
-    private static let refused = [
-        "62:1: `metrics`"
-    ]
-
     /// The contract with secrets that exist.
     private func contract(in folder: TemporaryFolder) throws -> String {
         _ = try folder.write("1234567\n", to: "tencent.token")
@@ -89,30 +84,11 @@ struct SettingsContractTests {
         return Self.contract.replacing("FOLDER", with: folder.path)
     }
 
-    @Test("the contract as a whole has one error per thing to come and no other")
-    func whole() throws {
-        let folder = try TemporaryFolder()
-        let found = problems(
-            in: try contract(in: folder),
-            environment: SettingsEnvironment(credentialsDirectory: folder.path)
-        )
-        #expect(found == Self.refused.map { "f:\($0) is not yet supported" })
-    }
-
-    @Test("without what is to come the contract loads, and all of it is understood")
+    @Test("the contract loads, and all of it is understood")
     func supported() throws {
         let folder = try TemporaryFolder()
-        let lines = try contract(in: folder).split(
-            separator: "\n",
-            omittingEmptySubsequences: false
-        )
-        // The lines that are refused.
-        let left: Set<Int> = [62]
-        let text = lines.enumerated()
-            .filter { !left.contains($0.offset + 1) }
-            .map(\.element).joined(separator: "\n")
         let loaded = try settings(
-            of: text,
+            of: contract(in: folder),
             environment: SettingsEnvironment(credentialsDirectory: folder.path)
         )
         #expect(loaded.warnings.map(\.message) == ["no route names the vendor `alidns`"])
@@ -165,6 +141,7 @@ struct SettingsContractTests {
         expected.routes = loaded.routes
         expected.upstreams = loaded.upstreams
         expected.warnings = loaded.warnings
+        expected.metrics.listen = [.address(try #require(SocketAddress("127.0.0.1:9353")))]
         expected.cache.prefetch?.names = try [Name("www.example.com")]
         expected.cache.snapshot = .file("/var/lib/httpdnsd/cache.snapshot")
         #expect(loaded == expected)

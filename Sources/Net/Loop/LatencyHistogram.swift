@@ -68,6 +68,22 @@ package struct LatencySum: Sendable {
 
     package var count: UInt64 { buckets.reduce(0, +) }
 
+    /// How many took less than so many microseconds: a power of two up to 2^24, which is the bound of
+    /// a bucket.
+    package func count(below microseconds: UInt64) -> UInt64 {
+        buckets[..<LatencyHistogram.bucket(microseconds)].reduce(0, +)
+    }
+
+    /// Microseconds of all together, at most a sixteenth off: each counts as the middle of its bucket.
+    package var microseconds: Double {
+        var lower: UInt64 = 0
+        return buckets.enumerated().reduce(0) { sum, bucket in
+            let upper = LatencyHistogram.upperBound(bucket.offset)
+            defer { lower = upper + 1 }
+            return sum + Double(bucket.element) * Double(lower + upper) / 2
+        }
+    }
+
     /// Microseconds that the given share of all did not exceed, at most an eighth too high.
     ///
     /// - Parameter share: from 0 to 1.

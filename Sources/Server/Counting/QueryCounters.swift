@@ -112,7 +112,7 @@ final class QueryCounters: Sendable {
 }
 
 /// The counters of all threads, added up at one moment.
-struct QuerySums {
+struct QuerySums: Sendable {
     fileprivate(set) var cells = [UInt64](repeating: 0, count: 144)
     var ignored: UInt64 = 0
     var truncated: UInt64 = 0
@@ -145,6 +145,18 @@ struct QuerySums {
         return difference
     }
 
+    /// Calls `body` with each cell of the table.
+    func forEach(_ body: (QuerySource, QueryOutcome, QueryTransport, UInt64) -> Void) {
+        for source in QuerySource.allCases {
+            for outcome in QueryOutcome.allCases {
+                for transport in QueryTransport.allCases {
+                    let index = QueryCounters.index(source, outcome, transport)
+                    body(source, outcome, transport, cells[index])
+                }
+            }
+        }
+    }
+
     private func sums<Side: CaseIterable & Hashable>(
         _: Side.Type,
         _ name: (Side) -> String,
@@ -152,14 +164,7 @@ struct QuerySums {
     ) -> [String: UInt64] {
         var sums: [String: UInt64] = [:]
         for one in Side.allCases { sums[name(one)] = 0 }
-        for source in QuerySource.allCases {
-            for outcome in QueryOutcome.allCases {
-                for transport in QueryTransport.allCases {
-                    sums[name(side(source, outcome, transport)), default: 0] +=
-                        cells[QueryCounters.index(source, outcome, transport)]
-                }
-            }
-        }
+        forEach { sums[name(side($0, $1, $2)), default: 0] += $3 }
         return sums
     }
 }

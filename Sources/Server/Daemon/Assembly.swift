@@ -132,6 +132,9 @@ package enum StartError: Error, CustomStringConvertible {
     /// The control socket cannot be made.
     case control(String, SocketError)
 
+    /// Metrics cannot be served at a place.
+    case metrics(String, SocketError)
+
     /// A vendor cannot be spoken to with what the settings say.
     case vendor(String, String)
 
@@ -168,6 +171,9 @@ package enum StartError: Error, CustomStringConvertible {
             "\(error); see httpdnsd.socket"
         case .control(let path, let error):
             "cannot open the control socket \(path): \(error)"
+        case .metrics(let place, let error):
+            "cannot serve metrics at \(place): "
+                + (error.isAddressInUse ? "another program has that address" : "\(error)")
         case .vendor(let name, let why):
             "vendor \(name): \(why)"
         case .upstream(let name, let why):

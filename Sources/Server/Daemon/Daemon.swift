@@ -48,10 +48,19 @@ package final class Daemon {
     /// Who serves the control socket.
     private(set) var `operator`: Operator?
 
+    /// Who serves metrics.
+    private(set) lazy var scrapePoints = ScrapePoints(logger: logger) { [unowned self] in
+        life.unloggedQueries = queryLog.missed
+        return MetricsReport(parts, life)
+    }
+
     /// Who logs queries, while the settings want it.
     private(set) lazy var queryLog = QueryLog(logger, assembly.clocks) { [unowned self] in
         (parts.recent, assembly.resolver.origins)
     }
+
+    /// What metrics tell of this.
+    var life = MetricsReport.Life()
 
     /// The thread that has libcurl loaded.
     private var starter: WorkerThread?
@@ -84,6 +93,7 @@ package final class Daemon {
     ) throws(StartError) {
         self.source = source
         self.log = log
+        life.startSeconds = surroundings.clocks.wallSeconds()
         self.surroundings = surroundings
         self.logger = logger
         let assembly = try Assembly(settings, in: surroundings)
@@ -134,7 +144,7 @@ package final class Daemon {
         assembly.resolver.refreshing.start()
         network.start()
         startCacheFile()
-        queryLog.use(assembly.settings.log.queries)
+        startObservation()
         ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
             // Ends by being cancelled only.
@@ -222,6 +232,19 @@ package final class Daemon {
             assembly.resolver.refreshing.refresh(hottest: hottest)
         }
         cacheFile?.start(leavingOut: assembly.resolver.overridden)
+    }
+
+    /// Begins to serve metrics, and to log queries, if the settings want it.
+    ///
+    /// A machine without names is worse off than one without metrics, so these are not necessary.
+    private func startObservation() {
+        do throws(StartError) {
+            let settings = assembly.settings.metrics
+            scrapePoints.serve(try scrapePoints.bind(settings.listen), as: settings)
+        } catch {
+            logger.error("\(error), going on without")
+        }
+        queryLog.use(assembly.settings.log.queries)
     }
 
     /// Logs what the flight recorder has, and the latest queries that the cache did not answer.
@@ -318,6 +341,7 @@ package final class Daemon {
         // At once, not afterwards: a vendor that is silent must not cost the cache.
         let keeping = ServiceLoop.task { [cacheFile] in await cacheFile?.finish(by: deadline) }
         await desk.drained(by: deadline)
+        scrapePoints.stop()
         queryLog.use(false)
         reception.finish()
         await keeping.value

@@ -9,11 +9,11 @@ internal import Synchronization
 /// All counters at one moment, so that what happened since another one can be told.
 @ServiceLoop
 struct Snapshot {
-    private var queries = QuerySums()
-    private var hits = LatencySum()
-    private var missLatency = LatencySum()
-    private var vendorLatency = LatencySum()
-    private var upstreamLatency = LatencySum()
+    private(set) var queries = QuerySums()
+    private(set) var hits = LatencySum()
+    private(set) var missLatency = LatencySum()
+    private(set) var vendorLatency = LatencySum()
+    private(set) var upstreamLatency = LatencySum()
     private var cache = CacheStats()
     private var vendors: [VendorStats] = []
     private var upstreams: [UpstreamStats] = []

@@ -27,6 +27,7 @@ package struct Settings: Sendable, Equatable {
     package var answers = AnswerSettings()
     package var rebinding = RebindingSettings()
     package var control = ControlSettings()
+    package var metrics = MetricsSettings()
     package var log = LogSettings()
 
     /// What was odd in the file without being wrong, in the order of its lines.
@@ -238,7 +239,14 @@ extension Settings {
             Where httpdnsctl finds the daemon, and who may use it.
             """
         ),
-        .notYet("metrics"),
+        .section(
+            "metrics",
+            \.metrics,
+            MetricsSettings.table,
+            """
+            Where Prometheus finds the counters.
+            """
+        ),
         .section(
             "log",
             \.log,

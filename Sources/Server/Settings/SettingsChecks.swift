@@ -13,6 +13,7 @@ extension Settings {
         checkUpstreams(&reading)
         checkCache(&reading)
         checkControl(&reading)
+        checkMetrics(&reading)
         checkThatSomethingAnswers(&reading)
     }
 }
@@ -74,7 +75,7 @@ extension Settings {
     }
 }
 
-// MARK: - Cache and control
+// MARK: - Cache, control and metrics
 
 extension Settings {
     /// Minima lie below their maxima.
@@ -102,5 +103,24 @@ extension Settings {
             reading.place(of: "control.mode"),
             "every user of this machine may control httpdnsd"
         )
+    }
+
+    /// A place can be had once.
+    private func checkMetrics(_ reading: inout SettingsReading) {
+        var seen: Set<MetricsPlace> = []
+        for (index, place) in metrics.listen.enumerated() {
+            let key = "metrics.listen[\(index)]"
+            if case .address(let address) = place, address.port != 0, listen.contains(address) {
+                reading.report(
+                    reading.place(of: key),
+                    "`\(place)` is listened on for queries",
+                    hint: "give it another port, such as \(MetricsPlace.standardPort)"
+                )
+            } else if case .path(control.socket) = place {
+                reading.report(reading.place(of: key), "`\(place)` is the control socket")
+            } else if !place.isAnyPort, !seen.insert(place).inserted {
+                reading.report(reading.place(of: key), "`\(place)` is listened on twice")
+            }
+        }
     }
 }

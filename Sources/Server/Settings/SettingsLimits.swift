@@ -11,6 +11,9 @@ enum SettingsLimits {
     /// Addresses listened on.
     static let listeners = 1...32
 
+    /// Places where metrics are served.
+    static let scrapePoints = 0...8
+
     /// Threads that answer from the cache.
     static let workers = 1...256
 

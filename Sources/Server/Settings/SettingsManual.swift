@@ -9,11 +9,7 @@ package enum SettingsManual {
         let entries = Settings.table.explain(Settings())
         let lines =
             comment(preamble, indent: 0)
-            + entries.flatMap { entry in
-                let lines = render(entry, indent: 0)
-                return lines.isEmpty ? [] : [""] + lines
-            }
-            + [""] + comment(postscript(entries), indent: 0)
+            + entries.flatMap { [""] + render($0, indent: 0) }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -57,9 +53,6 @@ package enum SettingsManual {
 
         /// With the entries in force, and an example of another.
         case list(live: YAMLNode, [Entry])
-
-        /// Not at all, except in the list of what is not yet supported.
-        case notYet
     }
 
     /// An entry with a name of its own, commented out.
@@ -97,38 +90,16 @@ package enum SettingsManual {
         64MiB, 1GiB). Addresses are always IP addresses, never names: httpdnsd is what names would \
         be looked up with.
         """
-
-    private static func postscript(_ entries: [Entry]) -> String {
-        "Known but not yet supported, hence refused: "
-            + later(entries, in: "").joined(separator: ", ") + "."
-    }
-
-    /// The paths of what is not yet supported.
-    private static func later(_ entries: [Entry], in section: String) -> [String] {
-        entries.flatMap { entry in
-            let path = section + entry.name
-            switch entry.form {
-            case .notYet: return [path]
-            case .section(let entries), .list(_, let entries):
-                return later(entries, in: path + ".")
-            case .named(let examples):
-                return examples.flatMap { later($0.entries, in: path + ".NAME.") }
-            case .value, .example: return []
-            }
-        }
-    }
 }
 
 // MARK: - Rendering
 
 extension SettingsManual {
-    /// An option as lines of the manual; none for what is not supported.
+    /// An option as lines of the manual.
     private static func render(_ entry: Entry, indent: Int, inExample: Bool = false) -> [String] {
         let margin = String(repeating: " ", count: indent)
         let about = comment(entry.doc, indent: indent) + comment(entry.sentence, indent: indent)
         switch entry.form {
-        case .notYet:
-            return []
         case .value(let value):
             return about + YAMLPrinter.lines(entry.name, value, indent: indent)
         case .example(let value):

@@ -148,11 +148,6 @@ extension SettingsReading {
         }
     }
 
-    /// Refuses something that a later version will know.
-    mutating func reportUnsupported(_ place: YAMLPlace, _ what: String) {
-        report(place, "`\(what)` is not yet supported")
-    }
-
     /// The errors in the order of the file, or nil if there are none.
     var errors: SettingsErrors? {
         guard !problems.isEmpty else { return nil }

@@ -258,22 +258,7 @@ extension SettingsOption {
             name: name,
             read: { _, _, _, _ in },
             write: { _ in nil },
-            explain: { _ in SettingsManual.Entry(name: name, form: .notYet) }
-        )
-    }
-
-    /// An option that a later version will know; now it is refused, never ignored.
-    ///
-    /// - Parameter unless: values that ask for what the daemon does anyway.
-    static func notYet(_ name: String, unless harmless: String...) -> SettingsOption {
-        SettingsOption(
-            name: name,
-            read: { pair, key, _, reading in
-                if let text = pair.value.scalar, harmless.contains(text) { return }
-                reading.reportUnsupported(pair.keyPlace, key.shown)
-            },
-            write: { _ in nil },
-            explain: { _ in SettingsManual.Entry(name: name, form: .notYet) }
+            explain: { _ in SettingsManual.Entry(name: name, form: .section([])) }
         )
     }
 }

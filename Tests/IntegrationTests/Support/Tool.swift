@@ -15,16 +15,18 @@ enum Tool: String, CaseIterable {
     case node = "nodejs"
     case nsd
     case openssl
+    case prometheus = "python3-prometheus-client"
     case python3
     case systemd
     case tinyproxy
     case unbound
     case unshare = "util-linux"
 
-    /// The name of the program; of a library one with its path.
+    /// The name of the program; of a library a file with its path.
     private var program: String {
         switch self {
         case .dnspython: "/usr/lib/python3/dist-packages/dns/resolver.py"
+        case .prometheus: "/usr/lib/python3/dist-packages/prometheus_client/parser.py"
         // The interpreter of Java's source, which needs a Java to be installed.
         case .java: "bsh"
         case .systemd: "systemd-socket-activate"
@@ -40,7 +42,7 @@ enum Tool: String, CaseIterable {
 
     /// Whether this machine has it.
     private var isThere: Bool {
-        self == .dnspython
+        program.hasPrefix("/")
             ? access(program, R_OK) == 0
             : Self.path(program, in: "/usr/sbin:/usr/bin:/sbin:/bin") != nil
     }

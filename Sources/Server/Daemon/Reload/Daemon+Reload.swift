@@ -21,6 +21,7 @@ extension Daemon {
                 return outcome
             }
             log(outcome)
+            life.note(outcome)
             ServiceManager.ready(
                 status: outcome.isApplied
                     ? readiness : "\(readiness); the last reload failed, see the log"
@@ -68,6 +69,7 @@ extension Daemon {
             let settings = wanted.takingEffect(after: assembly.settings).settings
             let new = try Assembly(settings, in: surroundings, succeeding: assembly)
             let bound = try reception.bind(settings.listen)
+            let scraped = try scrapePoints.bind(settings.metrics.listen)
             var hosts: NewHosts?
             if settings.hosts != assembly.settings.hosts {
                 hosts = await HostsFiles.reading(settings.hosts, logger)
@@ -81,6 +83,7 @@ extension Daemon {
                 throw error
             }
             outcome.removedAnswers = putInForce(new, hosts)
+            scrapePoints.serve(scraped, as: settings.metrics)
             outcome.isApplied = true
         } catch {
             outcome.problems = [problem(error, source.file)]
@@ -225,7 +228,15 @@ extension HostsFiles {
     }
 }
 
-// MARK: - Text
+// MARK: - Text and numbers
+
+extension MetricsReport.Life {
+    /// Counts a reload.
+    fileprivate mutating func note(_ outcome: ReloadOutcome) {
+        lastReloadFailed = !outcome.isApplied
+        if outcome.isApplied { appliedReloads += 1 } else { failedReloads += 1 }
+    }
+}
 
 extension ReloadOutcome {
     /// What `wanted` would change of settings that are in force.

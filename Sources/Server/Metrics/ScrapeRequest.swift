@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The head of an HTTP request (RFC 9112), of which only what this server knows is looked at.
+struct ScrapeRequest: Equatable {
+    /// The octets of a head, at most.
+    static let maximumOctets = 8192
+
+    /// What is asked for, or why that will not be.
+    var verdict: Verdict
+
+    /// Whether the client wants the reply without its body.
+    var isHead = false
+
+    /// Whether the connection is of use after this: unless the client has said otherwise, or what
+    /// follows cannot be told from a body.
+    var keepsConnection = false
+
+    /// What is to be replied.
+    enum Verdict: Equatable {
+        case metrics(Exposition.Form)
+
+        /// 400: no request that could be understood.
+        case malformed
+
+        /// 404: another path.
+        case notFound
+
+        /// 405: neither GET nor HEAD.
+        case notAllowed
+
+        /// 413: a request with a body, of which none is of use.
+        case hasBody
+
+        /// 505: neither HTTP/1.1 nor 1.0.
+        case wrongVersion
+    }
+
+    /// Where the head that `octets` begin with ends, its empty line included; nil if that is to come.
+    static func end(of octets: [UInt8]) -> Int? {
+        var isEmpty = false
+        for (index, octet) in octets.enumerated() {
+            if octet == UInt8(ascii: "\n") {
+                if isEmpty { return index + 1 }
+                isEmpty = true
+            } else if octet != UInt8(ascii: "\r") {
+                isEmpty = false
+            }
+        }
+        return nil
+    }
+
+    /// Reads a head.
+    init(_ octets: some Sequence<UInt8>) {
+        self.init(verdict: .malformed)
+        let octets = Array(octets)
+        // Nothing but the characters of a head, so that none hides in it (RFC 9112 §2.2, §5).
+        guard
+            octets.allSatisfy({
+                (0x20...0x7E).contains($0) || $0 >= 0x80 || "\t\r\n".utf8.contains($0)
+            })
+        else { return }
+        var lines = String(decoding: octets, as: UTF8.self)
+            .replacing("\r\n", with: "\n").split(separator: "\n")[...]
+        guard let first = lines.popFirst(), !lines.contains(where: { $0.contains("\r") }) else {
+            return
+        }
+        let words = first.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 3, !words[0].isEmpty, !words[1].isEmpty, words[2].hasPrefix("HTTP/")
+        else { return }
+        guard words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0" else {
+            verdict = .wrongVersion
+            return
+        }
+        guard let fields = Self.fields(lines) else { return }
+        let isCurrent = words[2] == "HTTP/1.1"
+        // RFC 9112 §3.2.
+        guard !isCurrent || fields["host"]?.count == 1 else { return }
+        isHead = words[0] == "HEAD"
+        let options = Self.members(of: fields["connection"])
+        keepsConnection = isCurrent && !options.contains("close")
+        guard fields["transfer-encoding"] == nil,
+            fields["content-length"].map({ $0 == ["0"] }) ?? true
+        else {
+            keepsConnection = false
+            verdict = .hasBody
+            return
+        }
+        guard words[0] == "GET" || isHead else {
+            keepsConnection = false
+            verdict = .notAllowed
+            return
+        }
+        verdict =
+            Self.path(words[1]) == "/metrics"
+            ? .metrics(Self.form(fields["accept"] ?? [])) : .notFound
+    }
+
+    private init(verdict: Verdict) { self.verdict = verdict }
+
+    // MARK: - Parts
+
+    /// The values of each field, by its name in small letters; nil if a line is none.
+    private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
+        var fields: [String: [String]] = [:]
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":"), colon > line.startIndex,
+                !line[..<colon].contains(where: { $0 == " " || $0 == "\t" })
+            else { return nil }
+            let value = String(line[line.index(after: colon)...].trimmed)
+            fields[line[..<colon].lowercased(), default: []].append(value)
+        }
+        return fields
+    }
+
+    /// The members of a list, in small letters.
+    private static func members(of values: [String]?) -> [String] {
+        (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
+    }
+
+    /// The path of a target, which a proxy may have been sent as a whole URL (RFC 9112 §3.2.2).
+    private static func path(_ target: Substring) -> Substring {
+        var path = target.prefix { $0 != "?" }
+        if path.lowercased().hasPrefix("http://") {
+            path = path.dropFirst(7).drop { $0 != "/" }
+        }
+        return path
+    }
+
+    // MARK: - Negotiation
+
+    /// The form that the client likes better, of the two that there are (RFC 9110 §12.5.1).
+    ///
+    /// OpenMetrics has to be asked for by its name; who accepts neither gets the older one all the same.
+    private static func form(_ accept: [String]) -> Exposition.Form {
+        var (plain, open) = (0.0, 0.0)
+        for range in members(of: accept) {
+            let parts = range.split(separator: ";").map { String($0.trimmed) }
+            let quality =
+                parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+                ?? 1
+            let version = parts.dropFirst().first { $0.hasPrefix("version=") }?.dropFirst(8)
+            switch parts.first {
+            case "application/openmetrics-text" where version == nil || version == "1.0.0":
+                open = max(open, quality)
+            case "text/plain" where version == nil || version == "0.0.4", "text/*", "*/*":
+                plain = max(plain, quality)
+            default: break
+            }
+        }
+        return open > 0 && open >= plain ? .openMetrics : .prometheus
+    }
+}
+
+extension Substring {
+    /// Without spaces and tabs at its ends.
+    fileprivate var trimmed: Substring {
+        var rest = drop { $0 == " " || $0 == "\t" }
+        while rest.last == " " || rest.last == "\t" { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// What a scrape brought, as the Python client of Prometheus reads it.
+private struct Scrape {
+    /// The samples: name and labels, and their values.
+    let samples: [String: Double]
+
+    /// The kinds of the families, by the names of their samples without what follows from the kind.
+    let kinds: [String: String]
+
+    /// The media type.
+    let type: String
+
+    /// Reads what curl gets with these options.
+    init(_ arguments: [String], in scratch: Scratch) throws {
+        let head = scratch.file("head-\(UUID().uuidString)")
+        let end = try run(
+            "curl",
+            ["--silent", "--show-error", "--fail", "--noproxy", "*", "--dump-header", head]
+                + arguments
+        )
+        try #require(end.status == 0, "\(end.errors)")
+        let lines = try String(contentsOfFile: head, encoding: .utf8).split(separator: "\r\n")
+        type = lines.first { $0.hasPrefix("Content-Type: ") }.map { String($0.dropFirst(14)) } ?? ""
+        let text = try scratch.write(end.output, to: "scrape-\(UUID().uuidString)")
+        let reader = try run("python3", ["-c", Self.reader, text, type])
+        try #require(reader.status == 0, "\(reader.errors)")
+        let json = try JSON(reader.output)
+        let read = json["samples"].value as? [String: NSNumber] ?? [:]
+        samples = read.mapValues(\.doubleValue)
+        kinds = json["kinds"].value as? [String: String] ?? [:]
+    }
+
+    private static let reader = """
+        import json, sys
+        from prometheus_client.parser import text_string_to_metric_families as plain
+        from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
+        text = open(sys.argv[1]).read()
+        parse = open_metrics if "openmetrics" in sys.argv[2] else plain
+        samples, kinds = {}, {}
+        for family in parse(text):
+            assert family.documentation, family.name
+            kinds[family.name] = family.type
+            for sample in family.samples:
+                labels = ",".join(f"{k}={v}" for k, v in sorted(sample.labels.items()))
+                key = f"{sample.name}{{{labels}}}"
+                assert key not in samples, key
+                samples[key] = float(sample.value)
+        print(json.dumps({"samples": samples, "kinds": kinds}))
+        """
+
+    /// The sum of the samples of a name whose labels have these texts.
+    func sum(_ name: String, _ labels: String...) -> Int {
+        let parts = samples.filter { sample in
+            sample.key.hasPrefix(name + "{") && labels.allSatisfy { sample.key.contains($0) }
+        }
+        return Int(parts.values.reduce(0, +))
+    }
+
+    /// The names of all samples.
+    var names: Set<String> {
+        Set(samples.keys.compactMap { $0.split(separator: "{").first.map(String.init) })
+    }
+}
+
+@Suite("Metrics", .needs(.dig, .nsd, .curl, .prometheus), .hangLimit)
+struct MetricsTests {
+    /// Asks for OpenMetrics.
+    private static let open = ["--header", "Accept: application/openmetrics-text; version=1.0.0"]
+
+    /// Waits for the line that says where metrics are served, and returns that.
+    private static func url(_ daemon: TestDaemon, _ start: String = "http://") throws -> String {
+        let line = try daemon.program.line(with: "metrics: served at \(start)")
+        return start + line.components(separatedBy: "served at \(start)")[1]
+    }
+
+    @Test(
+        "a live daemon's are read by Prometheus's own client, in both forms and over both transports"
+    )
+    func live() throws {
+        let scratch = try Scratch()
+        let path = scratch.file("metrics.sock")
+        let stack = try Stack(
+            vendor: "budget: {calls-per-day: 100}",
+            settings: "metrics: {listen: [\"127.0.0.1:0\", \(path)]}"
+        )
+        let url = try Self.url(stack.daemon)
+        for _ in 0..<3 { _ = try stack.daemon.dig("www.example.com", "A") }
+        _ = try stack.daemon.dig("three.example.org", "A", "+tcp")
+        _ = try stack.daemon.dig("nowhere.example.org", "A")
+        _ = try stack.daemon.control("stats", "--reset")
+        let plain = try Scrape([url], in: scratch)
+        let open = try Scrape(Self.open + [url], in: scratch)
+        let local = try Scrape(["--unix-socket", path, "http://httpdnsd/metrics"], in: scratch)
+        #expect(plain.type == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(open.type == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        #expect(Set(local.samples.keys) == Set(plain.samples.keys))
+        // Both forms have the same samples.
+        #expect(Set(plain.samples.keys) == Set(open.samples.keys))
+        #expect(open.kinds["httpdnsd_queries"] == "counter")
+        #expect(open.kinds["httpdnsd_client_latency_seconds"] == "histogram")
+        #expect(open.kinds["httpdnsd_build"] == "info")
+        for scrape in [plain, open] {
+            #expect(scrape.sum("httpdnsd_queries_total") == 5)
+            #expect(scrape.sum("httpdnsd_queries_total", "source=cache") == 2)
+            #expect(scrape.sum("httpdnsd_queries_total", "transport=tcp", "source=upstream") == 1)
+            #expect(scrape.sum("httpdnsd_queries_total", "rcode=nxdomain") == 1)
+            #expect(scrape.sum("httpdnsd_client_latency_seconds_count") == 5)
+            #expect(scrape.sum("httpdnsd_cache_latency_seconds_bucket", "le=+Inf") == 2)
+            #expect(scrape.sum("httpdnsd_vendor_calls_total", "vendor=tencent") == 1)
+            #expect(scrape.sum("httpdnsd_vendor_billable_calls_total") == 1)
+            #expect(scrape.sum("httpdnsd_vendor_budget_spent_calls") == 1)
+            #expect(scrape.sum("httpdnsd_vendor_budget_calls_per_day") == 100)
+            #expect(scrape.sum("httpdnsd_vendor_state", "state=up") == 1)
+            #expect(scrape.sum("httpdnsd_vendor_state") == 1)
+            #expect(scrape.sum("httpdnsd_vendor_resting") == 0)
+            #expect(scrape.sum("httpdnsd_upstream_queries_total") == 2)
+            #expect(scrape.sum("httpdnsd_upstream_server_state", "state=up") == 1)
+            #expect(scrape.sum("process_open_fds") > 5)
+        }
+        _ = try stack.daemon.control("pause", "tencent")
+        let paused = try Scrape([url], in: scratch)
+        #expect(paused.sum("httpdnsd_vendor_state", "state=paused") == 1)
+        #expect(paused.sum("httpdnsd_vendor_resting", "reason=operator") == 1)
+        try stack.daemon.stop()
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("the dashboard asks for what there is")
+    func dashboard() throws {
+        let scratch = try Scratch()
+        let stack = try Stack(
+            firstFaults: ["status=500"],
+            vendor: "budget: {calls-per-day: 100}",
+            settings:
+                "metrics: {listen: \"127.0.0.1:0\"}\ncache: {snapshot: \(scratch.file("cache"))}"
+        )
+        let url = try Self.url(stack.daemon)
+        _ = try stack.daemon.dig("www.example.com", "A")
+        _ = try stack.daemon.dig("other.example.net", "A")
+        let scrape = try Scrape([url], in: scratch)
+        #expect(scrape.sum("httpdnsd_vendor_server_failures_total") == 1)
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../config/grafana/httpdnsd.json")
+        let board = try JSON(String(contentsOf: file, encoding: .utf8))
+        let panels = board["panels"].array
+        let notes = board["annotations", "list"].array
+        let queries = (panels.flatMap { $0["targets"].array } + notes).compactMap {
+            $0["expr"].string
+        }
+        #expect(panels.count > 10 && queries.count >= panels.count - 6)
+        var named: Set<String> = []
+        for query in queries {
+            for name in try Regex(#"\b(?:httpdnsd|process)_[a-z_]+"#).matches(in: query) {
+                named.insert(name)
+                #expect(scrape.names.contains(name), "\(query)")
+            }
+            let opens = query.count { "([{".contains($0) }
+            #expect(opens == query.count { ")]}".contains($0) }, "\(query)")
+        }
+        #expect(named.count > 15)
+        try stack.daemon.stop()
+    }
+
+    @Test("only GET and HEAD of /metrics are answered, within bounds")
+    func bounds() throws {
+        let daemon = try TestDaemon("\(nobody)\nmetrics: {listen: \"127.0.0.1:0\"}")
+        let port = try #require(
+            Self.url(daemon).split(separator: ":").last.flatMap { UInt16($0.prefix { $0 != "/" }) }
+        )
+        /// What is replied to a request, up to the end of the connection.
+        func reply(_ request: String) throws -> String {
+            let socket = try Socket(.stream, to: port)
+            try socket.send(Array(request.utf8))
+            var octets: [UInt8] = []
+            while true {
+                let more = try socket.receive()
+                guard !more.isEmpty else { return String(decoding: octets, as: UTF8.self) }
+                octets += more
+            }
+        }
+        let end = "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        let get = try reply("GET /metrics \(end)")
+        #expect(get.hasPrefix("HTTP/1.1 200 OK\r\n") && get.contains("\nhttpdnsd_build_info{"))
+        let head = try reply("HEAD /metrics \(end)")
+        #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n") && head.hasSuffix("\r\n\r\n"))
+        #expect(try reply("GET / \(end)").hasPrefix("HTTP/1.1 404 "))
+        let post = try reply("POST /metrics \(end)")
+        #expect(post.hasPrefix("HTTP/1.1 405 ") && post.contains("\r\nAllow: GET, HEAD\r\n"))
+        #expect(try reply("nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
+        let long = "GET /metrics HTTP/1.1\r\nA: " + String(repeating: "x", count: 8192)
+        #expect(try reply(String(long.prefix(8192))).hasPrefix("HTTP/1.1 431 "))
+        // A reply reaches a client that sends what nobody reads.
+        let body = String(repeating: "x", count: 100_000)
+        let request = "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n\(body)"
+        #expect(try reply(request).hasPrefix("HTTP/1.1 413 "))
+        // Requests on one connection, one behind the other.
+        let two = try reply("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\nHEAD / \(end)")
+        #expect(two.contains("HTTP/1.1 200 OK") && two.contains("HTTP/1.1 404 Not Found"))
+        // Who stays for ever does not keep others out, but has to go.
+        let idle = try (0..<16).map { _ in try Socket(.stream, to: port) }
+        #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(try idle[0].receive().isEmpty)
+        #expect(idle[15].isSilent)
+        try daemon.stop()
+    }
+
+    @Test("scrapes go on while settings are reloaded, and move where these say")
+    func reload() throws {
+        let scratch = try Scratch()
+        let (first, second) = (try freePort(), try freePort())
+        func settings(_ place: String) -> String { "\(nobody)\nmetrics: {listen: \(place)}" }
+        func scrape(_ port: UInt16) throws -> Scrape {
+            try Scrape(["http://127.0.0.1:\(port)/metrics"], in: scratch)
+        }
+        let daemon = try TestDaemon(settings("\"127.0.0.1:\(first)\""))
+        let stream = try Socket(.stream, to: first)
+        for round in 1...5 {
+            try daemon.rewrite(
+                settings("\"127.0.0.1:\(first)\"") + "\ncache: {maximum-ttl: \(round)h}"
+            )
+            #expect(try daemon.control("reload").status == 0)
+            #expect(try scrape(first).sum("httpdnsd_build_info") == 1)
+            // The connection of a scraper stays.
+            try stream.send(Array("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+            #expect(try stream.receive().count > 50)
+        }
+        // Somebody else's port: nothing changes.
+        let foreign = try Socket(.stream, bound: true)
+        try foreign.listen()
+        try daemon.rewrite(settings("\"127.0.0.1:\(foreign.port)\""))
+        let refused = try daemon.control("reload")
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("cannot serve metrics at 127.0.0.1:\(foreign.port)"))
+        #expect(try scrape(first).sum("httpdnsd_last_reload_failed") == 1)
+        #expect(try scrape(first).sum("httpdnsd_reloads_total", "result=applied") == 5)
+        try daemon.rewrite(settings("\"127.0.0.1:\(second)\""))
+        #expect(try daemon.control("reload").output.contains("metrics.listen"))
+        #expect(try scrape(second).sum("httpdnsd_last_reload_failed") == 0)
+        #expect(throws: Child.Failure.self) { try Socket(.stream, to: first) }
+        #expect(try stream.receive().isEmpty)
+        try daemon.rewrite(nobody)
+        #expect(try daemon.control("reload").status == 0)
+        #expect(throws: Child.Failure.self) { try Socket(.stream, to: second) }
+        try daemon.stop()
+    }
+
+    @Test("a place that cannot be had costs the metrics, not the answers")
+    func taken() throws {
+        let foreign = try Socket(.stream, bound: true)
+        try foreign.listen()
+        let daemon = try TestDaemon("\(nobody)\nmetrics: {listen: \"127.0.0.1:\(foreign.port)\"}")
+        _ = try daemon.program.line(
+            with: "error: cannot serve metrics at 127.0.0.1:\(foreign.port)"
+        )
+        #expect(try daemon.dig("localhost").data("A") == ["127.0.0.1"])
+        try daemon.stop()
+    }
+
+    /// An upstream that is never asked.
+    private let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+}
+
+extension Regex<AnyRegexOutput> {
+    /// What the expression matches in a text.
+    fileprivate func matches(in text: String) -> [String] {
+        text.matches(of: self).map { String(text[$0.range]) }
+    }
+}
