@@ -99,7 +99,8 @@ extension SettingsKind {
                     return whole
                 }
                 return items[0]
-            }
+            },
+            schema: SettingsSchema.either(list.schema, SettingsSchema.string())
         )
     }
 }
