@@ -63,6 +63,15 @@ package protocol Forwarding: AnyObject, Sendable {
         _ tell: @escaping Tell
     )
 
+    /// The same for whoever traces it: those that know more of the exchange tell it to `place`.
+    func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping Tell
+    )
+
     /// Drops what belongs to the network as it was: connections.  Queries under way are asked again.
     func networkChanged()
 }
@@ -101,6 +110,16 @@ extension Forwarding {
                 tell(.failure(error))
             }
         }
+    }
+
+    package func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping Tell
+    ) {
+        ask(query, repeating: earlier, deadline: deadline, tell)
     }
 
     /// What ``ask(_:repeating:deadline:_:)`` tells, for whoever waits in a task.

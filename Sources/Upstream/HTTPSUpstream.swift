@@ -58,6 +58,16 @@ package final class HTTPSUpstream: Forwarding {
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell
     ) {
+        ask(query, repeating: earlier, deadline: deadline, nil, tell)
+    }
+
+    package func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping Tell
+    ) {
         let start = clocks.now()
         let exchange = UpstreamExchange(
             query,
@@ -69,7 +79,10 @@ package final class HTTPSUpstream: Forwarding {
         request.headers = Self.headers
         request.certificateFile = certificateFile
         request.wantsFreshConnection = earlier != nil
+        request.wantsTimes = place != nil
+        place?.update { $0.request = request.redacted }
         send(request, isRepeated: false, deadline: deadline) { [self] sent in
+            if let place, case .success(let reply) = sent { place.note(reply) }
             let result = Result { () throws(UpstreamError) in
                 try answer(in: sent, to: exchange)
             }

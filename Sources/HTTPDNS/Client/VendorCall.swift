@@ -48,6 +48,9 @@ final class PendingName {
     /// The route that sent the first of them here, whom the call is charged to.
     let route: String
 
+    /// Told of the call; the one of whoever came last with one.
+    var trace: Trace?
+
     /// Those who wait; when the last one is gone, so is the name.
     var lookUps: [LookUp] = []
 
@@ -84,6 +87,9 @@ final class VendorCall {
     /// Whom it is charged to: one for each name of the look-up.
     let charges: [CostTable.Charge]
 
+    /// Told of the tries; nil nearly always.
+    var trace: Trace?
+
     /// The names, in the order of the look-up; without those that nobody waits for any more.
     var names: [PendingName]
 
@@ -118,6 +124,7 @@ final class VendorCall {
         self.number = number
         self.lookup = lookup
         self.names = names
+        trace = names.lazy.compactMap(\.trace).first
         charges = names.map { CostTable.Charge(name: $0.question.name, route: $0.route) }
         self.course = course
         self.isTrial = isTrial

@@ -27,7 +27,7 @@ extension VendorClient {
         for name in names { name.call = call }
         calls.insert(call)
         counters.batched += UInt64(names.count - 1)
-        perform(call.course.begin(now: now), of: call)
+        perform(call.course.begin(now: now), of: call, .first)
     }
 
     /// The way through servers in that order.
@@ -40,12 +40,12 @@ extension VendorClient {
         )
     }
 
-    /// Does what the course wants.
-    func perform(_ moves: [Course.Move], of call: VendorCall) {
+    /// Does what the course wants, for this reason.
+    func perform(_ moves: [Course.Move], of call: VendorCall, _ why: Trace.Why) {
         for move in moves {
             switch move {
             case .ask(let number, let server, let fresh, let until):
-                ask(server, fresh: fresh, until: until, number, of: call)
+                ask(server, fresh ? .fresh : why, until: until, number, of: call)
             case .end:
                 fail(call)
             }
@@ -82,7 +82,7 @@ extension VendorClient {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
         }
-        perform(moves, of: call)
+        perform(moves, of: call, .hedge)
         let waits = call.running.sorted { $0.key < $1.key }.map { _, running in
             FailedTry(
                 server: running.attempt.server,

@@ -20,6 +20,9 @@ protocol Inquiry: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
+    /// What a reply says, for people.
+    func text(_ value: Value) -> String
+
     /// Reads the reply.
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
 }
@@ -36,6 +39,10 @@ struct AddressInquiry: Inquiry {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
         try vendor.request(for: lookup, at: server, now: wallSeconds, entropy: entropy)
+    }
+
+    func text(_ answers: [VendorAnswer]) -> String {
+        answers.map(\.description).joined(separator: "; ")
     }
 
     func value(
@@ -62,7 +69,8 @@ final class Exchange<Question: Inquiry>: Cancellable {
 
     private let client: VendorClient
     private let question: Question
-    private let fresh: Bool
+    private let why: Trace.Why
+    private let trace: Trace?
     private let deadline: ContinuousClock.Instant
     private let tell: Tell
 
@@ -76,20 +84,23 @@ final class Exchange<Question: Inquiry>: Cancellable {
     /// Why the vendor's first way failed, once the other one is tried.
     private var first: VendorError?
 
-    /// The request under way.
+    /// The request under way, and where its trace is.
     private var request: (any Cancellable)?
+    private var place: Trace.Place?
 
     /// Makes an exchange that has not begun.
     init(
         _ question: Question,
         with client: VendorClient,
-        fresh: Bool,
+        _ why: Trace.Why,
         until deadline: ContinuousClock.Instant,
+        trace: Trace? = nil,
         _ tell: @escaping Tell
     ) {
         self.client = client
         self.question = question
-        self.fresh = fresh
+        self.why = why
+        self.trace = trace
         self.deadline = deadline
         self.tell = tell
         vendor = client.vendor
@@ -104,20 +115,52 @@ final class Exchange<Question: Inquiry>: Cancellable {
 
     /// Sends a request, signed with the offset.
     private func send() {
-        switch client.prepare(question, of: vendor, offset: offset, fresh: fresh && !isRepaired) {
+        let fresh = why == .fresh && !isRepaired
+        switch client.prepare(question, of: vendor, offset: offset, fresh: fresh) {
         case .failure(let error):
+            trace?.note("\(client.name) \(question.server): \(error)")
             end(.failure(error))
-        case .success(let request):
+        case .success(var request):
+            if let trace { note(&request, in: trace) }
             self.request = client.transport.send(request, deadline: deadline) { [self] in
                 came($0.mapError(VendorError.transport))
             }
         }
     }
 
+    /// Tells of a request that is about to be sent.
+    private func note(_ request: inout HTTPRequest, in trace: Trace) {
+        let isRepair = isRepaired || first != nil
+        request.wantsTimes = true
+        place = trace.begin(
+            client.name,
+            "\(question.server)",
+            isRepair ? .repair : why,
+            now: client.clocks.now()
+        )
+        place?.update { $0.request = request.redacted }
+    }
+
+    /// Tells what came of it.
+    private func note(
+        _ sent: Result<HTTPReply, VendorError>,
+        _ result: InquiryResult<Question.Value>
+    ) {
+        guard let place else { return }
+        if case .success(let reply) = sent { place.note(reply) }
+        let text =
+            switch result {
+            case .success((let value, _)): question.text(value)
+            case .failure(let error): "\(error)"
+            }
+        place.end(text, at: client.clocks.now())
+    }
+
     /// A request has ended: sends another with the vendor's time if the vendor refuses ours.
     private func came(_ sent: Result<HTTPReply, VendorError>) {
         request = nil
         let result = client.read(sent, to: question, of: vendor)
+        note(sent, result)
         if !isRepaired, let better = client.betterOffset(than: offset, result, sent),
             client.clocks.now() < deadline
         {
@@ -278,12 +321,13 @@ extension VendorClient {
     }
 
     /// Counts what the pool made of a report.
-    func note(_ change: EndpointPool.Change?) {
+    func note(_ change: EndpointPool.Change?, for trace: Trace? = nil) {
         switch change {
         case .switched: counters.switches += 1
         case .returned: counters.returns += 1
-        case nil: break
+        case nil: return
         }
+        trace?.note("\(name): \(pool.current) is asked first from now on")
     }
 
     /// Changes the counters of `server`, which has some from its first try on.

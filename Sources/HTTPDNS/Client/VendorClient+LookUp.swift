@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
-internal import Net
+package import Net
 
 // MARK: - Asking
 
@@ -15,15 +15,17 @@ extension VendorClient {
     ///
     /// - Parameters:
     ///   - route: what a call is charged to, if this is what it is begun for.
+    ///   - trace: told of the call from now on.
     ///   - tell: called once, perhaps before this returns.
     package func ask(
         _ name: Name,
         _ families: Families,
         route: String,
         deadline: ContinuousClock.Instant,
+        trace: Trace? = nil,
         _ tell: @escaping Tell
     ) {
-        _ = begin(name, families, route, deadline, tell)
+        _ = begin(name, families, route, deadline, trace, tell)
     }
 
     /// The same for whoever waits in a task, also for both families of a vendor that tells one a call.
@@ -80,6 +82,7 @@ extension VendorClient {
         _ families: Families,
         _ route: String,
         _ deadline: ContinuousClock.Instant,
+        _ trace: Trace? = nil,
         _ tell: @escaping Tell
     ) -> LookUp {
         let question = BatchQueue.Question(
@@ -88,7 +91,7 @@ extension VendorClient {
         )
         let lookUp = LookUp(question, start: clocks.now(), deadline: deadline, tell)
         counters.calls += 1
-        if let reason = enqueue(lookUp, wanted: families, route) {
+        if let reason = enqueue(lookUp, wanted: families, route, trace) {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
         }
         return lookUp
@@ -118,7 +121,8 @@ extension VendorClient {
     private func enqueue(
         _ lookUp: LookUp,
         wanted: Families,
-        _ route: String
+        _ route: String,
+        _ trace: Trace?
     ) -> VendorError? {
         let question = lookUp.question
         guard lookUp.start < lookUp.deadline else { return .outOfTime }
@@ -126,6 +130,11 @@ extension VendorClient {
             if name.wanted == wanted { counters.merged += 1 } else { counters.paired += 1 }
             lookUp.wasMerged = true
             name.lookUps.append(lookUp)
+            if let trace {
+                trace.note("\(self.name): joins a call that is under way")
+                name.trace = trace
+                name.call?.trace = trace
+            }
             name.call?.course.extend(to: lookUp.deadline)
             if let call = name.call {
                 arm(call)
@@ -138,6 +147,7 @@ extension VendorClient {
         guard queue.count < ClientLimits.queuedNames else { return .busy }
         let name = PendingName(question, wanted: wanted, route: route)
         name.lookUps = [lookUp]
+        name.trace = trace
         pending[question] = name
         if queue.count == 0, calls.count < settings.concurrentCalls, !gathersNames {
             begin([name], question.families, lookUp.start)

@@ -61,7 +61,7 @@ extension VendorClient {
         let round = call.round
         ServiceLoop.task { [self] in
             guard calls.contains(call), call.round == round else { return }
-            perform(call.course.begin(now: clocks.now()), of: call)
+            perform(call.course.begin(now: clocks.now()), of: call, .next)
         }
     }
 
@@ -99,7 +99,7 @@ extension VendorClient {
         let exchange = Exchange(
             ScheduleInquiry(server: server),
             with: self,
-            fresh: false,
+            .first,
             until: clocks.now() + settings.timeout
         ) { [self] result in
             switch result {
@@ -154,6 +154,10 @@ private struct ScheduleInquiry: Inquiry {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
         try service(of: vendor).scheduleRequest(at: server, now: wallSeconds, entropy: entropy)
+    }
+
+    func text(_ addresses: ServiceAddresses) -> String {
+        addresses.servers.map { "\($0)" }.joined(separator: " ")
     }
 
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> ServiceAddresses {

@@ -8,7 +8,7 @@ extension VendorClient {
     /// Sends a request to `server`, and reports to the course what comes of it.
     func ask(
         _ server: SocketAddress,
-        fresh: Bool,
+        _ why: Trace.Why,
         until: ContinuousClock.Instant,
         _ number: Int,
         of call: VendorCall
@@ -17,16 +17,18 @@ extension VendorClient {
         guard let attempt = pool.begin(server, now: now) else {
             // Its breaker opened since the call began.
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
+            call.trace?.note("\(name) \(server): not asked, its breaker is open (\(error))")
             call.failed.append(FailedTry(server: server, error: error, duration: .zero))
-            perform(call.course.failed(number, .server, now: now), of: call)
+            perform(call.course.failed(number, .server, now: now), of: call, .next)
             return
         }
         let round = call.round
         let exchange = Exchange(
             AddressInquiry(lookup: call.lookup, server: server, charges: call.charges),
             with: self,
-            fresh: fresh,
-            until: until
+            why,
+            until: until,
+            trace: call.trace
         ) { [self] result in
             guard call.round == round else { return }
             ended(number, of: call, result)
@@ -52,7 +54,8 @@ extension VendorClient {
         case .success((let answers, let reply)):
             let isFirst = call.course.answered(number)
             records[running.attempt.server]?.statistics.failuresInRow = 0
-            note(pool.end(running.attempt, isFirst ? .answered : .answeredLate, now: clocks.now()))
+            let outcome = isFirst ? EndpointPool.Outcome.answered : .answeredLate
+            note(pool.end(running.attempt, outcome, now: clocks.now()), for: call.trace)
             gate.accepted()
             if isFirst { deliver(answers, reply, from: running.attempt.server, to: call) }
         case .failure(let error):
@@ -84,12 +87,15 @@ extension VendorClient {
         }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
         let outcome = error.outcome(isRetried: isRetried, wasFair: wasFair)
-        note(pool.end(running.attempt, outcome, now: now))
+        note(pool.end(running.attempt, outcome, now: now), for: call.trace)
+        if case .limited = error, let until = pool.openUntil(server) {
+            call.trace?.note("\(name) \(server): its breaker is open for \(until - now)")
+        }
         if error.wantsOtherServers {
             schedule.serversFailed(now: now)
             armRefresh()
         }
-        perform(moves, of: call)
+        perform(moves, of: call, .next)
     }
 
     /// Gives each name of a call its answer.

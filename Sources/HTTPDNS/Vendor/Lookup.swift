@@ -122,3 +122,20 @@ package struct AddressSet: Sendable, Hashable {
     /// The vendor's "none".
     package static let none = AddressSet(addresses: [], ttl: VendorLimits.defaultTTL)
 }
+
+// MARK: - Text
+
+extension VendorAnswer: CustomStringConvertible {
+    /// As `www.example.com. A 192.0.2.1 192.0.2.2 (60 s), AAAA none`.
+    package var description: String {
+        let families = [("A", v4), ("AAAA", v6)].compactMap { type, set in
+            set.map { set in
+                guard !set.addresses.isEmpty else { return "\(type) none" }
+                let addresses = set.addresses.map(\.description).joined(separator: " ")
+                return "\(type) \(addresses) (\(set.ttl) s)"
+            }
+        }
+        let words = families + (denial.map { ["\($0.kind)".lowercased()] } ?? [])
+        return "\(name) " + (words.isEmpty ? "nothing" : words.joined(separator: ", "))
+    }
+}

@@ -22,6 +22,9 @@ final class EasyHandle {
     /// The kind of request that it is set up for; nil if none but the one under way.
     private(set) var kind: Kind?
 
+    /// Whether the reply is to tell how long its parts took.
+    private var wantsTimes = false
+
     /// Lists that libcurl points to.
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
@@ -77,6 +80,7 @@ extension EasyHandle {
         time: Duration
     ) throws(HTTPError) {
         received.begin()
+        wantsTimes = request.wantsTimes
         if wanted == nil || kind != wanted {
             forget()
             // SAFETY: the buffer and what comes of the reply live as long as the handle.
@@ -133,10 +137,24 @@ extension EasyHandle {
 
     /// Whether the request was sent over a connection that was there before.
     var isReusing: Bool {
-        var sent: curl_off_t = 0
+        time(CURLINFO_PRETRANSFER_TIME_T) > .zero && connectionsOpened == 0
+    }
+
+    /// How long the parts of the transfer took.
+    var times: TransferTimes {
+        TransferTimes(
+            connected: time(CURLINFO_CONNECT_TIME_T),
+            secured: time(CURLINFO_APPCONNECT_TIME_T),
+            firstOctet: time(CURLINFO_STARTTRANSFER_TIME_T)
+        )
+    }
+
+    /// A time since the beginning that libcurl knows of the request, zero if it does not.
+    private func time(_ info: CURLINFO) -> Duration {
+        var microseconds: curl_off_t = 0
         // SAFETY: writes one integer.
-        unsafe curl_easy_get_offset(easy, CURLINFO_PRETRANSFER_TIME_T, &sent)
-        return sent > 0 && connectionsOpened == 0
+        unsafe curl_easy_get_offset(easy, info, &microseconds)
+        return .microseconds(microseconds)
     }
 
     /// The reply, or why there is none, by libcurl's verdict.
@@ -152,6 +170,7 @@ extension EasyHandle {
         reply.contentType = received.headers.contentType
         reply.age = received.headers.age
         reply.connectionReused = connectionsOpened == 0
+        if wantsTimes { reply.times = times }
         reply.version =
             switch long(CURLINFO_HTTP_VERSION) {
             case Int(CURL_HTTP_VERSION_1_0): "1.0"

@@ -55,11 +55,36 @@ package struct HTTPRequest: Sendable, Hashable {
     /// Whether an old connection is suspected of being dead, so that a new one must be opened.
     package var wantsFreshConnection = false
 
+    /// Whether the reply is to tell how long its parts took.
+    package var wantsTimes = false
+
     package init(url: String, server: SocketAddress, body: [UInt8]? = nil) {
         self.url = url
         self.server = server
         self.body = body
     }
+
+    /// Method and URL, without the values of parameters: any of them may be a secret or be signed.
+    package var redacted: String {
+        let parts = url.split(separator: "?", maxSplits: 1)
+        var text = (body == nil ? "GET " : "POST ") + (parts.first ?? "")
+        guard parts.count > 1 else { return text }
+        let names = parts[1].split(separator: "&").map { $0.prefix { $0 != "=" } + "=…" }
+        text += "?" + names.joined(separator: "&")
+        return text
+    }
+}
+
+/// How long the parts of a transfer took, each from its beginning.
+package struct TransferTimes: Sendable, Hashable {
+    /// Until there was a connection; zero if there was one.
+    package var connected: Duration
+
+    /// Until TLS was ready on it; zero without TLS, or if it was.
+    package var secured: Duration
+
+    /// Until the first octet of the reply came.
+    package var firstOctet: Duration
 }
 
 /// The versions of HTTP that a request may use, as in the setting `http:`.
@@ -93,6 +118,9 @@ package struct HTTPReply: Sendable, Hashable {
 
     /// The version of HTTP that was spoken, as `1.1` or `2`.
     package var version = ""
+
+    /// How long its parts took, if the request wanted to know.
+    package var times: TransferTimes?
 
     /// From the first octet of the request's set-up to the last one of the reply.
     package var duration: Duration = .zero

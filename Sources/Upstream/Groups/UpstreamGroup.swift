@@ -8,7 +8,7 @@ package import Net
 /// network; this is the shell around them.
 @ServiceLoop
 package final class UpstreamGroup {
-    package let members: [any Forwarding]
+    package nonisolated let members: [any Forwarding]
 
     /// What is known of the servers.
     package let health: HealthBook
@@ -44,11 +44,14 @@ package final class UpstreamGroup {
     ///
     /// SERVFAIL, REFUSED, NOTIMP and FORMERR are no answers: the next one may do better.
     ///
-    /// - Parameter tell: called once, perhaps before this returns; of a failure it hears the refusal
-    ///   of one that was reached if there is any, else the last failure.
+    /// - Parameters:
+    ///   - trace: told of the queries that are sent.
+    ///   - tell: called once, perhaps before this returns; of a failure it hears the refusal of one
+    ///     that was reached if there is any, else the last failure.
     package func ask(
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant,
+        trace: Trace? = nil,
         _ tell: @escaping Tell
     ) {
         let now = health.clocks.now()
@@ -72,7 +75,14 @@ package final class UpstreamGroup {
             },
             deadline: deadline
         )
-        Run(query, course, self, tell).begin(now)
+        Run(query, course, self, trace, tell).begin(now)
+    }
+
+    /// The servers in the order in which they would be asked now, those that never are last.
+    package var standing: [(server: any Forwarding, condition: ServerCondition)] {
+        let order = standing(health.clocks.now()).order
+        let others = servers.indices.filter { !order.contains($0) }
+        return (order + others).map { (servers[$0], pages[$0].health.condition) }
     }
 
     /// Whom to ask now.
@@ -142,6 +152,7 @@ private final class Run {
     private let query: ForwardedQuery
     private let group: UpstreamGroup
     private var course: Course
+    private let trace: Trace?
 
     /// Who is to be told; nil once he was.
     private var tell: UpstreamGroup.Tell?
@@ -158,23 +169,25 @@ private final class Run {
         _ query: ForwardedQuery,
         _ course: Course,
         _ group: UpstreamGroup,
+        _ trace: Trace?,
         _ tell: @escaping UpstreamGroup.Tell
     ) {
         self.query = query
         self.course = course
         self.group = group
+        self.trace = trace
         self.tell = tell
     }
 
     /// Asks the first server.
     func begin(_ now: ContinuousClock.Instant) {
-        perform(course.begin(now: now), after: .timedOut)
+        perform(course.begin(now: now), .first, after: .timedOut)
     }
 
     /// Goes on if the patience with the latest server has ended.
     func tick(_ now: ContinuousClock.Instant) {
         guard let wake, wake <= now else { return }
-        perform(course.tick(now: now), after: .timedOut)
+        perform(course.tick(now: now), .hedge, after: .timedOut)
     }
 
     private var health: HealthBook { group.health }
@@ -187,11 +200,11 @@ private final class Run {
     }
 
     /// Does what the course says.
-    private func perform(_ moves: [Course.Move], after error: UpstreamError) {
+    private func perform(_ moves: [Course.Move], _ why: Trace.Why, after error: UpstreamError) {
         for move in moves {
             switch move {
             case .ask(let number, let server, let until, let since):
-                ask(group.servers[server], number, until, since)
+                ask(group.servers[server], number, why, until, since)
             case .end:
                 for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
                 end(.failure(declined.first?.error ?? error))
@@ -204,18 +217,22 @@ private final class Run {
     private func ask(
         _ server: any Forwarding,
         _ number: Int,
+        _ why: Trace.Why,
         _ until: ContinuousClock.Instant,
         _ since: ContinuousClock.Instant?
     ) {
         let began = health.clocks.now()
-        server.ask(query, repeating: since, deadline: until) { [self] result in
+        let place = trace?.begin(server.name, server.url, why, now: began)
+        server.ask(query, repeating: since, deadline: until, place) { [self] result in
             switch result {
             case .success(let message):
+                place?.end(message.summary, at: health.clocks.now())
                 health.answered(server, began: began)
                 guard course.answered(number) else { return }
                 for no in declined { health.failed(no.server, no.error, began: no.began) }
                 end(.success(UpstreamGroup.Reply(message: message, upstream: server)))
             case .failure(let error):
+                place?.end("\(error)", at: health.clocks.now())
                 failed(server, number, error, began: began, until: until)
             }
         }
@@ -238,7 +255,7 @@ private final class Run {
             health.failed(server, error, began: began)
         }
         let now = health.clocks.now()
-        perform(course.failed(number, isFinal: error.isDecline, now: now), after: error)
+        perform(course.failed(number, isFinal: error.isDecline, now: now), .next, after: error)
     }
 
     /// The query has its answer, or will have none.
@@ -247,5 +264,13 @@ private final class Run {
         guard let tell else { return }
         self.tell = nil
         tell(outcome)
+    }
+}
+
+extension Message {
+    /// Its RCODE and answers, for people.
+    fileprivate var summary: String {
+        let records = answers.map { "\($0.type) \($0.data) (\($0.ttl) s)" }
+        return ([rcode.description] + records).joined(separator: ", ")
     }
 }

@@ -34,9 +34,12 @@ final class StreamAsker {
     func ask(
         _ exchange: UpstreamExchange,
         since: ContinuousClock.Instant? = nil,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place? = nil
     ) async throws(UpstreamError) -> Message {
+        let before = reused
         let connection = self.connection(heardSince: since)
+        place?.update { $0.isReused = reused > before }
         let octets: [UInt8]
         do throws(UpstreamError) {
             octets = try await connection.ask(exchange.message, deadline: deadline)
@@ -47,6 +50,7 @@ final class StreamAsker {
                 throw error
             }
             let next = self.connection(heardSince: nil)
+            place?.update { $0.isReused = false }
             return try judge(
                 try await next.ask(exchange.message, deadline: deadline),
                 exchange,

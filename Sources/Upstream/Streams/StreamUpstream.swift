@@ -89,13 +89,30 @@ package final class StreamUpstream: Forwarding {
         try await exchange(query, since: earlier, deadline: deadline)
     }
 
+    package func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping Tell
+    ) {
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                tell(.success(try await exchange(query, since: earlier, deadline: deadline, place)))
+            } catch {
+                tell(.failure(error))
+            }
+        }
+    }
+
     package func networkChanged() { asker.drop() }
 
     /// Asks, and counts what comes of it.
     private func exchange(
         _ query: ForwardedQuery,
         since: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place? = nil
     ) async throws(UpstreamError) -> Message {
         let start = clocks.now()
         do throws(UpstreamError) {
@@ -107,7 +124,8 @@ package final class StreamUpstream: Forwarding {
                     random: &random
                 ),
                 since: since,
-                deadline: deadline
+                deadline: deadline,
+                place
             ).answer
             let end = clocks.now()
             counted.note(nil, at: end)
