@@ -10,25 +10,9 @@ extension AnswerTable {
         ttl: UInt32,
         now: UInt64
     ) -> StaleAnswer? {
-        let name = question.name.octets
-        let hash = hash(name.rawSpan, type: question.type.rawValue)
-        var probe = index.probe(hash)
-        var newest: Int?
-        var isHeld = false
-        while let reference = index.next(&probe) {
-            let entry = ring[reference]
-            let isFresh = entry.isFresh(now)
-            guard isFresh || entry.isStale(now),
-                AnswerVariant(rawValue: entry.variant).suits(variant),
-                isEntry(reference, hash, name.rawSpan, question.type.rawValue)
-            else { continue }
-            if entry.isFailure {
-                isHeld = true
-            } else if newest.map({ ring[$0].storedAt < entry.storedAt }) ?? true {
-                newest = reference
-            }
+        guard let (newest, isHeld) = newest(for: question, variant: variant, now: now) else {
+            return nil
         }
-        guard let newest else { return nil }
         let entry = ring.noteHit(newest)
         let age = entry.age(now)
         let isFresh = entry.isFresh(now)
@@ -43,6 +27,33 @@ extension AnswerTable {
             expiredFor: isFresh ? nil : age - UInt64(entry.lifetime),
             isHeld: isHeld
         )
+    }
+
+    /// Where the newest good answer that suits `variant` is, stale or fresh, and whether a failure is
+    /// remembered besides.
+    func newest(
+        for question: Question,
+        variant: AnswerVariant,
+        now: UInt64
+    ) -> (reference: Int, isHeld: Bool)? {
+        let name = question.name.octets
+        let hash = hash(name.rawSpan, type: question.type.rawValue)
+        var probe = index.probe(hash)
+        var newest: Int?
+        var isHeld = false
+        while let reference = index.next(&probe) {
+            let entry = ring[reference]
+            guard entry.isFresh(now) || entry.isStale(now),
+                AnswerVariant(rawValue: entry.variant).suits(variant),
+                isEntry(reference, hash, name.rawSpan, question.type.rawValue)
+            else { continue }
+            if entry.isFailure {
+                isHeld = true
+            } else if newest.map({ ring[$0].storedAt < entry.storedAt }) ?? true {
+                newest = reference
+            }
+        }
+        return newest.map { ($0, isHeld) }
     }
 
     /// The fresh good answer that suits `variant`, with its TTLs as they are to be sent.

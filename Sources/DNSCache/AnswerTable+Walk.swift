@@ -52,9 +52,15 @@ extension AnswerTable {
         case .stale: !isFresh(reference, now: now)
         case .source(let source): ring[reference].source == source.rawValue
         case .servers(let servers): servers.contains(ring[reference].server)
-        case .tree(let top): name(reference)?.isEqualOrBelow(top) ?? false
+        case .tree(let top):
+            ring.withParts(reference) { name, _, _, _ in
+                name.isNameEqualOrBelow(top.octets.rawSpan)
+            }
         case .name(let name, let type):
-            (type == nil || type?.rawValue == ring[reference].type) && self.name(reference) == name
+            (type == nil || type?.rawValue == ring[reference].type)
+                && ring.withParts(reference) { stored, _, _, _ in
+                    stored.isSameName(as: name.octets.rawSpan)
+                }
         }
     }
 
@@ -92,6 +98,7 @@ extension AnswerTable {
             age: header.age(now),
             remaining: remaining.fresh,
             staleRemaining: remaining.stale,
+            refreshIn: header.refreshIn(now),
             hits: header.demand.hits,
             isNegative: header.isNegative,
             isAuthentic: header.isAuthentic && header.isFresh(now),
@@ -107,13 +114,23 @@ extension AnswerTable {
         octets += name.octets
         octets += [UInt8(type >> 8), UInt8(type & 0xFF), 0, 1]
         guard let facts = try? QueryFacts(checking: octets.rawSpan) else { return [] }
-        octets += [UInt8](repeating: 0, count: Self.largestMessage - octets.count)
+        let limit = max(octets.count + Int(ring[reference].sectionCount), Self.smallestLimit)
+        octets += [UInt8](repeating: 0, count: limit - octets.count)
         let length = octets.withMutableRawSpan { buffer in
-            write(reference, age: age, facts, in: &buffer, limit: Self.largestMessage)
+            write(reference, age: age, facts, in: &buffer, limit: limit)
         }
         return Array(octets[..<length])
     }
 
-    /// Octets that a message has at most.
-    private static var largestMessage: Int { 65_535 }
+    /// Octets that every reply may have (RFC 1035 §4.2.1).
+    private static var smallestLimit: Int { 512 }
+}
+
+extension RawSpan {
+    /// Whether a name in wire form is `top` or below it, without making it a `Name`.
+    fileprivate func isNameEqualOrBelow(_ top: RawSpan) -> Bool {
+        var start = 0
+        while byteCount - start > top.byteCount { start += 1 + Int(uint8(at: start)) }
+        return extracting(start..<byteCount).isSameName(as: top)
+    }
 }

@@ -146,12 +146,22 @@ package struct AnswerTable: ~Copyable {
             dnssecOK: query.facts.dnssecOK,
             checkingDisabled: query.facts.checkingDisabled
         )
-        let hash = hash ?? self.hash(query.name, type: type)
+        return find(query.name, type, variant, hash ?? self.hash(query.name, type: type), now: now)
+    }
+
+    /// The same by what such a query says.
+    func find(
+        _ name: RawSpan,
+        _ type: UInt16,
+        _ variant: AnswerVariant,
+        _ hash: UInt64,
+        now: UInt64
+    ) -> Int? {
         var probe = index.probe(hash)
         var failure: Int?
         var hasStale = false
         while let reference = index.next(&probe) {
-            guard isEntry(reference, hash, query.name, type),
+            guard isEntry(reference, hash, name, type),
                 AnswerVariant(rawValue: ring[reference].variant).suits(variant)
             else { continue }
             if ring[reference].isFresh(now) {

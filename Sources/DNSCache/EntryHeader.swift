@@ -136,6 +136,12 @@ extension EntryHeader {
     /// Notes that a refresh was asked for.
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
+    /// Seconds until a hit asks for a refresh; nil if none ever will, or one has.
+    func refreshIn(_ now: UInt64) -> UInt64? {
+        guard refreshAt < Self.never, isFresh(now) else { return nil }
+        return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
+    }
+
     /// The seconds of age that it was stored with as the right time for a refresh; 0 is never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never

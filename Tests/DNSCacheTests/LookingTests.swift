@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Testing
+
+@testable import DNSCache
+
+@Suite("Looking and sweeping hold the lock for a few entries, and looking changes nothing")
+struct LookingTests {
+    private let origin = ContinuousClock.now
+
+    /// A cache of so many names below example.com, and one of its own.
+    private func cache(_ count: Int) throws -> AnswerCache {
+        let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 9)
+        for index in 0..<count {
+            cache.insert(try .addresses(try Name("n\(index).example.com"), ttl: 60), now: origin)
+        }
+        cache.insert(try .addresses("www.example.org", ttl: 60), now: origin)
+        return cache
+    }
+
+    @Test("a step of a sweep removes no more than a stride, and the rest is answered meanwhile")
+    func removing() throws {
+        let cache = try cache(5_000)
+        var sweep = CacheSweep(cache, .tree("example.com"), .remove)
+        var steps = 0
+        var before = 0
+        while sweep.step(now: origin) {
+            steps += 1
+            #expect(sweep.count - before <= AnswerCache.stride)
+            #expect(cache.numbers.entries == 5_001 - UInt64(sweep.count))
+            before = sweep.count
+            let other = Question(name: "www.example.org", type: .a)
+            #expect(cache.entry(answering: other, variant: .any, now: origin) != nil)
+        }
+        #expect(sweep.count == 5_000 && steps >= 5_000 / AnswerCache.stride)
+        #expect(cache.numbers.entries == 1)
+        #expect(AnswerCache.stride <= 256, "some 20 µs")
+    }
+
+    @Test("a sweep that marks ends the time of what is fresh, and of nothing twice")
+    func marking() throws {
+        let cache = try cache(1_000)
+        var sweep = CacheSweep(cache, .all, .markStale)
+        while sweep.step(now: origin) {}
+        #expect(sweep.count == 1_001)
+        var again = CacheSweep(cache, .all, .markStale)
+        while again.step(now: origin) {}
+        #expect(again.count == 0 && cache.numbers.entries == 1_001)
+    }
+
+    @Test("a sweep ends after a lap, though others insert with each of its steps")
+    func lap() throws {
+        let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
+        for index in 0..<1_000 {
+            cache.insert(try .addresses(try Name("n\(index).example.com")), now: origin)
+        }
+        var sweep = CacheSweep(cache, .name("none.example.com", nil), .markStale)
+        var steps = 0
+        while sweep.step(now: origin) {
+            for index in 0..<AnswerCache.stride {
+                let name = try Name("s\(steps)-\(index).example.org")
+                cache.insert(try .addresses(name), now: origin)
+            }
+            steps += 1
+            try #require(steps < 100)
+        }
+        #expect(sweep.count == 0)
+    }
+
+    @Test("a walk shows each entry once, a few at a time, and leaves no trace of it")
+    func walking() throws {
+        let cache = try cache(1_000)
+        var walk = CacheWalk(cache)
+        var names: [Name] = []
+        while let entries = walk.next(now: origin + .seconds(20)) {
+            #expect(entries.count <= CacheWalk.copies)
+            #expect(entries.allSatisfy { $0.age == 20 && $0.remaining == 40 && $0.hits == 0 })
+            names += entries.map(\.name)
+        }
+        #expect(names.count == 1_001 && Set(names).count == 1_001)
+        #expect(walk.isAtEnd && CacheWalk.copies <= 16)
+    }
+
+    @Test("trees and names are found whatever the case of letters, and no more than those")
+    func selecting() throws {
+        let cache = AnswerCache(limit: 1 << 20, origin: origin, seed: 9)
+        let names = [
+            "example.com", "WWW.Example.COM", "a.b.example.com", "notexample.com", "com",
+            "example.com.org", "xexample.com", "example.comm",
+        ]
+        for name in names { cache.insert(try .addresses(try Name(name)), now: origin) }
+        #expect(cache.entries(named: "www.EXAMPLE.com", type: nil, now: origin).count == 1)
+        #expect(cache.entries(named: "www.example.com", type: .aaaa, now: origin).isEmpty)
+        #expect(cache.remove(.name("a.B.example.com", .a), now: origin) == 1)
+        #expect(cache.remove(.tree("eXample.com"), now: origin) == 2)
+        #expect(cache.remove(.tree("com"), now: origin) == 3)
+        #expect(cache.remove(.tree("."), now: origin) == 2)
+    }
+
+    @Test("the entry for a client is the one that a hit is made of; looking is no demand")
+    func answering() throws {
+        let cache = try cache(1)
+        let question = Question(name: "N0.example.com", type: .a)
+        let variant = AnswerVariant(dnssecOK: true, checkingDisabled: false)
+        for _ in 0..<2 {
+            let entry = try #require(
+                cache.entry(answering: question, variant: variant, now: origin + .seconds(59))
+            )
+            #expect(entry.remaining == 1 && entry.hits == 0)
+        }
+        let end = origin + .seconds(60)
+        #expect(cache.entry(answering: question, variant: variant, now: end) == nil)
+        #expect(cache.lastResort(for: question, variant: variant, now: end) == nil, "no window")
+    }
+}
