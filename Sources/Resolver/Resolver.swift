@@ -42,6 +42,8 @@ package final class Resolver {
     private let routes: RouteTable
     private let plan: Succession.Plan
     private let staticHosts: StaticHosts
+    private let router: Router
+    private let inquiry: Inquiry
     private let patience: Patience
     private let policy: TTLPolicy
 
@@ -74,7 +76,7 @@ package final class Resolver {
         vendors = VendorStage(policy: policy, books: books, clocks: clocks)
         upstreams = UpstreamStage(policy: policy, books: books, clocks: clocks)
         self.policy = policy
-        let router = Router(
+        router = Router(
             policy: policy,
             vendors: vendors,
             upstreams: Aligning(
@@ -97,8 +99,9 @@ package final class Resolver {
         } else {
             probing = nil
         }
+        inquiry = Inquiry(router, overrides, storing, ordering)
         merging = Merging(
-            Inquiry(router, overrides, storing, ordering),
+            inquiry,
             books: books,
             clocks: clocks
         )
@@ -127,7 +130,7 @@ package final class Resolver {
         _ tell: @escaping Tell
     ) {
         let match = routes.route(for: query.question.name)
-        if let answer = ownAnswer(query.question, match) { return tell(answer) }
+        if let own = ownAnswer(query.question, match) { return tell(own.answer) }
         let now = clocks.now()
         guard let lastResort = patience.lastResort(query, match, now: now) else {
             return merging.ask(query, match, now: now, deadline: deadline) { tell($0.resolution) }
@@ -138,6 +141,21 @@ package final class Resolver {
         }
     }
 
+    /// Answers `query` past the cache and whoever asks the same, and tells `trace` how.
+    package func resolve(
+        _ query: Query,
+        deadline: ContinuousClock.Instant,
+        trace: Trace
+    ) async -> Resolution {
+        let match = routes.route(for: query.question.name)
+        if let own = ownAnswer(query.question, match) { return own.answer }
+        return await withCheckedContinuation { continuation in
+            inquiry.begin(query, match, deadline: deadline, trace: trace) {
+                continuation.resume(returning: $0.resolution)
+            }
+        }
+    }
+
     /// The same for whoever waits in a task.
     package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
         await withCheckedContinuation { continuation in
@@ -145,12 +163,35 @@ package final class Resolver {
         }
     }
 
-    /// What is answered here, and so asked of nobody.
-    private func ownAnswer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
-        staticHosts.answer(question, match)
-            ?? SpecialNames.refusal(question)
-            ?? SpecialNames.answer(question, match)
-            ?? (overrides.suppressesAAAA ? Suppressing.answer(question, match, policy) : nil)
+    /// What is answered here, and so asked of nobody; and by which stage.
+    private func ownAnswer(
+        _ question: Question,
+        _ match: RouteTable.Match?
+    ) -> (stage: Decision.OwnStage, answer: Resolution)? {
+        if let answer = staticHosts.answer(question, match) { return (.hosts, answer) }
+        if let answer = SpecialNames.refusal(question) { return (.types, answer) }
+        if let answer = SpecialNames.answer(question, match) { return (.specialNames, answer) }
+        guard overrides.suppressesAAAA else { return nil }
+        return Suppressing.answer(question, match, policy).map { (.suppressing, $0) }
+    }
+
+    /// The entry of the cache that a worker answers `query` from, so that `resolve` never sees it.
+    package func hit(_ query: Query) -> CacheEntry? {
+        cache.entry(answering: query.question, variant: query.variant, now: clocks.now())
+    }
+
+    /// What `resolve` would do with `query`, and a worker before it; nobody is asked, and nothing
+    /// counts as demand.
+    package func preview(_ query: Query) -> Decision {
+        let now = clocks.now()
+        var decision = Decision(query: query)
+        decision.match = routes.route(for: query.question.name) { decision.passedOver.append($0) }
+        decision.hit = hit(query)
+        decision.own = ownAnswer(query.question, decision.match)
+        decision.lastResort = patience.preview(query, decision.match, now: now)
+        decision.isAsked = merging.isAsking(query)
+        decision.course = router.preview(query, decision.match)
+        return decision
     }
 
     /// The network is another one: answers were chosen for the old one, so they are stale now, and

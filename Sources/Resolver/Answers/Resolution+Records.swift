@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
-internal import DNSWire
+package import DNSWire
 
 extension Resolution {
     /// "There is nothing of this type", with an SOA on our own authority (RFC 2308 §2.2).
@@ -22,6 +22,11 @@ extension Resolution {
             provenance: provenance
         ))
             ?? Resolution(rcode: .servFail, provenance: provenance)
+    }
+
+    /// The records of its answer section.
+    package func answers(to question: Question) -> [Record] {
+        sections.message(to: question)?.answers ?? []
     }
 
     /// The same with other records in its answer section, which nobody has validated; nil if they do

@@ -52,6 +52,13 @@ package enum RoutePattern: Hashable, Sendable {
     /// `*.example.com`: all below the name, not itself.
     case below(Name)
 
+    /// The domain that it is about.
+    package var domain: Name {
+        switch self {
+        case .suffix(let domain), .exact(let domain), .below(let domain): domain
+        }
+    }
+
     /// Whether `name` is one of those meant.
     func covers(_ name: Name) -> Bool {
         switch self {
@@ -68,11 +75,14 @@ package struct RouteTable: Sendable {
     package struct Match: Sendable {
         package let route: Route
 
-        /// The domain of the pattern that matched: the zone of synthetic denials.
-        package let domain: Name
+        /// The pattern that matched.
+        package let pattern: RoutePattern
 
         /// Which of the table's routes it is, counted from 0.
         let number: Int
+
+        /// The domain of the pattern: the zone of synthetic denials.
+        package var domain: Name { pattern.domain }
 
         /// Whether the name's addresses are a vendor's to tell.
         var hasVendors: Bool { !route.vendors.isEmpty }
@@ -125,26 +135,35 @@ package struct RouteTable: Sendable {
     }
 
     /// The route of `name`, or nil if no pattern covers it or an exception sets it free.
-    package func route(for name: Name) -> Match? {
+    package func route(for name: Name) -> Match? { route(for: name) { _ in } }
+
+    /// The same, and tells `passedOver` of matches more specific than that whose routes except the
+    /// name.
+    func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
-        if let match = match(claims[name]?.exact, name, for: name) { return match }
-        if let match = match(claims[name]?.suffix, name, for: name) { return match }
+        func match(_ index: Int?, _ pattern: (Name) -> RoutePattern, _ domain: Name) -> Match? {
+            guard let index else { return nil }
+            let match = Match(
+                route: routes[index].route,
+                pattern: pattern(domain),
+                number: index
+            )
+            guard routes[index].exceptions.contains(where: { $0.covers(name) }) else {
+                return match
+            }
+            passedOver(match)
+            return nil
+        }
+        if let match = match(claims[name]?.exact, RoutePattern.exact, name) { return match }
+        if let match = match(claims[name]?.suffix, RoutePattern.suffix, name) { return match }
         var ancestor = name.parent
         while let domain = ancestor {
             let here = claims[domain]
-            if let match = match(here?.below, domain, for: name) { return match }
-            if let match = match(here?.suffix, domain, for: name) { return match }
+            if let match = match(here?.below, RoutePattern.below, domain) { return match }
+            if let match = match(here?.suffix, RoutePattern.suffix, domain) { return match }
             ancestor = domain.parent
         }
         return nil
-    }
-
-    private func match(_ index: Int?, _ domain: Name, for name: Name) -> Match? {
-        guard let index else { return nil }
-        guard !routes[index].exceptions.contains(where: { $0.covers(name) }) else {
-            return nil
-        }
-        return Match(route: routes[index].route, domain: domain, number: index)
     }
 }
 
@@ -153,7 +172,7 @@ package struct RouteTable: Sendable {
 extension RouteTable {
     /// The routes, each as if by the root.
     var matches: [Match] {
-        routes.indices.map { Match(route: routes[$0].route, domain: .root, number: $0) }
+        routes.indices.map { Match(route: routes[$0].route, pattern: .suffix(.root), number: $0) }
     }
 
     /// Whether all names go to routes with the same numbers as in another table.

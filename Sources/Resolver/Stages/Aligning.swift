@@ -45,12 +45,31 @@ final class Aligning {
         _ match: RouteTable.Match?,
         through group: UpstreamGroup?,
         deadline: ContinuousClock.Instant,
+        trace: Trace?,
         _ tell: @escaping UpstreamStage.Tell
     ) {
         if let refusal = refusal(query, match) { return tell(refusal) }
-        upstreams.ask(query, through: group, deadline: deadline) { [self] resolution in
+        upstreams.ask(query, through: group, deadline: deadline, trace: trace) {
+            [self] resolution in
             tell(shaped(resolution, query, match))
         }
+    }
+
+    /// What `ask` would do, without asking anybody.
+    func preview(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        through group: UpstreamGroup?
+    ) -> Decision.Course {
+        var course = Decision.Course()
+        course.refusal = refusal(query, match)
+        guard course.refusal == nil else { return course }
+        course.upstreams = group?.standing ?? []
+        course.asksUpstreams = true
+        course.alignsHints =
+            query.question.type.isServiceBinding && match?.hasVendors ?? false
+            && policy.serviceBindings == .align
+        return course
     }
 
     // MARK: - Without asking

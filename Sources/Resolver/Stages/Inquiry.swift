@@ -26,17 +26,20 @@ final class Inquiry {
     }
 
     /// Tells what was found out, once, at `deadline` at the latest and perhaps before this returns.
+    ///
+    /// - Parameter trace: told how; nil nearly always.
     func begin(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant,
+        trace: Trace? = nil,
         _ tell: @escaping Tell
     ) {
         let before = storing.networksLeft
-        router.ask(query, match, deadline: deadline) { [self] found in
+        router.ask(query, match, deadline: deadline, trace: trace) { [self] found in
             var finding = found
             overrides.guardCache(against: &finding, query)
-            storing.keep(finding, query, match, networksLeftBefore: before)
+            storing.keep(finding, query, match, networksLeftBefore: before, trace: trace)
             ordering?.order(&finding, query, match)
             tell(finding)
         }

@@ -39,7 +39,7 @@ final class Patience {
         _ match: RouteTable.Match?,
         now: ContinuousClock.Instant
     ) -> LastResort? {
-        guard let rule, match?.route.servesStale ?? true,
+        guard let rule = rule(match),
             let stale = cache.staleAnswer(
                 for: query.question,
                 variant: query.variant,
@@ -47,9 +47,41 @@ final class Patience {
                 now: now
             )
         else { return nil }
+        let patience = Self.patience(rule, isFresh: stale.expiredFor == nil, isHeld: stale.isHeld)
+        return LastResort(resolution: Resolution(stale), patience: patience.map { now + $0 })
+    }
+
+    /// The same for an operator: what a client would get, and how long it would wait for a better
+    /// answer; nil for not at all.
+    func preview(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        now: ContinuousClock.Instant
+    ) -> (entry: CacheEntry, ttl: UInt32, patience: Duration?)? {
+        guard let rule = rule(match),
+            let (entry, isHeld) = cache.lastResort(
+                for: query.question,
+                variant: query.variant,
+                now: now
+            )
+        else { return nil }
+        let patience = Self.patience(rule, isFresh: entry.remaining > 0, isHeld: isHeld)
+        return (entry, rule.ttl, patience)
+    }
+
+    /// The rule for names of a route; nil if stale answers are not given.
+    private func rule(_ match: RouteTable.Match?) -> Freshness.Stale? {
+        match?.route.servesStale ?? true ? rule : nil
+    }
+
+    /// How long a better answer is waited for; nil for not at all.
+    private static func patience(
+        _ rule: Freshness.Stale,
+        isFresh: Bool,
+        isHeld: Bool
+    ) -> Duration? {
         // While a failure is remembered, asking again is of no use (RFC 9520 §3.2).
-        let isOver = stale.expiredFor == nil || stale.isHeld
-        return LastResort(resolution: Resolution(stale), patience: isOver ? nil : now + rule.after)
+        isFresh || isHeld ? nil : rule.after
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
+internal import HTTPDNS
 internal import Net
 internal import Upstream
 
@@ -29,20 +30,49 @@ final class Router {
         self.standard = standard
     }
 
+    /// The upstreams for names of a route; nil if there are none.
+    private func group(_ match: RouteTable.Match?) -> UpstreamGroup? {
+        match?.route.upstreams ?? standard
+    }
+
+    /// Whom `ask` would ask, in order, without asking anybody.
+    func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.Course {
+        let group = group(match)
+        guard let match, match.asksVendors(query) else {
+            return upstreams.preview(query, match, through: group)
+        }
+        var course = Decision.Course()
+        course.vendors = match.route.vendors.map { ($0, $0.statistics.state) }
+        course.emptyVendor = vendors.emptyVendor(query)
+        if match.route.fallsBack {
+            course.upstreams = group?.standing ?? []
+            course.asksUpstreams = true
+        }
+        return course
+    }
+
     /// Tells what was found out, once, perhaps before this returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant,
+        trace: Trace?,
         _ tell: @escaping Inquiry.Tell
     ) {
-        let group = match?.route.upstreams ?? standard
-        guard let match, match.asksVendors(query) else {
-            return upstreams.ask(query, match, through: group, deadline: deadline) {
-                tell(Finding($0))
-            }
+        let askUpstreams = { [self] (told: @escaping UpstreamStage.Tell) in
+            upstreams.ask(
+                query,
+                match,
+                through: group(match),
+                deadline: deadline,
+                trace: trace,
+                told
+            )
         }
-        vendors.ask(query, match, deadline: deadline) { [self] result in
+        guard let match, match.asksVendors(query) else {
+            return askUpstreams { tell(Finding($0)) }
+        }
+        vendors.ask(query, match, deadline: deadline, trace: trace) { [self] result in
             switch result {
             case .answered(let finding):
                 tell(finding)
@@ -57,14 +87,16 @@ final class Router {
             case .failed where !match.route.fallsBack:
                 tell(Finding(.failure(query, .noReachableAuthority, "no vendor answered")))
             case .empty(let provenance, let siblings):
-                upstreams.ask(query, match, through: group, deadline: deadline) { [self] said in
+                trace?.note("no vendor has an address: upstreams are asked")
+                askUpstreams { [self] said in
                     var resolution = said
                     vendors.note(&resolution, after: provenance)
                     resolution.provenance.fallback = .empty
                     tell(Finding(resolution, siblings: siblings))
                 }
             case .failed:
-                upstreams.ask(query, match, through: group, deadline: deadline) { said in
+                trace?.note("no vendor has answered: upstreams are asked")
+                askUpstreams { said in
                     var resolution = said
                     resolution.provenance.fallback = .failed
                     tell(Finding(resolution))

@@ -52,21 +52,28 @@ final class Storing {
         _ finding: Finding,
         _ query: Query,
         _ match: RouteTable.Match?,
-        networksLeftBefore before: UInt64
+        networksLeftBefore before: UInt64,
+        trace: Trace?
     ) {
         if !finding.resolution.isFailure || before == networksLeft {
-            keep(finding.resolution, for: query.question, match)
+            keep(finding.resolution, for: query.question, match, trace)
         }
-        for sibling in finding.siblings { keep(sibling.resolution, for: sibling.question, match) }
+        for sibling in finding.siblings {
+            keep(sibling.resolution, for: sibling.question, match, trace)
+        }
     }
 
     /// Keeps an answer for as long as it says; one with a lifetime of zero not at all.
     private func keep(
         _ resolution: Resolution,
         for question: Question,
-        _ match: RouteTable.Match?
+        _ match: RouteTable.Match?,
+        _ trace: Trace?
     ) {
-        guard resolution.lifetime > 0, isRight(resolution, question) else { return }
+        guard resolution.lifetime > 0, isRight(resolution, question) else {
+            trace?.note("the cache does not keep \(question.name) \(question.type)")
+            return
+        }
         var answer = CachedAnswer(
             question: question,
             variant: resolution.variant,
@@ -87,6 +94,9 @@ final class Storing {
             answer.refreshAfter = freshness.prefetch?.due(resolution.lifetime) ?? 0
         }
         cache.insert(answer, now: clocks.now())
+        trace?.note(
+            "the cache keeps \(question.name) \(question.type) for \(resolution.lifetime) s"
+        )
     }
 }
 

@@ -33,6 +33,7 @@ package final class UpstreamStage {
         _ query: Query,
         through group: UpstreamGroup?,
         deadline: ContinuousClock.Instant,
+        trace: Trace?,
         _ tell: @escaping Tell
     ) {
         guard let group else {
@@ -50,7 +51,8 @@ package final class UpstreamStage {
                 dnssecOK: query.dnssecOK,
                 checkingDisabled: query.checkingDisabled
             ),
-            deadline: deadline
+            deadline: deadline,
+            trace: trace
         ) { [self] result in
             switch result {
             case .success(let reply):

@@ -59,11 +59,14 @@ package final class VendorStage {
 
     /// Asks one vendor after the other, each with its share of the time that is left.
     ///
-    /// - Parameter tell: called once, perhaps before this returns.
+    /// - Parameters:
+    ///   - trace: told of the calls, and of those that are not made.
+    ///   - tell: called once, perhaps before this returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match,
         deadline: ContinuousClock.Instant,
+        trace: Trace?,
         _ tell: @escaping Tell
     ) {
         let start = clocks.now()
@@ -71,10 +74,11 @@ package final class VendorStage {
             if let vendor = origins.vendor(provenance.origin) {
                 books.vendors.pairedByVendor[vendor, default: 0] += 1
             }
+            trace?.note("no call: \(origins.name(provenance.origin)) has just had nothing")
             return tell(.empty(provenance))
         }
         let end = min(deadline, start + ResolverLimits.vendors)
-        ask(match.route.vendors[...], query.question, match, until: end, tell)
+        ask(match.route.vendors[...], query.question, match, until: end, trace, tell)
     }
 
     /// Asks the first of some vendors, and the others if that has nothing to say.
@@ -83,6 +87,7 @@ package final class VendorStage {
         _ question: Question,
         _ match: RouteTable.Match,
         until end: ContinuousClock.Instant,
+        _ trace: Trace?,
         _ tell: @escaping Tell
     ) {
         let now = clocks.now()
@@ -91,16 +96,24 @@ package final class VendorStage {
             question.name,
             question.type == .a ? .v4 : .v6,
             route: match.route.place,
-            deadline: now + (end - now) / vendors.count
+            deadline: now + (end - now) / vendors.count,
+            trace: trace
         ) { [self] found in
             switch found {
             case .success(let reply):
                 latency.note(reply.duration)
                 tell(result(reply, of: vendor, to: question, match))
-            case .failure:
-                ask(vendors.dropFirst(), question, match, until: end, tell)
+            case .failure(let failure):
+                trace?.note("\(vendor.name): no answer (\(failure.reason))")
+                ask(vendors.dropFirst(), question, match, until: end, trace, tell)
             }
         }
+    }
+
+    /// Who has just had nothing for the name, so that no vendor is asked; nil if nobody.
+    func emptyVendor(_ query: Query) -> String? {
+        knownEmpty.value(of: query.question.name, now: clocks.now())
+            .map { origins.name($0.origin) }
     }
 
     /// Forgets which names had nothing, so that they are asked for again.

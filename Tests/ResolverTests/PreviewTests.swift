@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("What is foretold of a question is what then happens, and foretelling changes nothing")
+struct PreviewTests {
+    init() { ServiceLoop.start() }
+
+    /// A house with everything that decides: hosts, routes, two vendors, upstreams.
+    @ServiceLoop
+    private func house(
+        _ answers: AnswerPolicy = AnswerPolicy(),
+        fallsBack: Bool = true
+    ) throws -> House {
+        let house = try House(.tencent, .alibaba, answers: answers, fallsBack: fallsBack)
+        house.resolver.hosts = HostsTable(
+            records: [("printer.lan", [.v4(IPv4Address(value: 0xC000_0209))])]
+        )
+        return house
+    }
+
+    /// What is foretold of a question.
+    @ServiceLoop
+    private func preview(_ house: House, _ name: Name, _ type: RecordType = .a) -> Decision {
+        house.resolver.preview(Query(question: Question(name: name, type: type)))
+    }
+
+    @Test(
+        "who is asked first, and at what price, is who was foretold",
+        arguments: [
+            ("www.example.com", RecordType.a), ("www.example.com", .aaaa),
+            ("four.example.com", .aaaa), ("none.example.com", .a), ("www.example.com", .mx),
+            ("www.example.com", .https),
+            ("a_b.example.com", .a), ("a*b.example.com", .a), ("www.example.org", .a),
+            ("printer.lan", .a), ("printer.lan", .aaaa), ("localhost", .a), ("a.onion", .a),
+            ("single", .a), ("single", .ns), ("www.example.com", .any), ("www.example.com", .axfr),
+        ],
+        [Trouble.none, .paused, .bothPaused, .suppressed, .noFallback, .held, .twice, .stale]
+    )
+    @ServiceLoop
+    func foretold(_ question: (String, RecordType), _ trouble: Trouble) async throws {
+        var answers = AnswerPolicy()
+        answers.suppressesAAAA = trouble == .suppressed
+        let house = try house(answers, fallsBack: trouble != .noFallback)
+        if trouble == .paused || trouble == .bothPaused { house.vendors[0].pause() }
+        if trouble == .bothPaused { house.vendors[1].pause() }
+        let (name, type) = (try Name(question.0), question.1)
+        if [.held, .twice, .stale].contains(trouble) { _ = try await house.ask(name, type) }
+        if trouble == .held { house.emptyCache() }
+        if trouble == .stale { await house.world.advance(by: .seconds(400)) }
+
+        let (asked, entries) = (house.asked.count, house.kept(name))
+        let decision = preview(house, name, type)
+        #expect(house.asked.count == asked && house.kept(name) == entries)
+
+        if let hit = decision.hit {
+            // A worker answers it, and the resolver never sees it.
+            let message = try #require(try house.hit(name, type))
+            #expect(message.rcode == hit.rcode)
+            return
+        }
+        #expect(try house.hit(name, type) == nil)
+        let errand = house.begin(name, type)
+        let answer = try await house.answer(to: errand)
+        let told = house.asked.dropFirst(asked).map(\.whom)
+        if let own = decision.own {
+            #expect(told.isEmpty && answer.rcode == own.answer.rcode)
+        } else if let refusal = decision.course.refusal {
+            #expect(told.isEmpty && answer.rcode == refusal.rcode)
+        } else if let payee = decision.payee {
+            #expect(decision.asks)
+            #expect(told.first == "\(payee.name) 1")
+        } else if decision.course.asksUpstreams {
+            #expect(decision.asks)
+            #expect(told.first?.hasPrefix("upstream ") == true, "\(told)")
+        } else {
+            #expect(told.isEmpty)
+        }
+    }
+
+    /// What is the matter in a house.
+    enum Trouble: String, CaseIterable, Sendable {
+        case none, paused, bothPaused, suppressed, noFallback
+
+        /// The name was asked for a moment ago, and the cache emptied; only found in the cache; or
+        /// its time is over there.
+        case held, twice, stale
+    }
+
+    @Test("the cache's entry is told with its age, its source and when it is asked for anew")
+    @ServiceLoop
+    func hit() async throws {
+        let house = try house()
+        _ = try await house.ask("www.example.com")
+        await house.world.advance(by: .seconds(12))
+        for _ in 0..<2 {
+            let hit = try #require(preview(house, "www.example.com").hit)
+            #expect(hit.age == 12 && hit.remaining == 48 && hit.hits == 0)
+            #expect(hit.refreshIn == 33, "75 % of a minute")
+            #expect(house.resolver.origins.name(hit.server) == "tencent/192.0.2.11:443")
+        }
+        _ = try house.hit("www.example.com")
+        #expect(preview(house, "www.example.com").hit?.hits == 1, "a client's hit is one")
+    }
+
+    @Test("a stale entry is what a client gets after its patience, or at once after a failure")
+    @ServiceLoop
+    func stale() async throws {
+        let house = try House(.tencent, upstream: nil)
+        _ = try await house.ask("www.example.com")
+        await house.world.advance(by: .seconds(70))
+        var decision = preview(house, "www.example.com")
+        #expect(decision.hit == nil && decision.asks)
+        #expect(decision.lastResort?.patience == .milliseconds(300))
+        #expect(decision.lastResort?.ttl == 30)
+        for number in 1...2 {
+            house.faults["tencent \(number)"] = .broken(.connect("refused"))
+        }
+        _ = try await house.ask("www.example.com")
+        decision = preview(house, "www.example.com")
+        #expect(decision.lastResort != nil && decision.lastResort?.patience == nil)
+        #expect(!decision.asks)
+    }
+
+    @Test("a question that is being asked is waited for, and a name with nothing costs nothing")
+    @ServiceLoop
+    func underWay() async throws {
+        let house = try house()
+        let asked = house.begin("none.example.com")
+        await house.world.advance(by: .milliseconds(1))
+        #expect(preview(house, "none.example.com").isAsked)
+        #expect(!preview(house, "none.example.com").asks)
+        _ = try await house.answer(to: asked)
+        let other = preview(house, "none.example.com", .aaaa)
+        #expect(other.course.emptyVendor == "tencent/192.0.2.11:443")
+        #expect(other.payee == nil && other.asks && other.course.asksUpstreams)
+    }
+
+    @Test("the route is told by its pattern, and those that except the name are told, too")
+    func routes() throws {
+        var table = RouteTable()
+        func add(_ place: String, _ pattern: RoutePattern, except: [RoutePattern] = []) {
+            let route = Route(
+                place: place,
+                vendors: [],
+                upstreams: nil,
+                fallsBack: true,
+                allowsPrivateAnswers: false
+            )
+            table.add(route, for: [pattern], except: except)
+        }
+        add("a:1", .suffix("example.com"))
+        add("a:2", .below("b.example.com"), except: [.exact("c.b.example.com")])
+        add("a:3", .exact("c.b.example.com"), except: [.suffix("c.b.example.com")])
+        var passed: [String] = []
+        let match = table.route(for: "c.b.example.com") { passed.append($0.route.place) }
+        #expect(match?.route.place == "a:1" && match?.pattern == .suffix("example.com"))
+        #expect(passed == ["a:3", "a:2"])
+        #expect(table.route(for: "d.b.example.com")?.pattern == .below("b.example.com"))
+        #expect(table.route(for: "example.org") { _ in Issue.record("nothing covers it") } == nil)
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+
+@testable import Resolver
+
+@Suite("A trace tells what was done about a question, and no secret")
+struct TraceTests {
+    init() { ServiceLoop.start() }
+
+    /// Asks past the cache, and tells the story: attempts as `why whom after .. took ..: result`, then
+    /// notes.
+    @ServiceLoop
+    private func story(_ house: House, _ name: Name) async throws -> String {
+        let trace = Trace()
+        let (start, deadline) = (house.world.now, house.world.now + ResolverLimits.total)
+        let query = Query(question: Question(name: name, type: .a))
+        let errand = house.world.begin { [resolver = house.resolver] in
+            await resolver.resolve(query, deadline: deadline, trace: trace)
+        }
+        _ = try await house.world.value(of: errand)
+        await house.world.advance(by: .seconds(5))
+        let attempts = trace.attempts.map { attempt in
+            let status = attempt.transfer.map { " \($0.status)" } ?? ""
+            let after = (attempt.began - start).milliseconds
+            let took = attempt.end.map { ($0.at - attempt.began).milliseconds } ?? -1
+            return "\(attempt.why) \(attempt.name) \(attempt.server) after \(after) took \(took)"
+                + "\(status): \(attempt.end?.result ?? "")"
+        }
+        return (attempts + trace.notes).joined(separator: "\n")
+    }
+
+    @Test("an answer is told with what it says and what is kept of it")
+    @ServiceLoop
+    func answer() async throws {
+        let house = try House(.tencent)
+        _ = try await house.ask("www.example.com")
+        let told = try await story(house, "www.example.com")
+        #expect(
+            told == """
+                first tencent 192.0.2.11:443 after 0 took 20 200: www.example.com. \
+                A 192.0.2.101 192.0.2.102 (60 s), AAAA 2001:db8::101 (120 s)
+                the cache keeps www.example.com. A for 60 s
+                the cache keeps www.example.com. AAAA for 120 s
+                """
+        )
+    }
+
+    @Test("a failure and a silence are followed by the next, and then by upstreams")
+    @ServiceLoop
+    func failures() async throws {
+        let house = try House(.tencent)
+        house.faults["tencent 1"] = .broken(.connect("refused"))
+        house.faults["tencent 2"] = .silent()
+        let told = try await story(house, "www.example.com")
+        #expect(
+            told == """
+                first tencent 192.0.2.11:443 after 0 took 0: cannot connect: refused
+                next tencent 192.0.2.12:443 after 0 took 2000: timed out
+                first upstream scripted after 2000 took 10: NOERROR, A 192.0.2.99 (300 s)
+                tencent: no answer (timed out)
+                no vendor has answered: upstreams are asked
+                the cache keeps www.example.com. A for 300 s
+                """
+        )
+    }
+
+    @Test("a slow server is hedged, and one that says 429 has its breaker told")
+    @ServiceLoop
+    func hedge() async throws {
+        let house = try House(.tencent)
+        house.faults["tencent 1"] = .slow(.milliseconds(400))
+        #expect(
+            try await story(house, "www.example.com").split(separator: "\n").prefix(2) == [
+                "first tencent 192.0.2.11:443 after 0 took 400 200: www.example.com. "
+                    + "A 192.0.2.101 192.0.2.102 (60 s), AAAA 2001:db8::101 (120 s)",
+                "hedge tencent 192.0.2.12:443 after 300 took 20 200: www.example.com. "
+                    + "A 192.0.2.101 192.0.2.102 (60 s), AAAA 2001:db8::101 (120 s)",
+            ]
+        )
+    }
+
+    @Test("what is answered here, and a vendor that is not asked, are no attempts")
+    @ServiceLoop
+    func unasked() async throws {
+        let house = try House(.tencent)
+        #expect(try await story(house, "localhost").isEmpty)
+        house.vendors[0].pause()
+        let story = try await story(house, "www.example.com")
+        #expect(story.hasPrefix("first upstream scripted after 0 took 10: NOERROR"), "\(story)")
+        #expect(story.contains("tencent: no answer ("))
+    }
+
+    @Test("values of parameters are left out of a request", arguments: [Account.tencent, .alibaba])
+    @ServiceLoop
+    func secrets(_ account: Account) async throws {
+        let house = try House(account)
+        let trace = Trace()
+        let query = Query(question: Question(name: "www.example.com", type: .a))
+        let deadline = house.world.now + ResolverLimits.total
+        let errand = house.world.begin { [resolver = house.resolver] in
+            await resolver.resolve(query, deadline: deadline, trace: trace)
+        }
+        _ = try await house.world.value(of: errand)
+        let request = try #require(trace.attempts.first?.request)
+        #expect(request.hasPrefix("GET http"))
+        let parameters = try #require(request.split(separator: "?").last).split(separator: "&")
+        #expect(parameters.count > 1 && parameters.allSatisfy { $0.hasSuffix("=…") }, "\(request)")
+    }
+
+    @Test("attempts and notes are bounded, and those beyond are counted")
+    @ServiceLoop
+    func bounded() {
+        let (trace, now) = (Trace(), ContinuousClock.now)
+        for number in 0..<Trace.limit + 3 {
+            let place = trace.begin("a", "\(number)", .next, now: now)
+            #expect((place == nil) == (number >= Trace.limit))
+            place?.end("done", at: now)
+            trace.note("\(number)")
+        }
+        #expect(trace.attempts.count == Trace.limit && trace.notes.count == Trace.limit)
+        #expect(trace.leftOut == 6)
+    }
+}
