@@ -248,6 +248,8 @@ extension ControlInterface {
         # What the cache holds of a name. Causes no traffic. Nothing held: NotFound.
         method Lookup(name: string, type: ?string) -> (entries: []CachedEntry)
 
+        \(questions)
+
         # calls: billable ones, at most. excess: how many of them may be of other names
         type NameCost (
           name: string,

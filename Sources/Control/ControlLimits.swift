@@ -17,4 +17,13 @@ package enum ControlLimits {
 
     /// How many it has if nobody says.
     package static let topEntriesDefault = 10
+
+    /// How many names a call of `Resolve` may have that takes several replies.
+    package static let resolvedNames = 1...1024
+
+    /// How many it may have if all are to come with one reply: they are asked together, in 5 s.
+    package static let resolvedAtOnce = 1...resolvedTogether
+
+    /// How many names of a call are asked at the same time.
+    package static let resolvedTogether = 16
 }

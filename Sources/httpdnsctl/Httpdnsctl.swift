@@ -23,6 +23,7 @@ struct Httpdnsctl: ParsableCommand {
               httpdnsctl pause tencent
               httpdnsctl check && httpdnsctl reload
               httpdnsctl lookup www.example.com
+              httpdnsctl explain www.example.com
               httpdnsctl flush --tree example.com
               httpdnsctl setup --dry-run
               httpdnsctl doctor
@@ -31,7 +32,8 @@ struct Httpdnsctl: ParsableCommand {
         version: "httpdnsctl \(Product.version)",
         subcommands: [
             StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
-            FlushVerb.self, PauseVerb.self, ResumeVerb.self, ReloadVerb.self, CheckVerb.self,
+            ExplainVerb.self, ResolveVerb.self, DumpVerb.self, FlushVerb.self, PauseVerb.self,
+            ResumeVerb.self, ReloadVerb.self, CheckVerb.self,
             SetupVerb.self, DoctorVerb.self, VersionVerb.self, CompletionVerb.self,
         ]
     )

@@ -17,7 +17,7 @@ enum Output {
     /// - Throws: `Failure` if not all of it could be written; a reader that went away is `ok`, as
     ///   it has seen what it wanted.
     static func write(_ text: String) throws(Failure) {
-        guard let fault = write(text, to: STDOUT_FILENO) else { return }
+        guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
         throw Failure(message: "cannot write the output: \(systemMessage(fault))", status: .failed)
     }

@@ -43,6 +43,12 @@ struct ControlAccessTests {
                 #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"www.example.com"}}"#,
                 true
             ),
+            (#"{"method":"io.httpdnsd.Control.Explain","parameters":{"name":"a"}}"#, true),
+            (
+                #"{"method":"io.httpdnsd.Control.Explain","parameters":{"name":"a","live":true}}"#,
+                false
+            ),
+            (#"{"method":"io.httpdnsd.Control.Resolve","parameters":{"names":["a"]}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost"}}"#, true),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"names"}}"#, false),
             (#"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"slow"}}"#, false),
@@ -69,6 +75,28 @@ struct ControlAccessTests {
             try #require(sent.messages.count == 1)
             let reply = try Reply(message: sent.messages[0].dropLast())
             #expect(reply.error == (allowed ? nil : "io.httpdnsd.Control.Denied"))
+        }
+    }
+
+    @Test("a stranger is told neither all that the cache holds nor what is asked now")
+    @ServiceLoop
+    func strangerStream() async throws {
+        let dispatcher = ControlDispatcher(
+            handler: FixedHandler(),
+            access: ControlAccess(mode: 0o666, group: 50, owner: 100),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        for method in ["Dump", "Watch"] {
+            let call = Call("io.httpdnsd.Control.\(method)", more: true)
+            for (group, replies) in [(UInt32(1000), 1), (50, method == "Dump" ? 3 : 2)] {
+                let sent = Sent()
+                try await dispatcher.answer(call, from: peer(uid: 1000, gid: group)) {
+                    sent.messages.append($0)
+                }
+                #expect(sent.messages.count == replies, "\(method)")
+                let last = try Reply(message: try #require(sent.messages.last).dropLast())
+                #expect(last.error == (group == 50 ? nil : "io.httpdnsd.Control.Denied"))
+            }
         }
     }
 

@@ -36,6 +36,8 @@ struct InterfaceTests {
             try JSONText.encode(Samples.watch), try JSONText.encode(Samples.counts(.names)),
             try JSONText.encode(Samples.paused), try JSONText.encode(Samples.resumed),
             try JSONText.encode(Samples.reloaded), try JSONText.encode(Samples.rejected),
+            try JSONText.encode(Samples.explained), try JSONText.encode(Samples.foretold),
+            try JSONText.encode(Samples.resolved), try JSONText.encode(Samples.dump),
         ]
         let sent = try values.reduce(into: Set<String>()) { result, octets in
             result.formUnion(names(in: try JSONText.decode(JSONValue.self, from: octets)))
@@ -58,8 +60,8 @@ struct InterfaceTests {
         }
         #expect(
             members("method") == [
-                "Status", "Stats", "Flush", "Lookup", "Top", "Watch", "Pause", "Resume", "Reload",
-                "Check", "Version",
+                "Status", "Stats", "Flush", "Lookup", "Explain", "Resolve", "Dump", "Top", "Watch",
+                "Pause", "Resume", "Reload", "Check", "Version",
             ]
         )
         #expect(

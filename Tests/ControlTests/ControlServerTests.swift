@@ -30,6 +30,17 @@ struct ControlServerTests {
             #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"www.example.com"}}"#
         )
         #expect(try lookup?.results(as: LookupReply.self) == Samples.lookup)
+        for (isLive, expected) in [(false, Samples.foretold), (true, Samples.explained)] {
+            let reply = try await client.ask(
+                #"{"method":"io.httpdnsd.Control.Explain","#
+                    + #""parameters":{"name":"www.example.com","live":\#(isLive)}}"#
+            )
+            #expect(try reply?.results(as: ExplainReply.self) == expected)
+        }
+        let resolved = try await client.ask(
+            #"{"method":"io.httpdnsd.Control.Resolve","parameters":{"names":["www.example.com"]}}"#
+        )
+        #expect(try resolved?.results(as: ResolveReply.self) == Samples.resolved)
         let top = try await client.ask(
             #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"cost","count":1}}"#
         )
@@ -42,6 +53,31 @@ struct ControlServerTests {
         }
         let version = try await client.ask(call("Version"))
         #expect(try version?.results(as: VersionReply.self) == Samples.version)
+        await live.stop()
+    }
+
+    @Test("names and entries come one by one, and a last reply without any ends them")
+    @ServiceLoop
+    func parts() async throws {
+        let live = try await LiveServer.start()
+        let client = try await live.client()
+        try await client.send(
+            #"{"method":"io.httpdnsd.Control.Resolve","more":true,"#
+                + #""parameters":{"names":["a.example.com","b.example.com"]}}"# + "\0"
+                + #"{"method":"io.httpdnsd.Control.Dump","more":true}"# + "\0"
+        )
+        for _ in 0..<2 {
+            let reply = try #require(try await client.receive())
+            #expect(try reply.continues && reply.results(as: ResolveReply.self) == Samples.resolved)
+        }
+        let end = try #require(try await client.receive())
+        #expect(try !end.continues && end.results(as: ResolveReply.self).results.isEmpty)
+        for entry in Samples.dump.entries {
+            let reply = try #require(try await client.receive())
+            #expect(try reply.continues && reply.results(as: DumpReply.self).entries == [entry])
+        }
+        let last = try #require(try await client.receive())
+        #expect(try !last.continues && last.results(as: DumpReply.self).entries.isEmpty)
         await live.stop()
     }
 
@@ -111,6 +147,25 @@ struct ControlServerTests {
             (
                 #"{"method":"io.httpdnsd.Control.Lookup","parameters":{"name":"b.example.com"}}"#,
                 "io.httpdnsd.Control.NotFound"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Resolve","parameters":{"names":[]}}"#,
+                "io.httpdnsd.Control.InvalidArgument"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Resolve","parameters":{"names":["#
+                    + Array(repeating: #""a.example.com""#, count: 17).joined(separator: ",")
+                    + "]}}",
+                "io.httpdnsd.Control.InvalidArgument"
+            ),
+            (
+                #"{"method":"io.httpdnsd.Control.Resolve","parameters":{"names":["bad..example.com"]}}"#,
+                "io.httpdnsd.Control.InvalidArgument"
+            ),
+            (#"{"method":"io.httpdnsd.Control.Dump"}"#, "org.varlink.service.ExpectedMore"),
+            (
+                #"{"method":"io.httpdnsd.Control.Explain","parameters":{"live":true}}"#,
+                "org.varlink.service.InvalidParameter"
             ),
             (
                 #"{"method":"io.httpdnsd.Control.Top","parameters":{"kind":"quick"}}"#,

@@ -62,6 +62,36 @@ struct FixedHandler: ControlHandling {
         }
     }
 
+    func explain(
+        _ request: ExplainRequest,
+        isLive: Bool
+    ) async throws(MethodError) -> ExplainReply {
+        isLive ? Samples.explained : Samples.foretold
+    }
+
+    func resolve(
+        _ request: ResolveRequest,
+        _ tell: Tell<ResolveReply>?
+    ) async throws -> ResolveReply {
+        var all: [Resolved] = []
+        for name in request.names {
+            guard name != "bad..example.com" else {
+                throw MethodError.invalidArgument(argument: "names", reason: "empty label")
+            }
+            guard let tell else {
+                all += Samples.resolved.results
+                continue
+            }
+            try await tell(Samples.resolved)
+        }
+        return ResolveReply(results: all)
+    }
+
+    func dump(_ tell: @escaping Tell<DumpReply>) async throws -> DumpReply {
+        for entry in Samples.dump.entries { try await tell(DumpReply(entries: [entry], total: 2)) }
+        return DumpReply(entries: [], total: 2)
+    }
+
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost> {
         var reply = Samples.top
         reply.entries = Array(reply.entries.prefix(count))

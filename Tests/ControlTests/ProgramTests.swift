@@ -31,6 +31,19 @@ struct ProgramTests {
                         ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
                 )
             case .lookup: return .results(Samples.lookup)
+            case .explain:
+                let request = try? call.arguments(as: ExplainRequest.self)
+                return .results(request?.live == true ? Samples.explained : Samples.foretold)
+            case .resolve:
+                guard call.more, let request = try? call.arguments(as: ResolveRequest.self) else {
+                    return .close
+                }
+                return .octets(Self.resolved(request))
+            case .dump:
+                #expect(call.more)
+                let parts = try? Reply.message(results: Samples.dump, continues: true)
+                let last = try? Reply.message(results: DumpReply(entries: [], total: 2))
+                return .octets((parts ?? []) + (last ?? []))
             case .top:
                 guard let request = try? call.arguments(as: TopRequest.self),
                     (try? request.selection()) != nil
@@ -61,6 +74,57 @@ struct ProgramTests {
             case nil: return .error(.methodNotFound(call.method))
             }
         }
+    }
+
+    /// Of each name what is asked for; those below example.org there are not.
+    private static func resolved(_ request: ResolveRequest) -> [UInt8] {
+        var octets: [UInt8] = []
+        for name in request.names {
+            var result = Samples.resolved.results[0]
+            result.name = name
+            result.type = request.type ?? "A"
+            if name.hasSuffix("example.org") { (result.rcode, result.records) = ("nxdomain", []) }
+            let reply = ResolveReply(results: [result])
+            octets += (try? Reply.message(results: reply, continues: true)) ?? []
+        }
+        return octets + ((try? Reply.message(results: ResolveReply(results: []))) ?? [])
+    }
+
+    @Test(
+        "resolve takes names, a type behind them, and more names from standard input",
+        arguments: [
+            (["a.example.com"], ["a.example.com A"], 0),
+            (
+                ["a.example.com", "b.example.com", "aaaa"],
+                ["a.example.com AAAA", "b.example.com AAAA"], 0
+            ),
+            (["a.example.com", "aaaa."], ["a.example.com A", "aaaa. A"], 0),
+            (["--type", "MX", "a.example.com", "mx"], ["a.example.com MX", "mx MX"], 0),
+            (["a.example.com", "a.example.org"], ["a.example.com A", "a.example.org A"], 1),
+            (["-"], [], 2), (["-", "mx.example.com", "TXT"], ["mx.example.com TXT"], 0),
+        ] as [([String], [String], Int32)]
+    )
+    func resolve(_ arguments: [String], _ asked: [String], _ status: Int32) async throws {
+        let daemon = try daemon()
+        defer { daemon.stop() }
+        let run = try await httpdnsctl(["--socket", daemon.path, "--json", "resolve"] + arguments)
+        #expect(run.status == status, "\(run.errors)")
+        let results = try run.output.split(separator: "\n").map {
+            try JSONText.decode(Resolved.self, from: Array($0.utf8))
+        }
+        #expect(results.map { "\($0.name) \($0.type.uppercased())" } == asked)
+    }
+
+    @Test("many names are asked in calls that are not too long, and all are told")
+    func manyNames() async throws {
+        let daemon = try daemon()
+        defer { daemon.stop() }
+        // As long as names get: each octet takes five in a message.
+        let label = { String(repeating: "\\000", count: $0) }
+        let names = (0..<100).map { "\(label(63)).\(label(63)).\(label(63)).\(label(50)).n\($0)" }
+        let run = try await httpdnsctl(["--socket", daemon.path, "--json", "resolve"] + names)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.split(separator: "\n").count == 100)
     }
 
     @Test("check of a file sends its text, tells every error as the daemon does, and exits with 1")
@@ -104,6 +168,26 @@ struct ProgramTests {
         run = try await httpdnsctl("lookup", "www.example.com", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == LookupText.render(Samples.lookup, plain))
+        run = try await httpdnsctl("explain", "www.example.com", "--socket", daemon.path)
+        #expect(run.status == 0)
+        #expect(run.output == ExplainText.render(Samples.foretold, plain))
+        run = try await httpdnsctl("explain", "www.example.com", "--live", "--socket", daemon.path)
+        #expect(run.output == ExplainText.render(Samples.explained, plain))
+        run = try await httpdnsctl("resolve", "www.example.com.", "--socket", daemon.path)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(
+            run.output == ResolveText.heading
+                + ResolveText.render(Samples.resolved.results[0], plain)
+        )
+        run = try await httpdnsctl("dump", "--socket", daemon.path)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(run.output == Samples.dump.entries.map(DumpText.render).joined())
+        run = try await httpdnsctl("dump", "--json", "--socket", daemon.path)
+        let lines = run.output.split(separator: "\n")
+        #expect(
+            try lines.map { try JSONText.decode(CachedEntry.self, from: Array($0.utf8)) }
+                == Samples.dump.entries
+        )
         run = try await httpdnsctl("top", "cost", "--socket", daemon.path)
         #expect(run.status == 0)
         #expect(run.output == TopText.costs(Samples.top, plain))

@@ -246,6 +246,72 @@ struct RenderingTests {
         )
     }
 
+    @Test("explain shows the steps, what is answered and what it costs")
+    func foretold() {
+        #expect(
+            ExplainText.render(Samples.foretold, plain) == """
+                1  question  www.example.com. IN A
+                2  cache     miss
+                3  vendors   asked in this order
+                    tencent: 192.0.2.1:443 first
+                   answer    noerror from cache (tencent/192.0.2.1:443), TTL 1 min
+                    192.0.2.10
+                    192.0.2.11
+                   cost      nothing now; asked anew in 45 s if it is in demand: 1 billable call to tencent
+
+                """
+        )
+    }
+
+    @Test("explain --live shows each attempt, what was decided, and what is left out")
+    func explained() throws {
+        let text = ExplainText.render(Samples.explained, plain)
+        let report = try #require(text.firstRange(of: "\n\n"))
+        #expect(
+            text[report.upperBound...] == """
+                  AFTER  WHY    ASKED                     TOOK  CONNECTION  STATUS  RESULT
+                 250 µs  first  tencent 192.0.2.1:443  18.0 ms  new         200     www.example.com. A 192.0.2.10 (60 s)
+                    GET https://192.0.2.1/d?dn=…&token=…
+                    connected after 4.5 ms, TLS ready after 9.0 ms, first octet after 17.5 ms
+                12.0 ms  hedge  tencent 192.0.2.2:443        -  -           -       under way
+                - the cache keeps www.example.com. A for 60 s
+                3 more are left out
+                answer noerror from vendor (tencent/192.0.2.1:443), TTL 1 min after 18.2 ms
+                    192.0.2.10
+                    192.0.2.11
+                cost 2 billable calls
+
+                """
+        )
+    }
+
+    @Test("resolve shows a line for each question, with the records below it")
+    func resolve() {
+        #expect(
+            ResolveText.heading
+                + Samples.resolved.results.map { ResolveText.render($0, plain) }.joined() == """
+                    NAME                                    TYPE  RCODE        TTL       TOOK  ANSWER
+                    www.example.com.                        A     noerror     60 s    18.2 ms  vendor tencent/192.0.2.1:443
+                        192.0.2.10
+                        192.0.2.11
+                    www.example.com.                        AAAA  servfail       -    18.3 ms  failed: Network Error: no upstream could be reached
+
+                    """
+        )
+    }
+
+    @Test("dump has a line for each set of records, and one for what does not exist")
+    func dump() {
+        #expect(
+            Samples.dump.entries.map(DumpText.render).joined() == """
+                www.example.com. 18 IN A 192.0.2.10, 192.0.2.11 ; tencent 192.0.2.1:443 age=42 hits=1234
+                www.example.com. 0 IN TXT ; isp udp://192.0.2.53 unprotected validated nodata stale age=400 hits=0 do
+                example.com. 0 IN SOA localhost. nobody.invalid. 1 2 3 4 5 ; isp udp://192.0.2.53 unprotected validated nodata stale age=400 hits=0 do
+
+                """
+        )
+    }
+
     @Test("top shows a count that may be too high as a range")
     func top() {
         #expect(
@@ -350,6 +416,14 @@ struct RenderingTests {
             (StatsText.render(Samples.stats, coloured), StatsText.render(Samples.stats, plain)),
             (LookupText.render(Samples.lookup, coloured), LookupText.render(Samples.lookup, plain)),
             (TopText.costs(Samples.top, coloured), TopText.costs(Samples.top, plain)),
+            (
+                ExplainText.render(Samples.explained, coloured),
+                ExplainText.render(Samples.explained, plain)
+            ),
+            (
+                ResolveText.render(Samples.resolved.results[1], coloured),
+                ResolveText.render(Samples.resolved.results[1], plain)
+            ),
         ] {
             #expect(with != without)
             #expect(with.replacing(/\u{1B}\[[0-9]+m/, with: "") == without)
@@ -388,10 +462,21 @@ struct RenderingTests {
         change.rest?.error = evil
         var lookup = Samples.lookup
         lookup.entries[0].name = evil
-        lookup.entries[0].records = [evil]
+        lookup.entries[0].records = [evil, "a 1 IN A \(evil)"]
+        lookup.entries[0].server = evil
+        var explained = Samples.explained
+        explained.steps[0] = ExplainStep(evil, evil, notes: [evil])
+        explained.live?.attempts[0].request = evil
+        explained.live?.attempts[0].result = evil
+        explained.live?.notes = [evil]
+        var resolved = Samples.resolved.results[0]
+        (resolved.name, resolved.records, resolved.explanation) = (evil, [evil], evil)
+        explained.live?.answer = resolved
         for text in [
             StatusText.render(status, plain), StatsText.render(stats, plain),
             LookupText.render(lookup, plain), TopText.costs(top, plain),
+            ExplainText.render(explained, plain), ResolveText.render(resolved, plain),
+            DumpText.render(lookup.entries[0]),
             VendorText.render(change, isPause: true), VendorText.render(change, isPause: false),
             RatesText.render(from: Samples.stats, to: stats, seconds: 1, plain),
             try JSONOutput.text(status, indented: true),

@@ -221,6 +221,95 @@ enum Samples {
         ])
     }
 
+    /// A name of two families, of which the vendor has one.
+    static let resolved = ResolveReply(results: [
+        Resolved(
+            name: "www.example.com.",
+            type: "A",
+            rcode: "noerror",
+            source: "vendor",
+            server: "tencent/192.0.2.1:443",
+            records: ["192.0.2.10", "192.0.2.11"],
+            ttlSeconds: 60,
+            tookUs: 18_200
+        ),
+        Resolved(
+            name: "www.example.com.",
+            type: "AAAA",
+            rcode: "servfail",
+            source: "failed",
+            explanation: "Network Error: no upstream could be reached",
+            tookUs: 18_250
+        ),
+    ])
+
+    /// What the cache holds, with records as the daemon writes them.
+    static var dump: DumpReply {
+        var entries = lookup.entries
+        entries[0].records = ["192.0.2.10", "192.0.2.11"].map { "www.example.com. 18 IN A \($0)" }
+        entries[1].records = ["example.com. 30 IN SOA localhost. nobody.invalid. 1 2 3 4 5"]
+        return DumpReply(entries: entries, total: 2)
+    }
+
+    /// A question that was asked, with each thing that may be told of an attempt.
+    static var explained: ExplainReply {
+        var reply = ExplainReply(name: "www.example.com.", type: "A")
+        reply.steps = [
+            ExplainStep("question", "www.example.com. IN A"),
+            ExplainStep("cache", "miss"),
+            ExplainStep("vendors", "asked in this order", notes: ["tencent: 192.0.2.1:443 first"]),
+        ]
+        reply.route = ExplainedRoute(
+            place: "httpdnsd.yaml:12",
+            pattern: "*.example.com",
+            vendors: ["tencent"],
+            upstreams: [],
+            fallback: "upstream"
+        )
+        reply.cost.vendor = "tencent"
+        reply.cost.billableCalls = 1
+        var first = LiveAttempt(
+            name: "tencent",
+            server: "192.0.2.1:443",
+            why: "first",
+            afterMs: 0.25
+        )
+        first.request = "GET https://192.0.2.1/d?dn=…&token=…"
+        first.status = 200
+        first.reused = false
+        first.result = "www.example.com. A 192.0.2.10 (60 s)"
+        first.tookMs = 18
+        first.connectedMs = 4.5
+        first.securedMs = 9
+        first.firstOctetMs = 17.5
+        let second = LiveAttempt(
+            name: "tencent",
+            server: "192.0.2.2:443",
+            why: "hedge",
+            afterMs: 12
+        )
+        var live = LiveReport(answer: resolved.results[0])
+        live.attempts = [first, second]
+        live.notes = ["the cache keeps www.example.com. A for 60 s"]
+        live.leftOut = 3
+        live.billableCalls = 2
+        reply.live = live
+        return reply
+    }
+
+    /// The same, foretold of a name that the cache holds.
+    static var foretold: ExplainReply {
+        var reply = explained
+        reply.live = nil
+        reply.answer = resolved.results[0]
+        reply.answer?.source = "cache"
+        reply.answer?.tookUs = nil
+        reply.cost.billableCalls = 0
+        reply.cost.nextSeconds = 45
+        reply.cost.nextBillableCalls = 1
+        return reply
+    }
+
     /// Queries, as `watch` and `top slow` tell them.
     static let events = [
         QueryEvent(

@@ -39,6 +39,11 @@ struct VarlinkClientTests {
         assert call(control + "Flush", tree="example.com") == {"removed": 4}
         assert call(control + "Lookup", name="www.example.com")["entries"][0]["ttl-seconds"] == 18
         assert call(control + "Lookup", name="b.example.com") == control + "NotFound"
+        cost = call(control + "Explain", name="www.example.com")["cost"]
+        assert cost["next-billable-calls"] == 1, cost
+        results = call(control + "Resolve", names=["www.example.com"])["results"]
+        assert [result["rcode"] for result in results] == ["noerror", "servfail"], results
+        assert call(control + "Dump") == "org.varlink.service.ExpectedMore"
         assert call(control + "Version")["openssl"] == "3.0.16"
         assert call(control + "Nothing") == "org.varlink.service.MethodNotFound"
         print("ok")

@@ -135,6 +135,57 @@ struct WireNameTests {
         #expect(try text(VendorRequest(vendor: "a")) == #"{"vendor":"a"}"#)
     }
 
+    @Test("Explain, Resolve and Dump")
+    func questions() throws {
+        let answer =
+            #"{"name":"www.example.com.","rcode":"noerror","records":["192.0.2.10","192.0.2.11"],"#
+            + #""server":"tencent/192.0.2.1:443","source":"vendor","took-us":18200,"#
+            + #""ttl-seconds":60,"type":"A"}"#
+        #expect(
+            try text(Samples.explained)
+                == #"{"cost":{"billable-calls":1,"next-billable-calls":0,"vendor":"tencent"},"#
+                + #""live":{"answer":\#(answer),"attempts":[{"after-ms":0.25,"connected-ms":4.5,"#
+                + #""first-octet-ms":17.5,"name":"tencent","#
+                + #""request":"GET https://192.0.2.1/d?dn=…&token=…","#
+                + #""result":"www.example.com. A 192.0.2.10 (60 s)","reused":false,"#
+                + #""secured-ms":9,"server":"192.0.2.1:443","status":200,"took-ms":18,"#
+                + #""why":"first"},{"after-ms":12,"name":"tencent","result":"under way","#
+                + #""server":"192.0.2.2:443","why":"hedge"}],"billable-calls":2,"left-out":3,"#
+                + #""notes":["the cache keeps www.example.com. A for 60 s"]},"#
+                + #""name":"www.example.com.","route":{"fallback":"upstream","#
+                + #""pattern":"*.example.com","place":"httpdnsd.yaml:12","upstreams":[],"#
+                + #""vendors":["tencent"]},"steps":[{"notes":[],"result":"www.example.com. IN A","#
+                + #""stage":"question"},{"notes":[],"result":"miss","stage":"cache"},"#
+                + #"{"notes":["tencent: 192.0.2.1:443 first"],"result":"asked in this order","#
+                + #""stage":"vendors"}],"type":"A"}"#
+        )
+        let foretold = try text(Samples.foretold)
+        #expect(foretold.hasPrefix(#"{"answer":{"name":"www.example.com.","#))
+        #expect(
+            foretold.contains(
+                #""cost":{"billable-calls":0,"next-billable-calls":1,"next-seconds":45,"#
+            )
+        )
+        #expect(!foretold.contains("live") && !foretold.contains("took-us"))
+        #expect(
+            try text(Samples.resolved)
+                == #"{"results":[\#(answer),"#
+                + #"{"explanation":"Network Error: no upstream could be reached","#
+                + #""name":"www.example.com.","rcode":"servfail","records":[],"#
+                + #""source":"failed","took-us":18250,"type":"AAAA"}]}"#
+        )
+        #expect(try text(Samples.dump).hasSuffix(#","total":2}"#))
+        #expect(try text(ExplainRequest(name: "a")) == #"{"name":"a"}"#)
+        #expect(
+            try text(ExplainRequest(name: "a", type: "MX", live: true))
+                == #"{"live":true,"name":"a","type":"MX"}"#
+        )
+        #expect(try text(ResolveRequest(names: ["a"])) == #"{"names":["a"]}"#)
+        #expect(
+            try text(ResolveRequest(names: ["a"], type: "A")) == #"{"names":["a"],"type":"A"}"#
+        )
+    }
+
     @Test("Reload and Check")
     func reloads() throws {
         #expect(

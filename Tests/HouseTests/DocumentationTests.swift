@@ -130,8 +130,8 @@ struct ManualTests {
             (
                 "httpdnsctl", "httpdnsctl.1",
                 [
-                    "", "status", "stats", "top", "lookup", "flush", "pause", "resume", "setup",
-                    "doctor", "version", "completion",
+                    "", "status", "stats", "top", "lookup", "explain", "resolve", "dump", "flush",
+                    "pause", "resume", "setup", "doctor", "version", "completion",
                 ]
             ),
             ("httpdns-emulator", "httpdns-emulator.1", [""]),

@@ -37,6 +37,12 @@ struct UpstreamProtocolTests {
         #expect(shown["url"].string?.hasPrefix("\(channel)://") == true)
         let stats = try daemon.stats()
         #expect(stats["queries", "by-source", "upstream"].int == 25)
+
+        let explained = try daemon.control("explain", "www.example.org", "--live", "--json")
+        let attempt = try #require(try JSON(explained.output)["live", "attempts"].array.last)
+        #expect(attempt["reused"].bool == (channel == .udp ? nil : true))
+        #expect(attempt["status"].int == (channel == .https ? 200 : nil))
+        #expect(attempt["result"].string?.hasPrefix("NOERROR, A 192.0.2.7 (") == true)
         try daemon.stop()
     }
 

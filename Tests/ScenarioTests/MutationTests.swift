@@ -114,6 +114,8 @@ struct MutationTests {
             ].filter { $0.0 != "one less asked" || !lines.isEmpty }
         case .checkCached(let name, let lines):
             return [("one more cached", .checkCached(name, lines + ["TXT 1"]))]
+        case .checkExplained(let request, let lines):
+            return [("one step less", .checkExplained(request, Array(lines.dropFirst())))]
         case .checkBilled(let vendor, let count):
             return [("one more billed", .checkBilled(vendor: vendor, count + 1))]
         default:

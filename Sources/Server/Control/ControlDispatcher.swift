@@ -133,6 +133,31 @@ package struct ControlDispatcher: Sendable {
                 throw MethodError.notFound(what: request.name + type)
             }
             return try Self.message(reply)
+        case .explain:
+            let request = try call.arguments(as: ExplainRequest.self)
+            let isLive = request.live ?? false
+            if isLive { try allowChange(call, by: peer) }
+            return try Self.message(try await handler.explain(request, isLive: isLive))
+        case .resolve:
+            let request = try call.arguments(as: ResolveRequest.self)
+            let isStream = call.more && !call.oneway
+            try request.check(isStream: isStream)
+            try allowChange(call, by: peer)
+            guard isStream else {
+                return try Self.message(try await handler.resolve(request, nil))
+            }
+            let last = try await handler.resolve(request) {
+                try await sendMore(try Self.message($0, continues: true))
+            }
+            return try Self.message(last)
+        case .dump:
+            _ = try call.arguments(as: NoParameters.self)
+            try Self.allowMore(call)
+            try allowPrivacy(call, to: peer)
+            let last = try await handler.dump {
+                try await sendMore(try Self.message($0, continues: true))
+            }
+            return try Self.message(last)
         case .top:
             let (kind, count) = try call.arguments(as: TopRequest.self).selection()
             switch kind {

@@ -29,6 +29,23 @@ package protocol ControlHandling: Sendable {
     /// Tells what the cache holds, causing no traffic; a reply without entries becomes `notFound`.
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply
 
+    /// Tells how a question is answered now, causing no traffic unless `isLive` is true.
+    func explain(_ request: ExplainRequest, isLive: Bool) async throws(MethodError) -> ExplainReply
+
+    /// Asks for names as clients do.
+    ///
+    /// - Parameter tell: told of each when it and those before it are known; nil to return all.
+    /// - Throws: `MethodError`, `CancellationError`, and what `tell` throws.
+    func resolve(
+        _ request: ResolveRequest,
+        _ tell: Tell<ResolveReply>?
+    ) async throws -> ResolveReply
+
+    /// Tells all that the cache holds, in parts, and returns the last one, which is empty.
+    ///
+    /// - Throws: `CancellationError`, and what `tell` throws.
+    func dump(_ tell: @escaping Tell<DumpReply>) async throws -> DumpReply
+
     /// Tells which names cost most.
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
 

@@ -10,8 +10,8 @@ internal import Upstream
 /// What the verbs of `httpdnsctl` do; what they show is composed by the files in `Replies`.
 @ServiceLoop
 final class Operator: ControlHandling {
-    private unowned let daemon: Daemon
-    private let clocks: Clocks
+    unowned let daemon: Daemon
+    let clocks: Clocks
     private let start: ContinuousClock.Instant
 
     /// The counters as they were when somebody last asked to start from zero.
@@ -59,13 +59,15 @@ final class Operator: ControlHandling {
 
     func lookup(_ request: LookupRequest) async throws(MethodError) -> LookupReply {
         let assembly = daemon.parts.assembly
-        let entries = assembly.cache.entries(
-            named: try Self.name(request.name, "name"),
-            type: try request.type.map(Self.type),
-            now: clocks.now()
-        )
+        let name = try Self.name(request.name, "name")
+        var walk = CacheWalk(assembly.cache, .name(name, try request.type.map(Self.type)))
+        var entries: [CacheEntry] = []
+        while let found = walk.next(now: clocks.now()) {
+            entries += found
+            if !walk.isAtEnd { await lull() }
+        }
         return LookupReply(
-            entries: entries.map { entry in
+            entries: entries.inOrder.map { entry in
                 CachedEntry(entry, origin: assembly.resolver.origins.name(entry.server))
             }
         )
@@ -141,12 +143,25 @@ final class Operator: ControlHandling {
             selection = .name(try Self.name(name, "name"), try type.map(Self.type))
         }
         assembly.resolver.vendors.forget()
-        guard soft else {
-            return FlushReply(removed: assembly.cache.remove(selection, now: clocks.now()))
-        }
-        let marked = assembly.cache.markStale(selection, now: clocks.now())
-        return FlushReply(removed: 0, marked: marked)
+        var sweep = CacheSweep(assembly.cache, selection, soft ? .markStale : .remove)
+        while sweep.step(now: clocks.now()) { await lull() }
+        return soft ? FlushReply(removed: 0, marked: sweep.count) : FlushReply(removed: sweep.count)
     }
+
+    /// Leaves the loop and the cache to others for a moment.
+    ///
+    /// Long enough for a worker to wake that waits for the cache's lock.
+    private func lull() async {
+        do {
+            try await clocks.sleep(clocks.now() + Self.lull)
+        } catch {
+            // Whoever asked has gone; what was begun is ended all the same.
+            await Task.yield()
+        }
+    }
+
+    /// As long as a step takes, so that the cache is free half of the time.
+    private static let lull: Duration = .microseconds(50)
 
     func pause(_ vendor: String) async throws(MethodError) -> VendorChange {
         let client = try client(vendor)
@@ -207,7 +222,7 @@ final class Operator: ControlHandling {
         throw .notFound(what: "vendor `\(name.shortened)` (\(hint))")
     }
 
-    private static func name(_ text: String, _ argument: String) throws(MethodError) -> Name {
+    static func name(_ text: String, _ argument: String) throws(MethodError) -> Name {
         do throws(NameTextError) {
             return try Name(text)
         } catch {
@@ -215,7 +230,7 @@ final class Operator: ControlHandling {
         }
     }
 
-    private static func type(_ text: String) throws(MethodError) -> RecordType {
+    static func type(_ text: String) throws(MethodError) -> RecordType {
         guard let type = RecordType(text) else {
             throw .invalidArgument(
                 argument: "type",

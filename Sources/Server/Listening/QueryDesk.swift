@@ -282,18 +282,7 @@ final class QueryDesk {
 
     /// Counts a query that is answered now, by the reply in `scratch`.
     private func note(_ resolution: Resolution, _ open: Open) {
-        let source: QuerySource =
-            if resolution.isFailure {
-                .failed
-            } else if resolution.provenance.isStale {
-                .stale
-            } else {
-                switch resolution.provenance.source {
-                case .vendor: .vendor
-                case .upstream: .upstream
-                case .local: .local
-                }
-            }
+        let source = QuerySource(resolution)
         let outcome = QueryOutcome(
             rcode: resolution.rcode.rawValue,
             isEmpty: resolution.sections.answerCount == 0

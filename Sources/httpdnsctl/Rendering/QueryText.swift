@@ -33,8 +33,8 @@ enum QueryText {
         }
         let end = notes.isEmpty ? "" : " (" + notes.joined(separator: ", ") + ")"
         let columns = [
-            time(query.timeMs), padded(Units.microseconds(UInt64(query.tookUs)), 9),
-            padded(query.rcode, 9), padded(query.type, 6), padded(query.name, 39),
+            time(query.timeMs), Units.microseconds(UInt64(query.tookUs)).padded(9),
+            query.rcode.padded(9), query.type.padded(6), query.name.padded(39),
             "\(query.origin) to \(query.client)\(query.transport == "tcp" ? " over TCP" : "")\(end)",
         ]
         return palette.paint(printable(columns.joined(separator: " ")), tone) + "\n"
@@ -53,9 +53,13 @@ enum QueryText {
         let rest = "\(1000 + milliseconds % 1000)".dropFirst()
         return numbers.joined(separator: ":") + "." + rest
     }
+}
 
-    private static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
+extension String {
+    /// The text with blanks behind it, or before it if `width` is negative, to so many characters.
+    func padded(_ width: Int) -> String {
+        let blanks = String(repeating: " ", count: max(0, abs(width) - count))
+        return width < 0 ? blanks + self : self + blanks
     }
 }
 

@@ -66,6 +66,7 @@ final class Player {
         case .checkOutQuery(let entry): try await checkOutQuery(entry)
         case .checkAsked(let lines): try await checkAsked(lines)
         case .checkCached(let name, let lines): try check("cached", lines, stage.cached(name))
+        case .checkExplained(let request, let lines): try await checkExplained(request, lines)
         case .checkBilled(let vendor, let count): try checkBilled(vendor, count)
         case .timePasses(let duration): await world.advance(by: duration)
         case .timeout: try await awaitTimeout()
@@ -192,6 +193,20 @@ extension Player {
             network.timeouts > before
         }
         guard network.timeouts > before else { throw failure(["nobody is waited for in vain"]) }
+    }
+
+    /// What is foretold of a question: each stage's word but the question's own, and the cost.
+    private func checkExplained(_ request: ExplainRequest, _ lines: [String]) async throws {
+        var told: [String] = []
+        try await operate { verbs in
+            let reply = try await verbs.explain(request, isLive: false)
+            told = reply.steps.dropFirst().map { "\($0.stage) \($0.result)" }
+            let next = reply.cost.nextSeconds.map {
+                ", in \($0) s \(reply.cost.nextBillableCalls)"
+            }
+            told.append("cost \(reply.cost.billableCalls)" + (next ?? ""))
+        }
+        try check("explained", lines, told)
     }
 
     /// Does what an operator asks.

@@ -92,6 +92,9 @@ extension Scenario {
         /// The cache has exactly this of a name.
         case checkCached(Name, [String])
 
+        /// This is foretold of a question.
+        case checkExplained(ExplainRequest, [String])
+
         /// So many calls may be on the bill so far: of all vendors, or of one.
         case checkBilled(vendor: String?, Int)
 

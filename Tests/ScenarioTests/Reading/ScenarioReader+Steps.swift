@@ -31,6 +31,9 @@ extension ScenarioReader {
             return .checkAsked(try lines())
         case ("CHECK_CACHED", 1):
             return .checkCached(try name(arguments[0]), try lines())
+        case ("CHECK_EXPLAINED", 2):
+            let request = ExplainRequest(name: arguments[0], type: arguments[1])
+            return .checkExplained(request, try lines())
         case ("CHECK_BILLED", 1):
             return .checkBilled(vendor: nil, try integer(arguments[0]))
         case ("CHECK_BILLED", 2):

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import DNSCache
+internal import DNSWire
+internal import Net
+internal import Resolver
+
+/// What operators ask about single names, and about all that the cache holds.
+extension Operator {
+    func explain(
+        _ request: ExplainRequest,
+        isLive: Bool
+    ) async throws(MethodError) -> ExplainReply {
+        let query = Query(
+            question: Question(
+                name: try Self.name(request.name, "name"),
+                type: try request.type.map(Self.type) ?? .a
+            )
+        )
+        let resolver = daemon.parts.assembly.resolver
+        var reply = ExplainReply(resolver.preview(query), resolver.origins, now: clocks.now())
+        if isLive { reply.live = await LiveReport(asking: query, resolver, clocks) }
+        return reply
+    }
+
+    func resolve(
+        _ request: ResolveRequest,
+        _ tell: Tell<ResolveReply>?
+    ) async throws -> ResolveReply {
+        let types = try request.type.map { [try Self.type($0)] } ?? [.a, .aaaa]
+        var names: [Name] = []
+        for name in request.names {
+            names.append(try Self.name(name, "names, `\(name.shortened)`"))
+        }
+        // As many as may be are under way, and each is told when those before it were: a client
+        // that does not read has no more asked.
+        var underWay: [Task<[Resolved], Never>] = []
+        var waiting = names[...]
+        var all: [Resolved] = []
+        while true {
+            while underWay.count < ControlLimits.resolvedTogether, let name = waiting.popFirst() {
+                underWay.append(ServiceLoop.task { [self] in await resolved(name, types) })
+            }
+            guard !underWay.isEmpty else { return ResolveReply(results: all) }
+            let results = await underWay.removeFirst().value
+            try Task.checkCancellation()
+            if let tell {
+                try await tell(ResolveReply(results: results))
+            } else {
+                all += results
+            }
+        }
+    }
+
+    func dump(_ tell: @escaping Tell<DumpReply>) async throws -> DumpReply {
+        let assembly = daemon.parts.assembly
+        let (cache, origins) = (assembly.cache, assembly.resolver.origins)
+        var walk = CacheWalk(cache)
+        while let entries = walk.next(now: clocks.now()) {
+            guard !entries.isEmpty else { continue }
+            let shown = entries.map { CachedEntry($0, origin: origins.name($0.server)) }
+            try await tell(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
+            // A reply that is taken at once is no turn of the loop: others want one, too.
+            await Task.yield()
+            try Task.checkCancellation()
+        }
+        return DumpReply(entries: [], total: Int(cache.numbers.entries))
+    }
+
+    /// The answers to questions for a name, asked together.
+    private func resolved(_ name: Name, _ types: [RecordType]) async -> [Resolved] {
+        let asked = types.map { type in
+            ServiceLoop.task { [self] in await resolved(Question(name: name, type: type)) }
+        }
+        var results: [Resolved] = []
+        for task in asked { results.append(await task.value) }
+        return results
+    }
+
+    /// The answer to a question, as a client gets it.
+    private func resolved(_ question: Question) async -> Resolved {
+        let assembly = daemon.parts.assembly
+        let (resolver, start) = (assembly.resolver, clocks.now())
+        let query = Query(question: question)
+        var result: Resolved
+        if let hit = resolver.hit(query) {
+            result = Resolved(hit, resolver.origins)
+        } else {
+            let answer = await resolver.resolve(query, deadline: start + ResolverLimits.total)
+            result = Resolved(answer, to: question, resolver.origins)
+        }
+        result.tookUs = Int((clocks.now() - start) / .microseconds(1))
+        return result
+    }
+}

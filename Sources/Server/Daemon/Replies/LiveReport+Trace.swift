@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import HTTPDNS
+internal import Net
+internal import Resolver
+
+extension LiveReport {
+    /// Asks `query` past the cache, and tells how that went.
+    @ServiceLoop
+    init(asking query: Query, _ resolver: Resolver, _ clocks: Clocks) async {
+        let vendors = resolver.preview(query).match?.route.vendors ?? []
+        let spent = { vendors.reduce(0) { $0 + $1.statistics.billable } }
+        let (trace, start, before) = (Trace(), clocks.now(), spent())
+        let resolution = await resolver.resolve(
+            query,
+            deadline: start + ResolverLimits.total,
+            trace: trace
+        )
+        self.init(answer: Resolved(resolution, to: query.question, resolver.origins))
+        answer.tookUs = Int((clocks.now() - start) / .microseconds(1))
+        attempts = trace.attempts.map { LiveAttempt($0, since: start) }
+        notes = trace.notes
+        leftOut = trace.leftOut
+        billableCalls = Int(clamping: spent() - before)
+    }
+}
+
+extension LiveAttempt {
+    fileprivate init(_ attempt: Trace.Attempt, since start: ContinuousClock.Instant) {
+        self.init(
+            name: attempt.name,
+            server: attempt.server,
+            why: attempt.why.rawValue,
+            afterMs: (attempt.began - start).inMilliseconds
+        )
+        request = attempt.request
+        if let end = attempt.end {
+            result = end.result
+            tookMs = (end.at - attempt.began).inMilliseconds
+        }
+        reused = attempt.isReused
+        status = attempt.transfer?.status
+        guard let times = attempt.transfer?.times else { return }
+        firstOctetMs = times.firstOctet.inMilliseconds
+        guard attempt.isReused == false else { return }
+        connectedMs = times.connected.inMilliseconds
+        securedMs = times.secured > .zero ? times.secured.inMilliseconds : nil
+    }
+}

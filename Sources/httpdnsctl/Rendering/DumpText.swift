@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// `dump` for people and scripts: a line for each set of records.
+enum DumpText {
+    /// The lines of one entry; of one without records, what it says does not exist.
+    static func render(_ entry: CachedEntry) -> String {
+        var lines: [(head: String, data: [String])] = []
+        for record in entry.records {
+            // As in zone files: name, TTL, class, type, data.
+            let fields = record.split(separator: " ", maxSplits: 4)
+            guard fields.count == 5 else { continue }
+            let ttl = entry.stale ? "0" : fields[1]
+            let head = "\(fields[0]) \(ttl) \(fields[2]) \(fields[3])"
+            if let last = lines.indices.last, lines[last].head == head {
+                lines[last].data.append(String(fields[4]))
+            } else {
+                lines.append((head, [String(fields[4])]))
+            }
+        }
+        if entry.rcode != "noerror" {
+            // Nothing of the type itself, so the entry has a line of its own.
+            lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
+        }
+        return lines.map { head, data in
+            printable(head + (data.isEmpty ? "" : " ") + data.joined(separator: ", "))
+                + " ; " + printable(remark(entry)) + "\n"
+        }.joined()
+    }
+
+    /// Where it is from and how it is.
+    private static func remark(_ entry: CachedEntry) -> String {
+        var words = [entry.source]
+        if !entry.server.isEmpty { words.append(entry.server) }
+        if entry.protected == false { words.append("unprotected") }
+        if entry.validated { words.append("validated") }
+        if entry.rcode != "noerror" { words.append(entry.rcode) }
+        if entry.stale { words.append("stale") }
+        words.append("age=\(entry.ageSeconds)")
+        words.append("hits=\(entry.hits)")
+        if !entry.variant.isEmpty, entry.variant != "any" { words.append(entry.variant) }
+        return words.joined(separator: " ")
+    }
+}

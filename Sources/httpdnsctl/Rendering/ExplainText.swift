@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// `explain` for people.
+enum ExplainText {
+    /// The steps, the answer and its cost; and how it went if it was asked.
+    static func render(_ reply: ExplainReply, _ palette: Palette) -> String {
+        var steps = Table("", "", "")
+        for (index, step) in reply.steps.enumerated() {
+            steps.add(
+                Table.Cell("\(index + 1)", .faint),
+                Table.Cell(step.stage, .heading),
+                Table.Cell(step.result),
+                notes: step.notes
+            )
+        }
+        let (answer, notes) = self.answer(reply.answer)
+        steps.add("", Table.Cell("answer", .heading), Table.Cell(answer), notes: notes)
+        steps.add("", Table.Cell("cost", .heading), Table.Cell(cost(reply.cost)))
+        var text = steps.text(palette)
+        if let live = reply.live { text += "\n" + report(live, palette) }
+        return text
+    }
+
+    /// What is answered in one line, and the lines below it.
+    private static func answer(_ answer: Resolved?) -> (String, [String]) {
+        guard let answer else { return ("known when it has been asked for", []) }
+        let ttl = answer.ttlSeconds.map { ", TTL \(Units.seconds($0))" } ?? ""
+        let explanation = answer.explanation.map { ["EDE \($0)"] } ?? []
+        let server = answer.server.map { " (\($0))" } ?? ""
+        return (
+            "\(answer.rcode) from \(answer.source)\(server)\(ttl)", answer.records + explanation
+        )
+    }
+
+    /// What it costs in one line.
+    private static func cost(_ cost: ExplainedCost) -> String {
+        let vendor = cost.vendor.map { " to \($0)" } ?? ""
+        let calls = { (count: Int) in
+            count == 0
+                ? "nothing" : Units.count(count, "billable call", "billable calls") + vendor
+        }
+        let now = calls(cost.billableCalls) + " now"
+        guard let next = cost.nextSeconds else { return now }
+        let when = next == 0 ? "at the next hit" : "in \(Units.seconds(next)) if it is in demand"
+        return now + "; asked anew \(when): \(calls(cost.nextBillableCalls))"
+    }
+
+    /// How it went to ask.
+    private static func report(_ live: LiveReport, _ palette: Palette) -> String {
+        var table = Table(">AFTER", "WHY", "ASKED", ">TOOK", "CONNECTION", "STATUS", "RESULT")
+        for attempt in live.attempts {
+            table.add(
+                Table.Cell(Units.milliseconds(attempt.afterMs)),
+                Table.Cell(attempt.why),
+                Table.Cell("\(attempt.name) \(attempt.server)", .heading),
+                Table.Cell(attempt.tookMs.map(Units.milliseconds) ?? "-"),
+                Table.Cell(attempt.reused.map { $0 ? "reused" : "new" } ?? "-"),
+                Table.Cell(attempt.status.map { "\($0)" } ?? "-"),
+                Table.Cell(attempt.result),
+                notes: [attempt.request, times(attempt)].compactMap(\.self)
+            )
+        }
+        var text = table.text(palette)
+        for note in live.notes { text += "- " + printable(note) + "\n" }
+        if live.leftOut > 0 {
+            text += palette.paint("\(Units.count(live.leftOut)) more are left out", .faint) + "\n"
+        }
+        let (answer, records) = self.answer(live.answer)
+        let took = live.answer.tookUs.map { " after \(Units.microseconds(UInt64($0)))" } ?? ""
+        text += palette.paint("answer", .heading) + " " + printable(answer) + took + "\n"
+        for record in records { text += "    " + printable(record) + "\n" }
+        let calls = Units.count(live.billableCalls, "billable call", "billable calls")
+        return text + palette.paint("cost", .heading) + " \(calls)\n"
+    }
+
+    /// How long the parts of a transfer took; nil if that is not known.
+    private static func times(_ attempt: LiveAttempt) -> String? {
+        let parts = [
+            ("connected", attempt.connectedMs), ("TLS ready", attempt.securedMs),
+            ("first octet", attempt.firstOctetMs),
+        ]
+        let words = parts.compactMap { name, time in
+            time.map { "\(name) after \(Units.milliseconds($0))" }
+        }
+        return words.isEmpty ? nil : words.joined(separator: ", ")
+    }
+}
