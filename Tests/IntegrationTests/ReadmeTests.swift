@@ -88,9 +88,6 @@ private let programsPath = URL(filePath: Product.daemon).deletingLastPathCompone
     .serialized
 )
 struct ReadmeTests {
-    /// Verbs that README tells of and this build does not have yet.
-    private static let coming: Set = ["explain", "resolve", "dump"]
-
     /// The commands of each block of shell in a page, without comments.
     private static func blocks(_ page: String = "README.md") throws -> [[String]] {
         try repository(page).matches(of: #/(?s)```sh\n(.*?)```/#).map { block in
@@ -114,14 +111,7 @@ struct ReadmeTests {
             commands == forms.map(\.command),
             "\(page) has other commands: say how they are run"
         )
-        let help = try machine.run("httpdnsctl --help").output
         for form in forms {
-            let verb = form.command.split(separator: " ").dropFirst().first.map(String.init) ?? ""
-            if form.command.hasPrefix("httpdnsctl"), Self.coming.contains(verb),
-                !help.contains("\n  \(verb) ")
-            {
-                continue
-            }
             let end = try machine.run("\(begin)\n\(form.instead ?? form.command)")
             let said = "\(form.command): \(end.status)\n\(end.output)\(end.errors)"
             #expect(form.ends.contains(end.status), "\(said)")
@@ -198,12 +188,28 @@ struct ReadmeTests {
         #expect(end.status == 0 && end.output.contains("All of it worked."), "\(end.errors)")
     }
 
-    /// What docs/operations.md has an administrator rehearse, at the same place.
+    /// What docs/operations.md has an administrator do and rehearse, at the same place.
     private func drills(on machine: Machine, after line: String) throws {
         let page = "docs/operations.md"
-        #expect(try Self.blocks(page).count == 1)
+        #expect(try Self.blocks(page).count == 2)
         try run(
             0,
+            of: page,
+            [
+                Form(
+                    "journalctl -u httpdnsd -p warning HTTPDNSD_VENDOR=tencent",
+                    as: "journalctl --version"
+                ),
+                Form(
+                    "systemctl kill -s USR1 httpdnsd",
+                    as: "kill -s USR1 $(httpdnsctl --json status | jq .pid)"
+                ),
+            ],
+            on: machine,
+            after: line
+        )
+        try run(
+            1,
             of: page,
             [
                 Form("mkdir \"$settings.d\""),
