@@ -153,8 +153,8 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver",
-                "Upstream", logging,
+                "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net",
+                "Resolver", "Upstream", logging,
             ],
             swiftSettings: product
         ),

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +17,22 @@ int linux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 int linux_eventfd_signal(int fd) {
     const uint64_t one = 1;
     return write(fd, &one, sizeof one) == sizeof one ? 0 : -1;
+}
+
+int linux_close_process(void) {
+    // A service manager's filter may forbid to set what it has set already.
+    struct rlimit core;
+    if (getrlimit(RLIMIT_CORE, &core) != 0)
+        return -1;
+    core.rlim_cur = 0;
+    if (core.rlim_max != 0) {
+        core.rlim_max = 0;
+        if (setrlimit(RLIMIT_CORE, &core) != 0)
+            return -1;
+    }
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return -1;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 int linux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }

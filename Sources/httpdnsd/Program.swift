@@ -5,6 +5,7 @@ internal import Glibc
 public import Logging
 internal import Net
 internal import Server
+internal import Synchronization
 
 /// The command line of the daemon.
 @main
@@ -65,18 +66,24 @@ struct Program: ParsableCommand {
             print(SettingsSchema.text, terminator: "")
             return
         }
+        do throws(SocketError) {
+            try OwnProcess.close()
+        } catch {
+            Self.complain("cannot keep others out of this process: \(error)")
+            Glibc.exit(1)
+        }
         let file = config ?? Self.standardConfig
-        let settings: Settings
+        let settings: Handover<Settings>
         do throws(SettingsErrors) {
-            settings = try Settings.load(file: file)
+            settings = Handover(try Settings.load(file: file))
         } catch {
             Self.complain("\(error)")
             Glibc.exit(2)
         }
         if printConfig {
-            print(settings.effectiveText, terminator: "")
+            print(settings.take().effectiveText, terminator: "")
         } else if check {
-            for warning in settings.warnings { Self.complain("warning: \(warning)") }
+            for warning in settings.take().warnings { Self.complain("warning: \(warning)") }
             print("ok")
         } else {
             Glibc.exit(Self.serve(settings, from: file, level: logLevel))
@@ -88,17 +95,17 @@ struct Program: ParsableCommand {
     /// - Parameter level: what the command line says is logged, whatever the file says; nil if it
     ///   leaves that to the file.
     private static func serve(
-        _ settings: Settings,
+        _ settings: Handover<Settings>,
         from file: String,
         level: Logger.Level?
     ) -> Int32 {
-        let log = LogDesk(settings.log, level: level)
+        let log = LogDesk(settings.look { $0.log }, level: level)
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
         return ServiceLoop.run {
             do throws(StartError) {
-                return await (try Daemon(settings, from: source, log: log)).run()
+                return await (try Daemon(settings.take(), from: source, log: log)).run()
             } catch {
                 log.logger.critical("\(error)")
                 return 1
@@ -116,3 +123,31 @@ struct Program: ParsableCommand {
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
+
+/// Something that is given away once, so that nothing of it stays where it was.
+///
+/// Settings have keys in them, and a key that was replaced shall not be kept by whoever started the
+/// daemon with it.
+private final class Handover<Value: Sendable>: Sendable {
+    private let value: Mutex<Value?>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    /// What `see` finds in the value, which stays here.
+    func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
+        value.withLock { value in
+            guard let value else { preconditionFailure("looked at after it was given away") }
+            return see(value)
+        }
+    }
+
+    /// Gives the value away.
+    func take() -> Value {
+        let taken = value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+        guard let taken else { preconditionFailure("given away twice") }
+        return taken
+    }
+}

@@ -75,6 +75,52 @@ struct BudgetTests {
         #expect(other.statistics.spentToday == 1)
     }
 
+    @Test("a second's calls are sent at once, the rest is the fallback's, and time brings more")
+    @ServiceLoop
+    func pace() async throws {
+        world.servers([:])
+        let client = try world.client { $0.callsPerSecond = 4 }
+        for name in 0..<4 { _ = try await world.lookUp(client, "n\(name).example.com") }
+        for name in 4..<20 {
+            let failure = try await world.failure(client, "n\(name).example.com")
+            #expect(failure == VendorFailure(reason: .pace, tries: []))
+        }
+        #expect(world.sent.count == 4)
+        #expect(client.statistics.failuresByKind == [.pace: 16])
+        #expect(client.statistics.state == .open)
+        await world.advance(by: .milliseconds(250))
+        _ = try await world.lookUp(client, "one.example.com")
+        _ = try await world.failure(client, "two.example.com")
+        // Nothing is saved up beyond a second's worth.
+        await world.advance(by: .seconds(3_600))
+        for name in 0..<4 { _ = try await world.lookUp(client, "m\(name).example.com") }
+        _ = try await world.failure(client, "three.example.com")
+        #expect(world.sent.count == 9)
+    }
+
+    @Test("hedges and other tries count as calls of the second")
+    @ServiceLoop
+    func pacedHedges() async throws {
+        world.servers([1: .silence()])
+        let client = try world.client { $0.callsPerSecond = 1 }
+        #expect(try await world.failure(client).reason.kind == .timeout)
+        #expect(world.sent.count == 1)
+    }
+
+    @Test("another client of the same account goes on where the second was")
+    @ServiceLoop
+    func pacedSuccession() async throws {
+        world.servers([:])
+        let old = try world.client { $0.callsPerSecond = 1 }
+        _ = try await world.lookUp(old)
+        let new = try world.client { $0.callsPerSecond = 1 }
+        new.takeOver(from: old, hasSameAccount: true)
+        #expect(try await world.failure(new).reason == .pace)
+        let other = try world.client { $0.callsPerSecond = 1 }
+        other.takeOver(from: old, hasSameAccount: false)
+        _ = try await world.lookUp(other)
+    }
+
     @Test("the names that cost most are known")
     @ServiceLoop
     func costliest() async throws {

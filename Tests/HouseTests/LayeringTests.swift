@@ -37,7 +37,7 @@ private let house: [Room] = [
     Room(
         "Server",
         floor: 6,
-        imports: "CYAML Control DNSCache DNSWire Glibc HTTPDNS Logging Net Resolver Upstream"
+        imports: "CYAML Control DNSCache DNSWire Glibc HTTPDNS Locks Logging Net Resolver Upstream"
     ),
     Room("httpdnsd", floor: 7, imports: "ArgumentParser Control Glibc Logging Net Server"),
     Room("httpdnsctl", floor: 7, imports: "ArgumentParser CLinux Control DNSWire Glibc"),

@@ -24,5 +24,9 @@ int linux_allow_interrupts(void);
 /// which it waits, so that it sees what it was told.  Returns 0 or an error number.
 int linux_join_interrupting(unsigned long thread);
 
+/// Lets no other process look into this one, its memory never be written to a file, and no program
+/// that it starts have more privileges: PR_SET_DUMPABLE 0, RLIMIT_CORE 0, PR_SET_NO_NEW_PRIVS.
+int linux_close_process(void);
+
 /// Who is at the other end of a Unix stream socket: SO_PEERCRED.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);

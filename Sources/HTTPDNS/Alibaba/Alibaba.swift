@@ -141,9 +141,9 @@ extension Alibaba {
         self.secret = secret
         signingKey = try secret.map { (secret) throws(AlibabaSetupError) in
             guard (1...VendorLimits.maximumAccount).contains(secret.count),
-                let octets = Hexadecimal.decode(secret.copy[...])
+                let key = secret.hexadecimal
             else { throw .secret }
-            return Secret(octets)
+            return key
         }
         cipher = try Self.cipher(encryption, key: aesKey)
         origin = usesTLS ? .https(name: try Self.checked(tlsName: tlsName)) : .http()
@@ -157,10 +157,10 @@ extension Alibaba {
         key: Secret?
     ) throws(AlibabaSetupError) -> (any Cipher)? {
         guard encryption != .none else { return nil }
-        guard let key, let octets = Hexadecimal.decode(key.copy[...]) else { throw .aesKey }
+        guard let key = key?.hexadecimal else { throw .aesKey }
         do throws(CipherError) {
             return encryption == .gcm
-                ? try AES128GCM(key: Secret(octets)) : try AES128CBC(key: Secret(octets))
+                ? try AES128GCM(key: key) : try AES128CBC(key: key)
         } catch {
             throw .cipher(error)
         }

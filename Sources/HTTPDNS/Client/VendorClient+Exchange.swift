@@ -231,7 +231,7 @@ extension VendorClient {
             request.version = settings.version
             request.proxy = settings.proxy
             request.wantsFreshConnection = fresh
-            guard pay(question) else { throw .budget }
+            try pay(question)
             return request
         }
     }
@@ -261,16 +261,18 @@ extension VendorClient {
 extension VendorClient {
     /// Counts a request that is about to be sent.
     ///
-    /// - Returns: false if the budget forbids it.
-    private func pay(_ question: some Inquiry) -> Bool {
-        guard !question.charges.isEmpty else { return true }
-        let now = clocks.wallSeconds()
-        let isPaid = budget.spend(wallSeconds: now)
-        tellOfBudget(now)
-        guard isPaid else { return false }
+    /// - Throws: `pace` or `budget` if it must not be.
+    private func pay(_ question: some Inquiry) throws(VendorError) {
+        guard !question.charges.isEmpty else { return }
+        let now = clocks.now()
+        guard !pace.forbids(now: now) else { throw .pace }
+        let wallSeconds = clocks.wallSeconds()
+        let isPaid = budget.spend(wallSeconds: wallSeconds)
+        tellOfBudget(wallSeconds)
+        guard isPaid else { throw .budget }
+        pace.spend(now: now)
         counters.tries += 1
         update(question.server) { $0.tries += 1 }
-        return true
     }
 
     /// Tells the observer, once a day, that the budget is spent.

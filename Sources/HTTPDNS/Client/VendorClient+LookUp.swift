@@ -168,9 +168,13 @@ extension VendorClient {
         if case .limited(let until) = pool.order(now: now) {
             return .limited(retryAfter: max(.zero, until - now))
         }
-        guard budget.forbids(wallSeconds: clocks.wallSeconds()) else { return nil }
-        budget.refused()
-        return .budget
+        if budget.forbids(wallSeconds: clocks.wallSeconds()) {
+            budget.refused()
+            return .budget
+        }
+        guard pace.forbids(now: now) else { return nil }
+        counters.failuresByKind[.pace, default: 0] += 1
+        return .pace
     }
 }
 

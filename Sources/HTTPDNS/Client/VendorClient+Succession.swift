@@ -18,8 +18,11 @@ extension VendorClient {
         costs = old.costs
         if hasSameAccount {
             budget.takeOver(from: old.budget)
+            pace.takeOver(from: old.pace)
             skew.takeOver(from: old.skew)
         }
+        // With nothing under way it goes at once, and its keys with it.
+        settlePredecessor()
     }
 
     /// Adds the counters of the client before to ours once they do not change any more.

@@ -36,6 +36,9 @@ package final class VendorClient {
     /// What may be spent.
     var budget: Budget
 
+    /// What may be sent a second.
+    var pace: Pace
+
     /// What each name has cost.
     var costs = CostTable()
 
@@ -114,6 +117,7 @@ package final class VendorClient {
         self.source = source
         schedule = AddressSchedule(lifetime: source?.refresh ?? ClientLimits.addressLifetime)
         budget = Budget(settings.budget)
+        pace = Pace(perSecond: settings.callsPerSecond)
         pool = EndpointPool(
             servers: servers,
             failuresBeforeSwitch: settings.retriesBeforeSwitch,
@@ -147,6 +151,9 @@ extension VendorClient {
 
         /// How many calls a day may cost; nil for any number.
         package var budget: Budget.Rule?
+
+        /// How many calls a second may have, at least 1; nil for any number.
+        package var callsPerSecond: Int?
 
         /// The address to answer for, instead of the one the vendor sees.
         package var clientSubnet: IPAddress?

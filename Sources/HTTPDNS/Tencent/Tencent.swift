@@ -126,7 +126,7 @@ extension Tencent {
         expires: Bool = false
     ) throws(TencentSetupError) {
         if let id { try Self.check(id: id) }
-        let isPrintable = token.copy.allSatisfy { (0x21...0x7E).contains($0) }
+        let isPrintable = token.allSatisfy { (0x21...0x7E).contains($0) }
         guard (1...VendorLimits.maximumToken).contains(token.count), isPrintable else {
             throw .token
         }

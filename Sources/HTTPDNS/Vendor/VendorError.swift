@@ -53,6 +53,9 @@ package enum VendorError: Error, Hashable {
     /// The day's budget of calls is spent.
     case budget
 
+    /// This second's calls are spent.
+    case pace
+
     /// Too many look-ups wait already.
     case busy
 }
@@ -95,7 +98,8 @@ extension VendorError {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
         case .transport(.cancelled), .transport(.invalidRequest): .notTheServer
-        case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .busy: .notTheServer
+        case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .pace, .busy:
+            .notTheServer
         case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
             .transport:
             .serverFailed
@@ -125,7 +129,7 @@ extension VendorError {
         switch self {
         case .transport(.connect), .transport(.tls), .transport(.invalidRequest): false
         case .unauthorized, .wrongTime, .refused, .limited: false
-        case .unusableName, .cipher, .outOfTime, .paused, .budget, .busy: false
+        case .unusableName, .cipher, .outOfTime, .paused, .budget, .pace, .busy: false
         case .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName, .transport: true
         }
     }
@@ -148,6 +152,7 @@ extension VendorError {
         case cancelled
         case paused
         case budget
+        case pace
         case busy
         case ours
     }
@@ -171,6 +176,7 @@ extension VendorError {
         case .transport(.cancelled): .cancelled
         case .paused: .paused
         case .budget: .budget
+        case .pace: .pace
         case .busy: .busy
         case .transport(.invalidRequest), .unusableName, .cipher: .ours
         }
@@ -206,6 +212,7 @@ extension VendorError: CustomStringConvertible {
         case .outOfTime: "no time was left"
         case .paused: "the operator paused this vendor"
         case .budget: "the budget of calls for today is spent"
+        case .pace: "the calls of this second are spent"
         case .busy: "too many look-ups wait already"
         }
     }

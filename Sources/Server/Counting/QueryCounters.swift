@@ -66,6 +66,9 @@ final class QueryCounters: Sendable {
     /// Datagrams and messages that are no queries: too short, or replies.
     let ignored = Atomic<UInt64>(0)
 
+    /// Queries beyond the rate limit: each other one was sent to TCP, the others were dropped.
+    let limited = Atomic<UInt64>(0)
+
     /// Replies sent with TC set.
     let truncated = Atomic<UInt64>(0)
 
@@ -97,6 +100,7 @@ final class QueryCounters: Sendable {
             sums.cells[index] += cells[index].load(ordering: .relaxed)
         }
         sums.ignored += ignored.load(ordering: .relaxed)
+        sums.limited += limited.load(ordering: .relaxed)
         sums.truncated += truncated.load(ordering: .relaxed)
         sums.unsent += unsent.load(ordering: .relaxed)
     }
@@ -115,6 +119,7 @@ final class QueryCounters: Sendable {
 struct QuerySums: Sendable {
     fileprivate(set) var cells = [UInt64](repeating: 0, count: 144)
     var ignored: UInt64 = 0
+    var limited: UInt64 = 0
     var truncated: UInt64 = 0
     var unsent: UInt64 = 0
 
@@ -140,6 +145,7 @@ struct QuerySums: Sendable {
         var difference = self
         for index in cells.indices { difference.cells[index] -= earlier.cells[index] }
         difference.ignored -= earlier.ignored
+        difference.limited -= earlier.limited
         difference.truncated -= earlier.truncated
         difference.unsent -= earlier.unsent
         return difference

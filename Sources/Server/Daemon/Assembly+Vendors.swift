@@ -50,6 +50,7 @@ extension VendorClient.Settings {
         version = settings.http
         proxy = settings.proxy
         concurrentCalls = settings.concurrentCalls
+        callsPerSecond = settings.callsPerSecond
         batching = settings.batching
         budget = settings.budget.map { budget in
             Budget.Rule(

@@ -48,6 +48,9 @@ final class Reception {
     /// The secrets of clients' cookies; on loopback an address proves itself.
     private let jar = CookieJar(now: Clock.now)
 
+    /// What clients beyond this machine have asked; for their listeners only.
+    private lazy var limit = RateLimit(now: Clock.now)
+
     /// Threads started so far, for their names.
     private var started = 0
 
@@ -159,6 +162,7 @@ final class Reception {
     private func start(_ place: inout Place, _ staff: Staff) throws(SocketError) {
         let address = place.listeners.address
         let cookies = address.ip.isLoopback ? nil : jar
+        let limit = address.ip.isLoopback ? nil : limit
         place.server = TCPServer(
             place.listeners.stream,
             address: address,
@@ -174,6 +178,7 @@ final class Reception {
                 rules: rules,
                 desk: staff.misses,
                 cookies: cookies,
+                limit: limit,
                 own: staff.own
             )
             place.threads.append(try WorkerThread(named: "worker-\(started)") { worker.run() })
@@ -243,6 +248,9 @@ final class Reception {
 extension HouseRules.Edition {
     /// What the settings say of who may ask.
     fileprivate init(_ settings: Settings) {
-        self.init(access: AccessList(settings.allow))
+        self.init(
+            access: AccessList(settings.allow),
+            queriesPerSecond: settings.rateLimit?.queriesPerSecond
+        )
     }
 }

@@ -88,8 +88,8 @@ struct Snapshot {
         reply.vendors = vendors.since(zero.vendors)
         reply.upstreams = upstreams.since(zero.upstreams)
         reply.packets = [
-            "ignored": queries.ignored, "truncated-replies": queries.truncated,
-            "unsent-replies": queries.unsent,
+            "ignored": queries.ignored, "rate-limited": queries.limited,
+            "truncated-replies": queries.truncated, "unsent-replies": queries.unsent,
         ]
         reply.misses = misses.since(zero.misses)
         reply.refresh = refresh.since(zero.refresh)

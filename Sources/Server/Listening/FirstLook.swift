@@ -16,6 +16,11 @@ enum FirstLook {
     /// A query of a rare shape, to be read by `Message` where time is not short.
     case unusual
 
+    /// Whether its client is where its address says.
+    var isProven: Bool {
+        if case .query(_, let isProven) = self { isProven } else { false }
+    }
+
     /// Looks at the message of `count` octets in `buffer`, which has room for a short reply.
     init(at buffer: inout MutableRawSpan, count: Int, from asker: Asker) {
         do throws(QueryFault) {

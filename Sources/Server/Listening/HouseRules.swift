@@ -11,6 +11,9 @@ final class HouseRules: Sendable {
     struct Edition: Sendable {
         /// Who may ask.
         var access: AccessList
+
+        /// Queries that are answered a second of each network beyond this machine; nil for any.
+        var queriesPerSecond: Int?
     }
 
     /// Which edition is in force, counted from 1.

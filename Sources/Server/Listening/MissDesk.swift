@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
+internal import Locks
 internal import Net
 internal import Resolver
 internal import Synchronization
@@ -14,7 +15,7 @@ struct Miss: Sendable {
 
 /// Where workers leave for the service loop what they cannot do: find answers out.
 final class MissDesk: Sendable {
-    private let waiting = Mutex(Waiting())
+    private let waiting = Lock(Waiting())
     private let doorbell: Doorbell
 
     /// What is done with each.

@@ -22,6 +22,7 @@ final class UDPWorker: Sendable {
     private let rules: HouseRules
     private let desk: MissDesk
     private let cookies: CookieJar?
+    private let limit: RateLimit?
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
@@ -33,6 +34,7 @@ final class UDPWorker: Sendable {
     /// - Parameters:
     ///   - rules: may change while it works.
     ///   - cookies: answers the cookies of clients; nil on loopback, where an address proves itself.
+    ///   - limit: of those who have none; nil on loopback.
     ///   - own: the daemon's own question, which is handed over whoever may ask.
     init(
         _ listener: DatagramListener,
@@ -40,9 +42,11 @@ final class UDPWorker: Sendable {
         rules: HouseRules,
         desk: MissDesk,
         cookies: CookieJar? = nil,
+        limit: RateLimit? = nil,
         own: OwnQuery? = nil
     ) {
         self.cookies = cookies
+        self.limit = limit
         self.own = own
         self.listener = listener
         self.cache = cache
@@ -78,7 +82,7 @@ final class UDPWorker: Sendable {
             var unusual = SlotSet()
             queries.removeAll()
             for slot in 0..<count {
-                look(at: slot, &batch, edition, terms, &queries, &unusual)
+                look(at: slot, &batch, edition, terms, start, &queries, &unusual)
             }
             let outcome = answer(&queries, &batch, now: start)
             let unsent = batch.send(to: listener)
@@ -119,13 +123,20 @@ final class UDPWorker: Sendable {
         _ batch: inout DatagramBatch,
         _ rules: HouseRules.Edition,
         _ terms: CookieTerms?,
+        _ now: ContinuousClock.Instant,
         _ queries: inout PlainQueries,
         _ unusual: inout SlotSet
     ) {
         let count = batch.count(slot)
         let asker = asker(slot, batch, rules, terms)
+        let isOwn = limit != nil && isOwn(slot, batch)
         let length = batch.withBuffer(slot) { buffer -> Int in
-            switch FirstLook(at: &buffer, count: count, from: asker) {
+            let look = FirstLook(at: &buffer, count: count, from: asker)
+            if let limit, let perSecond = rules.queriesPerSecond, !isOwn, !look.isProven {
+                let verdict = limit.verdict(on: asker.address, perSecond: perSecond, now: now)
+                if verdict != .passes { return turnAway(look, verdict, in: &buffer) }
+            }
+            switch look {
             case .query(let facts, _):
                 queries.add(facts, hash: cache.hash(facts, in: buffer.bytes), at: slot)
             case .unusual:
@@ -139,6 +150,23 @@ final class UDPWorker: Sendable {
             return 0
         }
         if length > 0 { batch.reply(slot, count: length) }
+    }
+
+    /// Answers one query too many, if at all, and returns the length of the reply.
+    private func turnAway(
+        _ look: FirstLook,
+        _ verdict: RateLimit.Verdict,
+        in buffer: inout MutableRawSpan
+    ) -> Int {
+        QueryCounters.add(1, to: counters.limited)
+        guard verdict == .truncated, case .query(let facts, _) = look else { return 0 }
+        counters.count(.refused, .noData, .udp)
+        QueryCounters.add(1, to: counters.truncated)
+        return facts.reply(
+            rcode: RCode.noError.rawValue,
+            moreFlags: HeaderFlags.truncated,
+            in: &buffer
+        )
     }
 
     /// Answers in place what the cache knows of `queries`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
+import HTTPDNS
 
 /// An open regular file; what is checked and what is read are the same file.
 struct RegularFile: ~Copyable {
@@ -31,9 +32,14 @@ struct RegularFile: ~Copyable {
     deinit { close(descriptor) }
 
     /// Reads the file to its end.
+    ///
+    /// What is read leaves no trace but what is returned: it may be a secret.
     func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
+        // So that no array that was too small is left behind.
+        octets.reserveCapacity(min(limit, 16_384))
         var chunk = [UInt8](repeating: 0, count: 16_384)
+        defer { chunk.wipe() }
         while true {
             // SAFETY: read writes at most as many octets as `chunk` has.
             let count = unsafe Glibc.read(descriptor, &chunk, chunk.count)

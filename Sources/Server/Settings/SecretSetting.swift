@@ -18,16 +18,16 @@ package struct SecretSetting: Sendable {
         case credential(String)
     }
 
-    /// Makes a secret of what was read from `source`.
-    package init(octets: [UInt8], source: Source) {
-        value = Secret(octets)
+    /// Makes a secret of what was read from `source`, and wipes that.
+    package init(wiping octets: inout [UInt8], source: Source) {
+        value = Secret(wiping: &octets)
         self.source = source
     }
 }
 
 extension SecretSetting: Equatable {
     package static func == (left: SecretSetting, right: SecretSetting) -> Bool {
-        left.source == right.source && left.value.copy == right.value.copy
+        left.source == right.source && left.value == right.value
     }
 }
 

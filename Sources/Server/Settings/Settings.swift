@@ -10,6 +10,9 @@ package struct Settings: Sendable, Equatable {
     /// Who may ask; others get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
+    /// How often clients beyond this machine are answered; nil for any number of times.
+    package var rateLimit: RateLimitSettings? = RateLimitSettings()
+
     /// The threads that answer from the cache.
     package var workers = WorkerCount.automatic
 
@@ -147,6 +150,18 @@ extension Settings {
             .list("blocks of addresses", of: .prefix),
             """
             Who may ask, by the address they ask from. Others get REFUSED.
+            """
+        ),
+        .section(
+            "rate-limit",
+            \.rateLimit,
+            RateLimitSettings.table,
+            fresh: RateLimitSettings(),
+            isOn: true,
+            """
+            How much is answered over UDP to others than this machine: with forged addresses one could \
+            have us send more to somebody than it costs to ask. Those whose cookie proves their \
+            address (RFC 7873) have no limit.
             """
         ),
         .option(

@@ -177,6 +177,7 @@ extension VendorSettings {
         tuned.http = http
         tuned.proxy = proxy
         tuned.concurrentCalls = concurrentCalls
+        tuned.callsPerSecond = callsPerSecond
         tuned.batching = batching
         tuned.budget = budget
         return table.write(self).inline == tuned.table.write(tuned).inline

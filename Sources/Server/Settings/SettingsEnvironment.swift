@@ -94,6 +94,6 @@ extension SettingsEnvironment {
         if octets.last == UInt8(ascii: "\n") { octets.removeLast() }
         if octets.last == UInt8(ascii: "\r") { octets.removeLast() }
         guard !octets.isEmpty else { throw SecretError(message: "\(path) is empty") }
-        return SecretSetting(octets: octets, source: source)
+        return SecretSetting(wiping: &octets, source: source)
     }
 }

@@ -14,6 +14,12 @@ enum SettingsLimits {
     /// Places where metrics are served.
     static let scrapePoints = 0...8
 
+    /// Queries a second of one client.
+    static let queriesPerSecond = 1...1_000_000
+
+    /// Calls to one vendor a second.
+    static let callsPerSecond = 1...1_000_000
+
     /// Threads that answer from the cache.
     static let workers = 1...256
 

@@ -242,7 +242,8 @@ extension VendorSettings {
 extension SecretSetting {
     /// A secret of the manual's example, of which only the source is shown.
     static func example(_ file: String) -> SecretSetting {
-        SecretSetting(octets: [], source: .file("/etc/httpdnsd/" + file))
+        var nothing: [UInt8] = []
+        return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
     }
 }
 

@@ -44,6 +44,9 @@ package struct VendorSettings: Sendable, Equatable {
     /// Calls under way, beyond which names wait.
     package var concurrentCalls = 32
 
+    /// Calls a second; nil for any number.
+    package var callsPerSecond: Int?
+
     /// Which names share a call.
     package var batching = VendorClient.Batching.waiting
 

@@ -284,7 +284,7 @@ extension TencentSettings {
             )
         }
         if channel == .https {
-            guard let token, !token.value.copy.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            guard let token, !token.value.allSatisfy({ (0x30...0x39).contains($0) }) else {
                 return
             }
             reading.report(

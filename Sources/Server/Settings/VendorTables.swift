@@ -177,6 +177,17 @@ extension VendorSettings {
             While so many calls are under way, further names wait.
             """
         ),
+        .option(
+            "calls-per-second",
+            \.callsPerSecond,
+            .integer(SettingsLimits.callsPerSecond),
+            example: 100,
+            """
+            Calls that may be sent in a second. Beyond them the next vendor of the route or its \
+            fallback answers, so that nobody can run up the bill, or use up the `budget` of the day, \
+            by asking for names that nobody knows.
+            """
+        ),
         .section(
             "budget",
             \.budget,

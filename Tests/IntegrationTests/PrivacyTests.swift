@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("What is in its memory stays there", .needs(.python3, .unshare), .hangLimit)
+struct PrivacyTests {
+    /// A key that is nowhere else.
+    private static let key = "Zq7xVt3mKw9pLb5r"
+
+    /// Counts the places of a process's memory where octets are.
+    private static func places(of text: String, in daemon: TestDaemon) throws -> Int {
+        let end = try run(
+            "python3",
+            [
+                "-c",
+                """
+                import sys
+                process, wanted = sys.argv[1], bytes.fromhex(sys.argv[2])
+                count = 0
+                with open(f"/proc/{process}/mem", "rb", 0) as memory:
+                    for line in open(f"/proc/{process}/maps"):
+                        parts = line.split()
+                        first, last = (int(end, 16) for end in parts[0].split("-"))
+                        if parts[1][0] != "r" or parts[-1] in ("[vvar]", "[vsyscall]"): continue
+                        memory.seek(first)
+                        try: count += memory.read(last - first).count(wanted)
+                        except OSError: pass
+                print(count)
+                """, "\(daemon.program.pid)",
+                text.utf8.map { String(format: "%02x", $0) }.joined(),
+            ]
+        )
+        return try #require(
+            Int(end.output.trimmingCharacters(in: .whitespacesAndNewlines)),
+            "\(end.errors)"
+        )
+    }
+
+    private static func settings(_ file: String, timeout: String) -> String {
+        """
+        vendors:
+          tencent: {kind: tencent, channel: aes, id: 12345, key: {file: \(file)}, servers: ["127.0.0.1:9"], timeout: \(timeout)}
+        routes: [{domains: [example.com], vendors: [tencent]}]
+        upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+        """
+    }
+
+    @Test("a key is in memory once, also after reloads, and one that was replaced is not")
+    func secrets() throws {
+        let scratch = try Scratch()
+        let file = try scratch.write(Self.key + "\n", to: "key", mode: 0o600)
+        let daemon = try TestDaemon(Self.settings(file, timeout: "1s"))
+        #expect(try Self.places(of: Self.key, in: daemon) == 1)
+        for timeout in ["1500ms", "2s", "1s"] {
+            try daemon.rewrite(Self.settings(file, timeout: timeout))
+            #expect(try daemon.control("reload").status == 0)
+        }
+        #expect(try Self.places(of: Self.key, in: daemon) == 1)
+        try scratch.write("another/key/here\n", to: "key", mode: 0o600)
+        #expect(try daemon.control("reload").status == 0)
+        #expect(try Self.places(of: "another/key/here", in: daemon) >= 1)
+        #expect(try Self.places(of: Self.key, in: daemon) == 0)
+        try daemon.stop()
+    }
+
+    @Test("no core, no new privileges, and nobody without privileges looks in")
+    func closed() throws {
+        let daemon = try TestDaemon("upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]")
+        let process = "/proc/\(daemon.program.pid)"
+        let limits = try String(contentsOfFile: "\(process)/limits", encoding: .utf8)
+        let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core") })
+        #expect(core.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2)
+        let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
+        #expect(status.contains("NoNewPrivs:\t1"))
+        // The same user, without the privilege to look into anybody.
+        func look(_ path: String) throws -> Int32 {
+            try run("setpriv", ["--bounding-set", "-all", "cat", path]).status
+        }
+        #expect(try look("/proc/self/environ") == 0)
+        #expect(try look("\(process)/environ") != 0)
+        try daemon.stop()
+    }
+}
