@@ -23,11 +23,13 @@ final class TestDaemon: Sendable {
     ///   - listen: where; by default a free port of 127.0.0.1.
     ///   - environment: what is added to its environment.
     ///   - sockets: what it is passed as systemd passes sockets.
+    ///   - command: what becomes it in the end, and is told its command line.
     init(
         _ settings: String,
         listen: String...,
         environment: [String: String] = [:],
         passing sockets: [Socket] = [],
+        under command: [String] = [],
         in namespace: Namespace? = nil
     ) throws {
         scratch = try Scratch()
@@ -38,19 +40,21 @@ final class TestDaemon: Sendable {
             Self.text(settings, places, socket),
             to: "httpdnsd.yaml"
         )
+        let line = command + [Product.daemon, "--config", file]
         program =
             sockets.isEmpty
             ? try Child(
-                Product.daemon,
-                ["--config", file],
+                line[0],
+                Array(line.dropFirst()),
                 environment: environment,
                 in: namespace
             )
             : try Child(Product.daemon, ["--config", file], passing: sockets)
-        let line = try program.line(with: "answering on ")
-        let words = line.components(separatedBy: "answering on ")[1]
+        let words = try program.line(with: "answering on ").components(
+            separatedBy: "answering on "
+        )[1]
         let address = words.prefix { $0 != "," }
-        port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) }, "\(line)")
+        port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) }, "\(words)")
     }
 
     /// Writes its settings anew; they count when they are reloaded.
