@@ -17,7 +17,7 @@ package enum AccountError: Error, Hashable {
             account.utf8.allSatisfy(\.isAlphanumeric)
         else { throw .account }
         guard (1...VendorLimits.maximumAccount).contains(secret.count),
-            secret.copy.allSatisfy({ (0x21...0x7E).contains($0) })
+            secret.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw .secret }
     }
 

@@ -115,6 +115,11 @@ final class Socket: Sendable {
 
     /// Receives a datagram and replies to whoever sent it with what `reply` makes of it.
     func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] {
+        try serveOne { [reply($0)] }
+    }
+
+    /// Receives a datagram and replies to whoever sent it with all that `replies` makes of it.
+    func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()
         var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -125,13 +130,14 @@ final class Socket: Sendable {
         }
         try check("recvfrom", Int32(clamping: count))
         let query = Array(buffer[..<count])
-        let octets = reply(query)
-        let sent = withUnsafePointer(to: &from) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                sendto(descriptor, octets, octets.count, 0, $0, size)
+        for octets in replies(query) {
+            let sent = withUnsafePointer(to: &from) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    sendto(descriptor, octets, octets.count, 0, $0, size)
+                }
             }
+            try check("sendto", Int32(clamping: sent))
         }
-        try check("sendto", Int32(clamping: sent))
         return query
     }
 
