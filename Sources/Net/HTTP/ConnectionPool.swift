@@ -158,8 +158,14 @@ extension ConnectionPool {
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
-        abandon(transfer, .timedOut(reused: isReusing))
-        if let silent { shutdown(silent, Int32(SHUT_RDWR)) }
+        guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
+        remove(transfer, handle)
+        // Over HTTP/1.1 libcurl has closed it.  And before anybody is told: he may open a socket, which
+        // gets the number that has just become free.
+        if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
+            shutdown(descriptor, Int32(SHUT_RDWR))
+        }
+        transfer.end(.failure(.timedOut(reused: isReusing)))
     }
 
     /// Ends all transfers early.
@@ -170,8 +176,8 @@ extension ConnectionPool {
     /// Whether libcurl has begun a transfer: until then it tells of the one before on the handle.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// The descriptor of the transfer's connection, if it is silent as `expire` says.
-    private func silentSocket(of transfer: Transfer) -> Int32? {
+    /// The descriptor and port of the transfer's connection, if it is silent as `expire` says.
+    private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
         }
@@ -179,7 +185,7 @@ extension ConnectionPool {
         return sockets.all.first { descriptor, socket in
             guard socket.lastHeard.map({ $0 < middle }) ?? true else { return false }
             return SocketAddress(localOf: descriptor)?.port == port
-        }?.key
+        }.map { ($0.key, port) }
     }
 
     /// Takes a transfer out.
