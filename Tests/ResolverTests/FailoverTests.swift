@@ -202,6 +202,49 @@ struct FailoverTests {
         #expect(house.vendors[0].statistics.returns == 1)
     }
 
+    // MARK: - Silence
+
+    @Test("nobody waits for a vendor of which nothing is heard, until a trial is answered")
+    @ServiceLoop
+    func silence() async throws {
+        let house = try House(.tencent, servers: 1) { $0.retriesBeforeSwitch = 2 }
+        house.faults["tencent 1"] = .silent()
+        func wait() async throws -> Duration {
+            house.emptyCache()
+            let start = house.world.elapsed
+            _ = try await house.ask("www.example.com")
+            return house.world.elapsed - start
+        }
+        for _ in 0..<2 { #expect(try await wait() == .milliseconds(2_010)) }
+        let before = house.asked.count
+        for _ in 0..<3 { #expect(try await wait() == .milliseconds(10)) }
+        // The first of these was a trial, too.
+        #expect(
+            house.asked.dropFirst(before).map(\.whom)
+                == ["tencent 1", "upstream A", "upstream A", "upstream A"]
+        )
+        // Until that trial is over.
+        await house.world.advance(by: .seconds(3))
+        house.faults = [:]
+        #expect(try await wait() == .milliseconds(10))
+        await house.world.advance(by: .milliseconds(10))
+        #expect(try await wait() == .milliseconds(20))
+        #expect(house.asked.last?.whom == "tencent 1")
+    }
+
+    @Test("where nobody else can be asked a silent vendor is waited for")
+    @ServiceLoop
+    func onlySilence() async throws {
+        let house = try House(.tencent, servers: 1, fallsBack: false) { $0.retriesBeforeSwitch = 1 }
+        house.faults["tencent 1"] = .silent()
+        for _ in 0..<3 {
+            house.emptyCache()
+            _ = try await house.ask("www.example.com")
+            await house.world.advance(by: .seconds(1))
+        }
+        #expect(house.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
+    }
+
     // MARK: - Other vendors
 
     /// What is wrong with both servers of the first vendor, when the second vendor is asked, and

@@ -11,6 +11,9 @@ package enum ClientLimits {
     /// How long a vendor that refuses the account is left alone before one trial call.
     static let refusalPause = Duration.seconds(300)
 
+    /// How long a vendor of which nothing is heard is left alone between two trials.
+    static let trialPause = Duration.seconds(1)
+
     /// Seconds between two clocks that are no reason to sign again: `Date` has no fractions.
     static let tolerableSkew: Int64 = 2
 

@@ -28,6 +28,20 @@ extension VendorClient {
         _ = begin(name, families, route, deadline, trace, tell)
     }
 
+    /// Whether nobody should wait for the vendor who could ask somebody else.
+    package var isSilent: Bool { silence.isSilent }
+
+    /// Asks a silent vendor, if it is time for a trial; nobody waits for what it says.
+    package func tryInSilence(
+        _ name: Name,
+        _ families: Families,
+        route: String,
+        deadline: ContinuousClock.Instant
+    ) {
+        guard silence.beginsTrial(at: clocks.now()) else { return }
+        ask(name, families, route: route, deadline: deadline) { _ in }
+    }
+
     /// The same for whoever waits in a task, also for both families of a vendor that tells one a call.
     ///
     /// - Throws: `VendorFailure`; its reason is `.transport(.cancelled)` if the task was cancelled.

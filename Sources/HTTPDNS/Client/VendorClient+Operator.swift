@@ -28,6 +28,7 @@ extension VendorClient {
     /// Asks the vendor again, also if it refused the account a moment ago.
     package func resume() {
         gate.resume()
+        silence.ended()
     }
 
     /// The network is another one: what is under way is sent again, what was learnt is forgotten.
@@ -41,6 +42,7 @@ extension VendorClient {
         let now = clocks.now()
         pool.networkChanged(now: now)
         gate.networkChanged(now: now)
+        silence.ended()
         for call in lingering { dropTries(of: call, now) }
         lingering = []
         let underWay = calls

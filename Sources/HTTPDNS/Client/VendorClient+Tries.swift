@@ -57,6 +57,7 @@ extension VendorClient {
             let outcome = isFirst ? EndpointPool.Outcome.answered : .answeredLate
             note(pool.end(running.attempt, outcome, now: clocks.now()), for: call.trace)
             gate.accepted()
+            silence.ended()
             if isFirst { deliver(answers, reply, from: running.attempt.server, to: call) }
         case .failure(let error):
             failed(number, running, error, of: call)
@@ -88,6 +89,11 @@ extension VendorClient {
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
         let outcome = error.outcome(isRetried: isRetried, wasFair: wasFair)
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
+        switch error {
+        case .transport(.timedOut): if outcome == .failed { silence.lasted() }
+        case _ where error.verdict == .notTheServer: break
+        default: silence.ended()
+        }
         if case .limited = error, let until = pool.openUntil(server) {
             call.trace?.note("\(name) \(server): its breaker is open for \(until - now)")
         }

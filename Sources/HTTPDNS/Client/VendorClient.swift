@@ -30,6 +30,9 @@ package final class VendorClient {
     /// Whether the vendor is asked at all.
     var gate = AccountGate()
 
+    /// Whether anything is heard of the vendor.
+    var silence: Silence
+
     /// How far the vendor's clock is from ours.
     var skew = ClockSkew()
 
@@ -118,6 +121,7 @@ package final class VendorClient {
         schedule = AddressSchedule(lifetime: source?.refresh ?? ClientLimits.addressLifetime)
         budget = Budget(settings.budget)
         pace = Pace(perSecond: settings.callsPerSecond)
+        silence = Silence(limit: settings.retriesBeforeSwitch * servers.count)
         pool = EndpointPool(
             servers: servers,
             failuresBeforeSwitch: settings.retriesBeforeSwitch,

@@ -92,13 +92,14 @@ package final class VendorStage {
     ) {
         let now = clocks.now()
         guard let vendor = vendors.first, now < end else { return tell(.failed) }
-        vendor.ask(
-            question.name,
-            question.type == .a ? .v4 : .v6,
-            route: match.route.place,
-            deadline: now + (end - now) / vendors.count,
-            trace: trace
-        ) { [self] found in
+        let (name, families) = (question.name, question.type == .a ? Families.v4 : .v6)
+        let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
+        if vendor.isSilent, vendors.count > 1 || match.route.fallsBack {
+            trace?.note("\(vendor.name): nothing is heard of it, so nobody waits for it")
+            vendor.tryInSilence(name, families, route: route, deadline: deadline)
+            return ask(vendors.dropFirst(), question, match, until: end, trace, tell)
+        }
+        vendor.ask(name, families, route: route, deadline: deadline, trace: trace) { [self] found in
             switch found {
             case .success(let reply):
                 latency.note(reply.duration)
