@@ -36,7 +36,12 @@ package enum ResolverLimits {
     /// Seconds that answers from hosts may be kept: soon after a file has changed everybody knows.
     static let hostsLifetime: UInt32 = 10
 
-    /// Queries that may wait for an answer at once, and different ones that may be found out at once;
-    /// more get SERVFAIL at once.
+    /// Different queries that may be found out at once; more get SERVFAIL at once.
     package static let inFlight = 4_096
+
+    /// Queries that may wait for an answer at once; more get SERVFAIL at once.
+    ///
+    /// After a restart with an empty cache all wait that have gathered in the sockets, some 10 000 in
+    /// 4 MiB.
+    package static let waiting = 16_384
 }

@@ -218,7 +218,7 @@ final class QueryDesk {
         guard let query = Self.query(open.facts, in: open.octets) else {
             return tell(malformed(open.octets))
         }
-        guard inFlight < ResolverLimits.inFlight else {
+        guard inFlight < ResolverLimits.waiting else {
             overflowed += 1
             return tell(reply(.overloaded, open))
         }
