@@ -186,7 +186,7 @@ cache: {{size: {size >> 20}MiB, snapshot: off}}
 """
 
 
-def unbound_settings(state, port, upstream, workers=1):
+def unbound_settings(state, port, upstream, workers=1, upstream_address="127.0.0.1"):
     """What unbound is told."""
     return f"""
 server:
@@ -216,7 +216,7 @@ server:
   do-ip6: no
 forward-zone:
   name: "."
-  forward-addr: 127.0.0.1@{upstream}
+  forward-addr: {upstream_address}@{upstream}
 remote-control:
   control-enable: no
 """
@@ -234,11 +234,11 @@ getPool(''):setCache(cache)
 """
 
 
-def dnsmasq_command(port, upstream, answers=ANSWERS):
+def dnsmasq_command(port, upstream, answers=ANSWERS, upstream_address="127.0.0.1"):
     """dnsmasq takes no file."""
     return [
         "dnsmasq", "-k", "-p", str(port), "-a", "127.0.0.1", "--bind-interfaces", "--no-resolv",
-        "--no-hosts", f"--server=127.0.0.1#{upstream}", f"--cache-size={answers}",
+        "--no-hosts", f"--server={upstream_address}#{upstream}", f"--cache-size={answers}",
         "--dns-forward-max=2000", "--user=root", "--pid-file=", "--conf-file=/dev/null",
     ]
 

@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can go wrong: how it begins, how it ends, and in what time all has to be well again."""
+import contextlib
+import dataclasses
+import glob
+import os
+import resource
+import signal
+import socket
+import threading
+import typing
+
+import world
+from programs import Failure
+
+ALL_SERVERS = ("httpdnsd", "unbound", "dnsmasq")
+
+# Seconds between the turns of what flaps.
+FLAP = 0.5
+
+
+def nothing(_):
+    """Does nothing."""
+
+
+@dataclasses.dataclass
+class Fault:
+    """One thing that goes wrong."""
+
+    name: str
+    title: str
+    begins: typing.Callable
+    ends: typing.Callable = nothing
+    # Seconds within which names that are in no cache are answered again, and those of the vendor
+    # by the vendor.
+    within: float = 1.0
+    vendor_within: float = 1.0
+    servers: tuple = ("httpdnsd",)
+    # Whether the process itself cannot answer meanwhile.
+    is_absence: bool = False
+    preload: bool = False
+    holds: bool = False
+    # How many seconds it lasts, if that is the fault's own; else --seconds.
+    lasts: typing.Optional[float] = None
+
+
+def vendor(name, title, fault, **more):
+    """A vendor that misbehaves all the time."""
+    return Fault(
+        f"vendor-{name}", f"vendor {title}",
+        lambda server: server.world.vendor(fault), lambda server: server.world.vendor(""), **more,
+    )
+
+
+def upstream(name, title, fault, **more):
+    """An upstream that misbehaves all the time."""
+    return Fault(
+        f"upstream-{name}", f"upstream {title}",
+        lambda server: server.world.upstream(fault), lambda server: server.world.upstream("well"),
+        servers=ALL_SERVERS, **more,
+    )
+
+
+# What flaps, and clients that are held
+
+class Flapping:
+    """Goes to and fro until told to end."""
+
+    def __init__(self):
+        self.over, self.thread = threading.Event(), None
+
+    def begin(self, server):
+        """Begins with silence."""
+        self.over.clear()
+
+        def turn():
+            is_silent = True
+            server.world.vendor("silent")
+            while not self.over.wait(FLAP):
+                is_silent = not is_silent
+                server.world.vendor("silent" if is_silent else "")
+
+        self.thread = threading.Thread(target=turn, daemon=True)
+        self.thread.start()
+
+    def end(self, server):
+        """Ends well."""
+        self.over.set()
+        self.thread.join()
+        server.world.vendor("")
+
+
+def everything_silent(server):
+    """Nobody answers any more."""
+    server.world.vendor("silent")
+    server.world.upstream("silent")
+
+
+# The network
+
+def change_address(server):
+    """What leads through the old address is dead without knowing it."""
+    del server
+    world.run("ip", "address", "del", f"{world.MACHINE}/24", "dev", "cable")
+    world.run("ip", "address", "add", f"{world.OTHER_MACHINE}/24", "dev", "cable")
+
+
+def restore_address(server):
+    """For those who come after."""
+    del server
+    world.run("ip", "address", "del", f"{world.OTHER_MACHINE}/24", "dev", "cable")
+    world.run("ip", "address", "add", f"{world.MACHINE}/24", "dev", "cable")
+
+
+def link(state):
+    """Sets the cable."""
+    return lambda _: world.run("ip", "link", "set", "cable", state)
+
+
+# The disk. The snapshot is written every five minutes, by clocks that jump by so much.
+
+def write_snapshot(server):
+    """Lets five minutes pass without a sleep."""
+    server.clocks.jump(wall=301, monotonic=301, boot=301)
+
+
+def fill_disk(server):
+    """The disk has no room."""
+    world.run("mount", "-t", "tmpfs", "-o", "size=64k", "none", server.disk)
+    with contextlib.suppress(OSError), open(os.path.join(server.disk, "full"), "wb", 0) as file:
+        while True:
+            file.write(bytes(4096))
+    write_snapshot(server)
+
+
+def empty_disk(server):
+    """There is room again."""
+    os.remove(os.path.join(server.disk, "full"))
+    world.run("mount", "-o", "remount,size=64m", server.disk)
+    write_snapshot(server)
+
+
+def lock_disk(server):
+    """The disk can be read only."""
+    world.run("mount", "-t", "tmpfs", "-o", "ro", "none", server.disk)
+    write_snapshot(server)
+
+
+def unlock_disk(server):
+    """The disk can be written again."""
+    world.run("mount", "-o", "remount,rw", server.disk)
+    write_snapshot(server)
+
+
+# Limits
+
+class Descriptors:
+    """No descriptor is left, and clients come over TCP."""
+
+    def __init__(self):
+        self.old, self.clients = None, []
+
+    def begin(self, server):
+        """Takes them away."""
+        used = len(glob.glob(f"/proc/{server.pid}/fd/*"))
+        self.old = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used, self.old[1]))
+        for _ in range(50):
+            made = socket.socket()
+            made.setblocking(False)
+            made.connect_ex(("127.0.0.1", world.PORT))
+            self.clients.append(made)
+
+    def end(self, server):
+        """Gives them back."""
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, self.old)
+        for each in self.clients:
+            each.close()
+        self.clients.clear()
+
+
+class Memory:
+    """A control group with little more memory than the process has."""
+
+    # Octets beside what is used.
+    MORE = 2 << 20
+
+    def __init__(self):
+        self.group = None
+
+    def begin(self, server):
+        """Puts the process into the group."""
+        is_old = os.path.isdir("/sys/fs/cgroup/memory")
+        base = "/sys/fs/cgroup/memory" if is_old else "/sys/fs/cgroup"
+        self.group = os.path.join(base, f"httpdnsd-faults-{os.getpid()}")
+        try:
+            os.mkdir(self.group)
+            self._write("cgroup.procs", server.pid)
+            limit = server.program.memory()["anonymous"] + self.MORE
+            self._write("memory.limit_in_bytes" if is_old else "memory.max", limit)
+        except OSError as error:
+            self.end(server)
+            raise Failure(f"no control group for memory: {error}") from None
+
+    def _write(self, name, value):
+        with open(os.path.join(self.group, name), "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def end(self, server):
+        """Lifts the limit; if the process was killed it starts again."""
+        with contextlib.suppress(OSError):
+            parent = os.path.join(os.path.dirname(self.group), "cgroup.procs")
+            with open(parent, "w", encoding="ascii") as file:
+                file.write(str(server.pid))
+        with contextlib.suppress(OSError):
+            os.rmdir(self.group)
+
+
+# The process
+
+def send(number):
+    """Sends the process a signal."""
+    return lambda server: os.kill(server.pid, number)
+
+
+def suspend(server):
+    """The machine sleeps."""
+    os.kill(server.pid, signal.SIGSTOP)
+
+
+def resume(server):
+    """It has slept for an hour."""
+    server.clocks.jump(wall=3600, boot=3600)
+    os.kill(server.pid, signal.SIGCONT)
+
+
+descriptors, memory, flapping = Descriptors(), Memory(), Flapping()
+
+FAULTS = [
+    vendor("silent", "is silent", "silent", vendor_within=5),
+    vendor("slow", "answers after 1.5 s", "delay=1500", vendor_within=5),
+    vendor("reset", "resets connections", "reset", vendor_within=5),
+    vendor("wrong", "answers for other names", "wrong-name", vendor_within=5),
+    vendor("garbled", "cannot be decrypted", "wrong-key", vendor_within=5),
+    vendor("429", "says 429", "status=429", vendor_within=5),
+    Fault("vendor-flapping", "vendor silent every other half second",
+          flapping.begin, flapping.end, vendor_within=5),
+    upstream("silent", "is silent", "silent", within=2),
+    upstream("slow", "answers after 1.5 s", "slow", within=2),
+    upstream("servfail", "says SERVFAIL", "servfail", within=2),
+    upstream("wrong-id", "answers with other IDs", "wrong-id", within=2),
+    upstream("refuses", "refuses connections", "refuses", within=2),
+    Fault("everything-silent", "vendor and upstream are silent",
+          everything_silent, lambda server: server.world.well(), within=2, vendor_within=5),
+    Fault("clock-forward", "wall clock an hour forward",
+          lambda server: server.clocks.jump(wall=3600), preload=True, servers=ALL_SERVERS),
+    Fault("clock-back", "wall clock an hour back",
+          lambda server: server.clocks.jump(wall=-3600), preload=True, servers=ALL_SERVERS),
+    Fault("address", "network address changes", change_address, restore_address,
+          servers=ALL_SERVERS),
+    Fault("link", "network link is down", link("down"), link("up"),
+          within=2, vendor_within=5, servers=ALL_SERVERS),
+    Fault("disk-full", "disk is full", fill_disk, empty_disk, preload=True),
+    Fault("disk-read-only", "disk is read-only", lock_disk, unlock_disk, preload=True),
+    Fault("descriptors", "no descriptor is left", descriptors.begin, descriptors.end,
+          within=2, vendor_within=5, servers=ALL_SERVERS),
+    Fault("memory", "2 MiB of memory are left", memory.begin, memory.end, servers=ALL_SERVERS),
+    Fault("stopped", "process stopped (SIGSTOP)", send(signal.SIGSTOP), send(signal.SIGCONT),
+          is_absence=True, lasts=2, servers=ALL_SERVERS),
+    Fault("suspended", "machine asleep for an hour", suspend, resume,
+          is_absence=True, preload=True, lasts=1, within=2, vendor_within=5),
+    Fault("killed", "process killed, started after 1 s", world.Server.kill, world.Server.start,
+          is_absence=True, lasts=world.RESTART_SECONDS, within=2, vendor_within=5,
+          servers=ALL_SERVERS),
+    Fault("killed-held", "the same, with systemd's sockets", world.Server.kill,
+          world.Server.start, is_absence=True, holds=True, lasts=world.RESTART_SECONDS, within=2,
+          vendor_within=5),
+]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of scripts/faults."""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import faults
+import harness
+import judging
+import report
+import world
+from programs import Failure
+
+# Seconds of `storm` before a fault and behind it.
+BEFORE, AFTER = 1.0, 6.0
+
+
+def main(root):
+    """Runs faults; 0 if all promises were kept, 1 if not, 2 if something could not be run."""
+    options = parser().parse_args()
+    known = {fault.name: fault for fault in faults.FAULTS}
+    unknown = [name for name in options.faults if name not in known]
+    if unknown:
+        print(f"faults: there is no {', '.join(unknown)}, only {', '.join(known)}", file=sys.stderr)
+        return 2
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        world.enter()
+        with harness.Bench(root, options) as bench:
+            chosen = [known[name] for name in options.faults] or faults.FAULTS
+            result = run(bench, options, chosen)
+            result["machine"] = bench.machine()
+    except Failure as failure:
+        print(f"faults: {failure}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    print(report.markdown(result))
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1)
+            file.write(os.linesep)
+    if options.write:
+        report.write(os.path.join(root, "docs", "reliability.md"), report.markdown(result))
+    broken = [
+        f"{row['fault']}: {sentence}"
+        for row in result["rows"] if row["server"] == "httpdnsd" for sentence in row["broken"]
+    ]
+    for sentence in broken:
+        print(f"faults: {sentence}", file=sys.stderr)
+    return 1 if broken else 0
+
+
+def parser():
+    """The parser of the command."""
+    made = argparse.ArgumentParser(
+        prog="scripts/faults",
+        description="Runs the release daemon under a steady storm of queries, lets things go "
+        "wrong, and tells what clients saw; needs root, for networks of its own. A table in "
+        "Markdown goes to standard output.",
+        epilog="Exits 1 if the daemon breaks a promise, and 2 if something could not be run. "
+        f"Faults: {', '.join(fault.name for fault in faults.FAULTS)}.",
+    )
+    made.add_argument("faults", nargs="*", metavar="FAULT", help="which (default all)")
+    made.add_argument("--seconds", type=float, default=4, help="a fault lasts (default 4)")
+    made.add_argument("--rate", type=float, default=5000, help="queries a second (default 5000)")
+    made.add_argument(
+        "--servers", default=",".join(faults.ALL_SERVERS), metavar="NAME,...",
+        help="which are put to it (default all)",
+    )
+    made.add_argument("--json", metavar="FILE", help="where the figures go")
+    made.add_argument(
+        "--write", action="store_true", help="put the table into docs/reliability.md"
+    )
+    made.add_argument(
+        "--counts-only", action="store_true", help="hold the daemon to counts, not to times"
+    )
+    made.add_argument(
+        "--no-build", action="store_true", help="take the programs as they are, in .build or --bin"
+    )
+    made.add_argument("--bin", metavar="DIR", help="the directory of the programs")
+    return made
+
+
+def run(bench, options, chosen):
+    """Runs faults one after the other against the servers that they make sense for."""
+    storm = bench.path("storm")
+    source = os.path.join(bench.root, "Tests", "Faults", "storm.c")
+    world.run("cc", "-O2", "-o", storm, source)
+    there = world.World(bench)
+    wanted = options.servers.split(",")
+    rows, start = [], time.monotonic()
+    for fault in chosen:
+        for server in (name for name in fault.servers if name in wanted):
+            try:
+                figure = one(bench, options, there, fault, server, storm)
+            except Failure as failure:
+                if server == "httpdnsd":
+                    raise
+                # A peer that does not survive is a figure too.
+                figure = {"failure": str(failure).splitlines()[0]}
+            broken = (
+                [figure["failure"]] if "failure" in figure
+                else judging.promises(fault, figure, server, options.counts_only)
+            )
+            rows.append({
+                "fault": fault.name, "title": fault.title, "server": server, "broken": broken,
+                "is_absence": fault.is_absence, "within": fault.within,
+                "vendor_within": fault.vendor_within, **figure,
+            })
+            print(f"faults: {fault.name}, {server}: {'; '.join(broken) or 'kept'}",
+                  file=sys.stderr, flush=True)
+    return {
+        "rows": rows, "rate": options.rate, "seconds": options.seconds,
+        "minutes": (time.monotonic() - start) / 60,
+    }
+
+
+def one(bench, options, there, fault, title, storm):
+    """Lets one thing go wrong with one server."""
+    there.well()
+    server = world.Server(there, title, fault.preload, fault.holds and title == "httpdnsd")
+    client = None
+    try:
+        server.fill()
+        lasts = fault.lasts or options.seconds
+        file = bench.path("records")
+        total = BEFORE + lasts + AFTER
+        command = [storm, "-p", str(world.PORT), "-r", str(options.rate), "-s", str(total),
+                   "-n", str(world.HOT), "-b", str(world.BRIEF), "-o", file]
+        client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        begun = int(client.stdout.readline()) / 1e9
+        wait(begun + BEFORE)
+        cpu = server.program.cpu()
+        span = judging.Span((time.monotonic() - begun) * 1e6, 0)
+        try:
+            fault.begins(server)
+        except OSError as error:
+            raise Failure(f"cannot be done to {title}: {error.strerror}") from None
+        wait(begun + BEFORE + lasts)
+        cpu = server.program.cpu() - cpu if server.program.process.poll() is None else None
+        back = fault.ends(server)
+        span.end = ((back or time.monotonic()) - begun) * 1e6
+        unasked = int(client.communicate(timeout=total + 30)[0])
+        if client.returncode != 0:
+            raise Failure(f"storm: {client.returncode}")
+        if server.program.process.poll() is not None:
+            raise Failure(f"{title} died: {server.program.text()[-2000:]}")
+        figure = judging.judged(judging.records(file), span, fault.is_absence)
+        return {
+            **figure, "unasked": unasked, "cpu_us": cpu, "lasted_s": (span.end - span.begin) / 1e6,
+            "stats": server.stats(),
+        }
+    finally:
+        if client and client.poll() is None:
+            client.kill()
+            client.wait()
+        server.end()
+
+
+def wait(until):
+    """Lets time pass until a moment of the monotonic clock: faults begin and end by it."""
+    threading.Event().wait(max(0, until - time.monotonic()))
