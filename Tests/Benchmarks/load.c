@@ -4,15 +4,16 @@
 // many answers came, whether they were right, and how long they took.
 //
 //   load -p PORT -s SECONDS [-n NAMES] [-k PREFIX] [-x SUFFIX] [-t TYPE] [-e] [-c SOCKETS]
-//        [-w OUTSTANDING] [-1] [-T] [-r PER_SECOND [-i FRESH]] [-S] [-R RCODE] [-a]
+//        [-w OUTSTANDING] [-1] [-T] [-r PER_SECOND [-i FRESH]] [-S] [-R RCODE] [-a] [-b BEFORE]
 //
 // Names are PREFIX, a number of seven digits and SUFFIX.  All of them are asked for in turn, in an
-// order that no cache of a processor foresees; -1 ends when each has been asked for once.  -e puts
-// an OPT record into each query.  A closed loop keeps OUTSTANDING queries on their way over SOCKETS
-// sockets; with -r they leave at a rate, whatever comes back, and times count from when a query was
-// due.  With -i so many in a second are for names that nobody asked for before; what these take is
-// told apart.  -S never sleeps.  An answer is wrong with another RCODE, and with -a without a record
-// in the answer section.  -T speaks TCP, many queries in a write.
+// order that no cache of a processor foresees, and that begins behind BEFORE of them; -1 ends when
+// each has been asked for once.  -e puts an OPT record into each query.  A closed loop keeps
+// OUTSTANDING queries on their way over SOCKETS sockets; with -r they leave at a rate, whatever comes
+// back, and times count from when a query was due.  With -i so many in a second are for names that
+// nobody asked for before; what these take is told apart.  -S never sleeps.  An answer is wrong with
+// another RCODE, and with -a without a record in the answer section.  -T speaks TCP, many queries in
+// a write.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -365,7 +366,8 @@ static void say(const char *name, const Times *times) {
 int main(int argc, char **argv) {
     int port = 53, option, outstanding = 192, once = 0, spins = 0;
     double seconds = 1, rate = 0, fresh = 0;
-    while ((option = getopt(argc, argv, "p:s:n:k:x:t:ec:w:1Tr:i:SR:a")) != -1)
+    uint64_t before = 0;
+    while ((option = getopt(argc, argv, "p:s:n:k:x:t:ec:w:1Tr:i:SR:ab:")) != -1)
         switch (option) {
         case 'p': port = atoi(optarg); break;
         case 's': seconds = atof(optarg); break;
@@ -383,6 +385,7 @@ int main(int argc, char **argv) {
         case 'S': spins = 1; break;
         case 'R': expected = atoi(optarg); break;
         case 'a': needs_answer = 1; break;
+        case 'b': before = strtoull(optarg, NULL, 10); break;
         default: return 2;
         }
     if (names < 1 || count < 1 || outstanding / count >= slots || strlen(prefix) + strlen(suffix) > 180)
@@ -391,6 +394,7 @@ int main(int argc, char **argv) {
     static const uint64_t primes[] = {1000003, 999983, 611953, 1};
     for (int index = 0; names % (long)(stride = primes[index]) == 0 && stride > 1; index++)
         ;
+    place = before % (uint64_t)names * (stride % (uint64_t)names) % (uint64_t)names;
 
     // Otherwise the kernel wakes us up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
