@@ -136,7 +136,9 @@ package final class Resolver {
             return merging.ask(query, match, now: now, deadline: deadline) { tell($0.resolution) }
         }
         guard let patience = lastResort.patience else { return tell(lastResort.resolution) }
-        merging.ask(query, match, now: now, deadline: min(deadline, patience)) {
+        // From when it was first asked for: while nobody answers, one wait is enough for all.
+        let end = (merging.began(query) ?? now) + patience
+        merging.ask(query, match, now: now, deadline: min(deadline, end)) {
             tell(lastResort.unless($0.resolution))
         }
     }

@@ -61,6 +61,23 @@ struct StaleAnswerTests {
         )
     }
 
+    @Test("who asks while nothing comes waits as long as is left of the first one's 300 ms, or not")
+    @ServiceLoop
+    func together() async throws {
+        let house = try await house()
+        make(house, .silent())
+        let first = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(200))
+        let second = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(100))
+        #expect(first.errand.value != nil)
+        #expect(second.errand.value != nil)
+        await house.world.advance(by: .milliseconds(700))
+        let before = house.world.elapsed
+        _ = try await house.ask("www.example.com")
+        #expect(house.world.elapsed == before)
+    }
+
     @Test("after 300 ms the stale one is given; the call goes on, and its answer is the next one's")
     @ServiceLoop
     func goesOn() async throws {

@@ -18,8 +18,14 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         let tell: Tell
     }
 
+    /// Work that has not ended.
+    private struct Work {
+        let began: ContinuousClock.Instant
+        var waiters: [Waiter] = []
+    }
+
     private let clocks: Clocks
-    private var running: [Key: [Waiter]] = [:]
+    private var running: [Key: Work] = [:]
 
     /// Ends the waiting of those whose time is over.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
@@ -31,8 +37,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     /// How many keys are being worked on.
     var count: Int { running.count }
 
-    /// Whether this key is being worked on.
-    func contains(_ key: Key) -> Bool { running[key] != nil }
+    /// Since when this key is being worked on; nil if it is not.
+    func began(_ key: Key) -> ContinuousClock.Instant? { running[key]?.began }
 
     /// Tells the value of `work` for `key`, once and perhaps before this returns.
     ///
@@ -47,11 +53,16 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         _ work: (_ end: @escaping @ServiceLoop (Value) -> Void) -> Void
     ) {
         let waits = deadline > now
-        let wasRunning = Self.add(waits ? tell : nil, until: deadline, to: &running[key])
-        if waits { alarm.bring(forward: deadline) }
+        let wasRunning = running[key] != nil
+        if !wasRunning { running[key] = Work(began: now) }
+        if waits {
+            let waiter = Waiter(deadline: deadline, wasMerged: wasRunning, tell: tell)
+            running[key]?.waiters.append(waiter)
+            alarm.bring(forward: deadline)
+        }
         if !wasRunning {
             work { [self] value in
-                for waiter in running.removeValue(forKey: key) ?? [] {
+                for waiter in running.removeValue(forKey: key)?.waiters ?? [] {
                     waiter.tell(value, waiter.wasMerged)
                 }
             }
@@ -59,31 +70,17 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         if !waits { tell(nil, wasRunning) }
     }
 
-    /// Adds one who waits, if he does, and tells whether there is such work already.
-    private static func add(
-        _ tell: Tell?,
-        until deadline: ContinuousClock.Instant,
-        to waiters: inout [Waiter]?
-    ) -> Bool {
-        let wasRunning = waiters != nil
-        if !wasRunning { waiters = [] }
-        if let tell {
-            waiters?.append(Waiter(deadline: deadline, wasMerged: wasRunning, tell: tell))
-        }
-        return wasRunning
-    }
-
     /// Ends the waiting of those whose time is over.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []
         var next: ContinuousClock.Instant?
-        for (key, waiters) in running {
-            if waiters.contains(where: { $0.deadline <= now }) {
-                late += waiters.filter { $0.deadline <= now }
-                running[key]?.removeAll { $0.deadline <= now }
+        for (key, work) in running {
+            if work.waiters.contains(where: { $0.deadline <= now }) {
+                late += work.waiters.filter { $0.deadline <= now }
+                running[key]?.waiters.removeAll { $0.deadline <= now }
             }
-            for waiter in waiters where waiter.deadline > now {
+            for waiter in work.waiters where waiter.deadline > now {
                 next = min(next ?? waiter.deadline, waiter.deadline)
             }
         }

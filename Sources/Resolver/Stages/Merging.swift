@@ -31,8 +31,11 @@ package final class Merging {
         inFlight = InFlight(clocks)
     }
 
+    /// Since when this is being asked; nil if it is not.
+    func began(_ query: Query) -> ContinuousClock.Instant? { inFlight.began(query) }
+
     /// Whether this is being asked.
-    func isAsking(_ query: Query) -> Bool { inFlight.contains(query) }
+    func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
     /// Tells the answer to `query`, once, if need be that there was none at `deadline`.
     func ask(

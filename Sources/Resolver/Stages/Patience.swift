@@ -23,8 +23,8 @@ final class Patience {
     struct LastResort {
         let resolution: Resolution
 
-        /// Until when a better one is waited for; nil for not at all.
-        let patience: ContinuousClock.Instant?
+        /// How long a better one is waited for at most; nil for not at all.
+        let patience: Duration?
 
         /// The better of what was found out and this.
         func unless(_ found: Resolution) -> Resolution {
@@ -48,7 +48,7 @@ final class Patience {
             )
         else { return nil }
         let patience = Self.patience(rule, isFresh: stale.expiredFor == nil, isHeld: stale.isHeld)
-        return LastResort(resolution: Resolution(stale), patience: patience.map { now + $0 })
+        return LastResort(resolution: Resolution(stale), patience: patience)
     }
 
     /// The same for an operator: what a client would get, and how long it would wait for a better
