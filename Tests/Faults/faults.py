@@ -180,9 +180,9 @@ class Descriptors:
 
 
 class Memory:
-    """A control group with little more memory than the process has."""
+    """A control group with little memory for what the process does not have yet."""
 
-    # Octets beside what is used.
+    # Octets; what a process has stays on the bill of the group that it comes from.
     MORE = 2 << 20
 
     def __init__(self):
@@ -196,8 +196,7 @@ class Memory:
         try:
             os.mkdir(self.group)
             self._write("cgroup.procs", server.pid)
-            limit = server.program.memory()["anonymous"] + self.MORE
-            self._write("memory.limit_in_bytes" if is_old else "memory.max", limit)
+            self._write("memory.limit_in_bytes" if is_old else "memory.max", self.MORE)
         except OSError as error:
             self.end(server)
             raise Failure(f"no control group for memory: {error}") from None
