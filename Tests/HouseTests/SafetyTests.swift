@@ -10,7 +10,7 @@ private let allowance = [
     "DNSWire": 11,
     "HTTPDNS": 57,
     "Locks": 14,
-    "Net": 387,
+    "Net": 396,
     "Server": 54,
     "httpdns-emulator": 22,
     "httpdnsctl": 76,
