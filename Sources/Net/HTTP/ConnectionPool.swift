@@ -188,9 +188,23 @@ extension ConnectionPool {
         }.map { ($0.key, port) }
     }
 
+    /// Sends a request again that got no reply because its connection ended, once.
+    ///
+    /// A server may end a connection at any time, and where it does so all the time (as nginx after
+    /// `keepalive_requests`) a request is on its way just then (RFC 9110 §9.2.2, RFC 9113 §8.7).
+    /// libcurl does the same, but not of all requests that shared the connection over HTTP/2.
+    private func sendAgain(_ transfer: Transfer, on handle: EasyHandle) -> Bool {
+        guard !transfer.isSecond, Clock.now < transfer.deadline else { return false }
+        // SAFETY: the handle has just been taken out, and libcurl is not on the stack.
+        guard unsafe curl_multi_add_handle(multi, handle.easy) == CURLM_OK else { return false }
+        transfers[handle.key] = transfer
+        transfer.beginAgain(after: turns)
+        return true
+    }
+
     /// Takes a transfer out.
     private func remove(_ transfer: Transfer, _ handle: EasyHandle) {
-        if isKnown(transfer) { transfer.connectionsOpened = handle.connectionsOpened }
+        if isKnown(transfer) { transfer.connectionsOpened += handle.connectionsOpened }
         transfers[handle.key] = nil
         // SAFETY: the handle is in this multi handle, and libcurl is not on the stack.
         unsafe curl_multi_remove_handle(multi, handle.easy)
@@ -252,8 +266,10 @@ extension ConnectionPool {
                 let easy = unsafe message.pointee.easy_handle,
                 let transfer = transfers[UInt(bitPattern: easy)], let handle = transfer.handle
             else { continue }
-            let result = handle.result(unsafe message.pointee.data.result)
+            let code = unsafe message.pointee.data.result
+            let (result, wasCutOff) = (handle.result(code), handle.wasCutOff(code))
             remove(transfer, handle)
+            if wasCutOff, sendAgain(transfer, on: handle) { continue }
             transfer.end(result)
         }
     }

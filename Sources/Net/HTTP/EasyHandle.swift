@@ -182,6 +182,14 @@ extension EasyHandle {
         return reply
     }
 
+    /// Whether a connection that was there before ended before anything of the reply had come.
+    func wasCutOff(_ code: CURLcode) -> Bool {
+        guard [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) else {
+            return false
+        }
+        return received.headers.octets == 0 && isReusing
+    }
+
     /// What libcurl's verdict means to us.
     private func error(_ code: CURLcode) -> HTTPError {
         let tunnel = long(CURLINFO_HTTP_CONNECTCODE)

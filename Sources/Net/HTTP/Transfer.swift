@@ -26,6 +26,9 @@ final class Transfer: Cancellable {
     /// How often the pool had called libcurl before.
     private(set) var turn = 0
 
+    /// Whether it is sent for the second time.
+    private(set) var isSecond = false
+
     /// Who is to be told; nil once he was.
     private var tell: Tell?
 
@@ -38,6 +41,12 @@ final class Transfer: Cancellable {
     /// Notes that it is in `pool`, which is to end it at its deadline.
     func enter(_ pool: ConnectionPool, after turn: Int) {
         self.pool = pool
+        self.turn = turn
+    }
+
+    /// Notes that it is in its pool for the second time.
+    func beginAgain(after turn: Int) {
+        isSecond = true
         self.turn = turn
     }
 
