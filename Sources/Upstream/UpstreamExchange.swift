@@ -23,9 +23,9 @@ package struct ForwardedQuery: Hashable, Sendable {
 ///
 /// The query is built afresh from what was parsed; of the client's octets nothing is passed on, nor
 /// are its EDNS options (RFC 6891 §6.1.1 makes them hop by hop).
-struct UpstreamExchange {
+package struct UpstreamExchange {
     /// The message to send.
-    private(set) var message: [UInt8]
+    package private(set) var message: [UInt8]
 
     /// What makes a reply ours, besides the question.
     let id: UInt16
@@ -34,7 +34,7 @@ struct UpstreamExchange {
     private let questionEnd: Int
 
     /// What a query goes through, and so what has to protect it.
-    enum Transport {
+    package enum Transport {
         /// Anybody may send us datagrams: a fresh ID and a fresh mixture of upper and lower case
         /// (0x20) are what a forger who does not see the query must guess (RFC 5452 §9.2).
         case datagram
@@ -50,7 +50,7 @@ struct UpstreamExchange {
     /// Builds the query, with what has to be random taken from `random`.
     ///
     /// - Parameter validates: whether to ask for AD, as nobody need say it unasked (RFC 6840 §5.7).
-    init(
+    package init(
         _ query: ForwardedQuery,
         over transport: Transport = .datagram,
         validates: Bool = false,
@@ -82,7 +82,7 @@ struct UpstreamExchange {
     private static let nameStart = QueryFacts.headerCount
 
     /// What a datagram or TCP message turned out to be.
-    enum Judgement {
+    package enum Judgement {
         /// Not the reply to this query: the wait goes on as if it had not come (RFC 5452 §9.1), so a
         /// forger can neither answer nor stop us from hearing the answer.
         case foreign
@@ -98,7 +98,7 @@ struct UpstreamExchange {
     }
 
     /// Judges `octets`, which came from the address that the query was sent to.
-    func judge(_ octets: [UInt8]) -> Judgement { judge(octets.span) }
+    package func judge(_ octets: [UInt8]) -> Judgement { judge(octets.span) }
 
     /// Judges octets that are in somebody's buffer.
     ///
@@ -122,7 +122,7 @@ struct UpstreamExchange {
     }
 
     /// Judges the octets of a stream's reply, where the case of letters proves nothing more.
-    func judgeStream(_ octets: [UInt8]) -> Message? {
+    package func judgeStream(_ octets: [UInt8]) -> Message? {
         switch judge(octets) {
         case .reply(let message): message
         case .caseLost: (try? Message(parsing: octets)).flatMap { $0.header.isTruncated ? nil : $0 }
