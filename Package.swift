@@ -79,6 +79,21 @@ let micro: [Target] =
         )
     ]
 
+/// What `scripts/fuzz` runs; libFuzzer brings its `main`.
+let fuzz: [Target] =
+    Context.environment["HTTPDNSD_FUZZ"] == nil
+    ? []
+    : [
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["Fuzzing"],
+            path: "Tests/Fuzzing/Runner",
+            // One file alone would be a script, with a `main` of its own.
+            swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
+            linkerSettings: [.unsafeFlags(["-use-ld=lld"])]
+        )
+    ]
+
 let package = Package(
     name: "httpdnsd",
     products: [
@@ -187,6 +202,15 @@ let package = Package(
             path: "Tests/TestWorld",
             swiftSettings: house
         ),
+        // What is held against hostile input, by libFuzzer and by the suite beside it.
+        .target(
+            name: "Fuzzing",
+            dependencies: [
+                "Control", "DNSCache", "DNSWire", "HTTPDNS", "Net", "Server", "Upstream",
+            ],
+            path: "Tests/Fuzzing/Targets",
+            swiftSettings: house
+        ),
         suite("DNSWire", exclude: ["Differential"]),
         suite("DNSCache", ["DNSCache", "DNSWire"]),
         suite("Control", ["Control", "DNSWire", "Net", "Server", "httpdnsctl", logging]),
@@ -213,7 +237,8 @@ let package = Package(
             exclude: ["Credentials", "README.md", "Scenarios"]
         ),
         suite("Emulator", ["httpdns-emulator"]),
+        suite("Fuzzing", ["DNSWire", "Fuzzing", "HTTPDNS", "Net"]),
         suite("House", ["DNSWire"]),
         suite("Integration", ["DNSWire", "httpdnsd", "httpdnsctl", "httpdns-emulator"]),
-    ] + micro
+    ] + micro + fuzz
 )

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+
+extension FuzzTarget {
+    /// Texts of names and addresses: read, shown and read again they are the same.
+    static let name = FuzzTarget(name: "name") { octets in
+        switch NameOracle.read(octets) {
+        case .success(let name): try NameOracle.judge(name)
+        case .failure(let error): try NameOracle.judge(error, octets)
+        }
+        if let text = String(validating: octets, as: UTF8.self) {
+            try NameOracle.judgeAddresses(text)
+        }
+    }
+}
+
+private enum NameOracle {
+    /// Reads a name or says why it is none.
+    static func read(_ octets: [UInt8]) -> Result<Name, NameTextError> {
+        Result { () throws(NameTextError) in try Name(text: octets[...]) }
+    }
+
+    /// A name has one wire form, and each of its texts leads back to it.
+    static func judge(_ name: Name) throws {
+        for text in [name.text, name.description] {
+            try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")
+            let again = try Name(text)
+            try promise(again.octets == name.octets, "\(text) is another name")
+        }
+        let wire = try Name(wire: name.octets)
+        try promise(wire == name && wire.hashValue == name.hashValue, "its wire form is another")
+        try promise(name.octets.count <= 255, "too long")
+
+        let lower = name.lowercased
+        try promise(lower == name && lower.hashValue == name.hashValue, "case makes a difference")
+        try promise(name.isEqualOrBelow(lower) && name.isEqualOrBelow(.root), "not below itself")
+        try promise((name.hostText != nil) == name.isHostname, "a host name, or not")
+        if let host = name.hostText {
+            try promise(try Name(host).octets == lower.octets, "\(host) is another host")
+        }
+        try judgeLabels(name)
+    }
+
+    /// The labels are those of the wire form.
+    private static func judgeLabels(_ name: Name) throws {
+        var built = Name.root
+        for label in Array(name.labels).reversed() {
+            guard let longer = built.prepending(label: label) else {
+                throw Finding(description: "a label that no name can have")
+            }
+            try promise(longer.parent == built, "the parent is another")
+            try promise(longer.isEqualOrBelow(built), "not below its parent")
+            try promise(!built.isEqualOrBelow(longer), "below its child")
+            built = longer
+        }
+        try promise(built.octets == name.octets, "the labels are of another name")
+    }
+
+    /// An error points into the text.
+    static func judge(_ error: NameTextError, _ octets: [UInt8]) throws {
+        let place: Int? =
+            switch error {
+            case .empty, .nameTooLong: nil
+            case .emptyLabel(let place), .labelTooLong(let place), .badEscape(let place),
+                .unescaped(let place):
+                place
+            }
+        if let place { try promise(octets.indices.contains(place), "\(error) is not in the text") }
+        try promise((error == .empty) == octets.isEmpty, "\(error)")
+    }
+
+    /// Addresses and blocks of them, too, are read as they are shown.
+    static func judgeAddresses(_ text: String) throws {
+        if let address = IPAddress(text) {
+            try promise(IPAddress(address.description) == address, "\(text) is another address")
+            try promise(IPAddress(octets: address.octets) == address, "other octets")
+        }
+        if let prefix = IPPrefix(text) {
+            try promise(IPPrefix(prefix.description) == prefix, "\(text) is another block")
+            try promise(prefix.contains(prefix.address), "\(text) is not in itself")
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import Server
+
+extension FuzzTarget {
+    /// Settings: a mistake has its place in the file, and what is in effect is a file of the same
+    /// settings.
+    static let settings = FuzzTarget(name: "settings") { octets in
+        // Neither the machine's addresses nor its libcurl have a say; files that are named have.
+        let environment = SettingsEnvironment(hasHTTP3: false)
+        let settings: Settings
+        do throws(SettingsErrors) {
+            settings = try Settings(parsing: octets, fileName: "f", environment: environment)
+        } catch {
+            let places = SettingsPlaces(of: octets)
+            try promise(!error.problems.isEmpty, "refused without a reason")
+            for problem in error.problems + error.warnings { try places.judge(problem) }
+            return
+        }
+        for warning in settings.warnings { try SettingsPlaces(of: octets).judge(warning) }
+        let text = settings.effectiveText
+        let again = try Settings(parsing: text, fileName: "f", environment: environment)
+        try promise(again.effectiveText == text, "the settings in effect are others:\n\(text)")
+    }
+}
+
+/// The places that a text has.
+private struct SettingsPlaces {
+    /// Characters of each line, and one more for its end.
+    private let columns: [Int]
+
+    init(of octets: [UInt8]) {
+        let text = octets.starts(with: [0xEF, 0xBB, 0xBF]) ? octets.dropFirst(3) : octets[...]
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        columns = lines.map { String(decoding: $0, as: UTF8.self).unicodeScalars.count + 1 }
+    }
+
+    /// A problem is in the text, and is one line to whoever reads it.
+    func judge(_ problem: SettingsProblem) throws {
+        try promise(
+            columns.indices.contains(problem.line - 1)
+                && (1...columns[problem.line - 1]).contains(problem.column),
+            "there is no \(problem.line):\(problem.column): \(problem)"
+        )
+        try promise(
+            "\(problem)".unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
+            "a complaint with characters that terminals obey"
+        )
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+
+extension FuzzTarget {
+    /// Snapshots: what is damaged is found out before any of it is used, and what is used was in the
+    /// file.
+    ///
+    /// The first octet says whether the checksums are put right, as somebody who makes up a file
+    /// would do.
+    static let snapshot = FuzzTarget(name: "snapshot") { octets in
+        var input = FuzzInput(octets)
+        let isMadeUp = input.octet() & 1 != 0
+        let file = Array(input.rest)
+        try SnapshotOracle().judge(isMadeUp ? SnapshotOracle.withChecksums(file) : file)
+    }
+}
+
+/// A cache that starts with a file.
+private struct SnapshotOracle {
+    private let cache: AnswerCache
+    private let start: ContinuousClock.Instant
+
+    /// The time of day at which the tests' snapshots are written, and read.
+    private static let wallTime: UInt64 = 1_000_000
+
+    init() {
+        start = .now
+        cache = AnswerCache(limit: 0, origin: start, seed: 7)
+    }
+
+    func judge(_ file: [UInt8]) throws {
+        let summary: SnapshotSummary
+        do throws(SnapshotError) {
+            summary = try cache.restore(file, now: start, wallTime: Self.wallTime) { _ in 1 }
+        } catch {
+            try promise(cache.numbers.insertions == 0, "\(error), but some of it is used")
+            try promise((0...file.count).contains(error.offset), "\(error) is not in the file")
+            return
+        }
+        try promise(summary.restored <= summary.entries, "more came out than is in it")
+        let entries = self.entries
+        try promise(entries.count <= summary.restored, "an entry from nowhere")
+        for entry in entries { try judge(entry, in: file) }
+        try judgeAnother(entries)
+    }
+
+    /// An entry's name and records are in the file, and make a message.
+    private func judge(_ entry: CacheEntry, in file: [UInt8]) throws {
+        let question = 12 + entry.name.octets.count + 4
+        try promise(file.has(entry.name.octets), "\(entry.name) is not in the file")
+        let message = try Message(parsing: entry.message)
+        // The TTLs are as they are now; what lies between them is as it was.
+        for record in message.answers where record.name == entry.name {
+            try promise(file.has(record.data.octets) || isCompressed(record), "\(record) is new")
+        }
+        try promise(entry.message.count >= question, "a message without its question")
+        _ = cache.staleAnswer(
+            for: Question(name: entry.name, type: entry.type),
+            variant: AnswerVariant(dnssecOK: false, checkingDisabled: false),
+            ttl: 30,
+            now: start
+        )
+    }
+
+    /// Whether data may have been written otherwise than it is shown.
+    private func isCompressed(_ record: Record) -> Bool {
+        switch record.data {
+        case .a, .aaaa, .txt: false
+        default: true
+        }
+    }
+
+    /// The snapshot of what came out of a snapshot has the same entries.
+    private func judgeAnother(_ entries: [CacheEntry]) throws {
+        var writer = SnapshotWriter(of: cache, now: start, wallTime: Self.wallTime)
+        var file: [UInt8] = []
+        while let octets = writer.next({ "server \($0)" }) { file += octets }
+        let other = SnapshotOracle(cache: AnswerCache(limit: 0, origin: start, seed: 8), start)
+        _ = try other.cache.restore(file, now: start, wallTime: Self.wallTime) { _ in 1 }
+        let kept = entries.filter { $0.remaining + $0.staleRemaining > 0 }
+        try promise(Set(other.entries.map(Key.init)) == Set(kept.map(Key.init)), "another cache")
+    }
+
+    private init(cache: AnswerCache, _ start: ContinuousClock.Instant) {
+        self.cache = cache
+        self.start = start
+    }
+
+    /// What an entry is about, and what it says.
+    private struct Key: Hashable {
+        let question: Question
+        let variant: AnswerVariant
+        let message: [UInt8]
+
+        init(_ entry: CacheEntry) {
+            question = Question(name: entry.name, type: entry.type)
+            variant = entry.variant
+            message = entry.message
+        }
+    }
+
+    /// All that is in the cache.
+    private var entries: [CacheEntry] {
+        var names: Set<Name> = []
+        cache.remove { name, _, _, _ in
+            names.insert(name)
+            return false
+        }
+        return names.flatMap { cache.entries(named: $0, type: nil, now: start) }
+    }
+
+    // MARK: - Checksums
+
+    /// The file with each block's checksum put right, as far as there are blocks.
+    static func withChecksums(_ file: [UInt8]) -> [UInt8] {
+        var file = file
+        // Behind mark and version.
+        var block = 10
+        while block + 9 <= file.count {
+            let count = file[block + 1..<block + 5].reduce(0) { $0 << 8 | Int($1) }
+            guard count <= file.count - block - 9 else { break }
+            let sum = checksum(file[block..<block + 5] + file[block + 9..<block + 9 + count])
+            for place in 0..<4 {
+                file[block + 5 + place] = UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * place))
+            }
+            block += 9 + count
+        }
+        return file
+    }
+
+    /// CRC-32C (RFC 3720 appendix B.4), bit by bit.
+    private static func checksum(_ octets: some Sequence<UInt8>) -> UInt32 {
+        var sum = UInt32.max
+        for octet in octets {
+            sum ^= UInt32(octet)
+            for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1) * 0x82F6_3B78 }
+        }
+        return ~sum
+    }
+}

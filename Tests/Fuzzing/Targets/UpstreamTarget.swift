@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Upstream
+
+extension FuzzTarget {
+    /// Replies of upstreams: none is taken for the reply to another query.
+    ///
+    /// The first octet says how much of the open query a forger knows; then comes the reply.
+    static let upstream = FuzzTarget(name: "upstream") { octets in
+        var input = FuzzInput(octets)
+        let knows = input.octet()
+        let asked = Question(name: knows & 8 == 0 ? UpstreamOracle.name : .root, type: .a)
+        let query = ForwardedQuery(
+            question: asked,
+            dnssecOK: knows & 1 != 0,
+            checkingDisabled: false
+        )
+        let exchange = UpstreamOracle.exchange(query, draw: 1)
+        let reply = UpstreamOracle.forge(Array(input.rest), knows, exchange.message)
+        try UpstreamOracle.judge(reply, query, exchange)
+    }
+}
+
+/// Numbers that follow from the first of them (SplitMix64).
+private struct Draw: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+private enum UpstreamOracle {
+    /// The name that is asked for, `www.example.com`.
+    static let name = ["com", "example", "www"].reduce(Name.root) {
+        $0.prepending(label: $1.utf8) ?? $0
+    }
+
+    /// An open query; equal draws give equal IDs.
+    static func exchange(_ query: ForwardedQuery, draw: UInt64) -> UpstreamExchange {
+        var random = Draw(state: draw)
+        return UpstreamExchange(query, random: &random)
+    }
+
+    /// A reply with what its forger knows of the query: the ID, the question.
+    static func forge(_ octets: [UInt8], _ knows: UInt8, _ message: [UInt8]) -> [UInt8] {
+        var reply = octets
+        if knows & 2 != 0, reply.count >= 2 { reply.replaceSubrange(..<2, with: message[..<2]) }
+        if knows & 4 != 0, reply.count >= 12 {
+            let end = 12 + (knows & 8 == 0 ? name.octets.count : 1) + 4
+            reply.insert(contentsOf: message[12..<end], at: 12)
+        }
+        return reply
+    }
+
+    /// A reply is taken only with our ID, QR and the very question; then no other query takes it.
+    static func judge(
+        _ octets: [UInt8],
+        _ query: ForwardedQuery,
+        _ exchange: UpstreamExchange
+    ) throws {
+        let end = 12 + query.question.name.octets.count + 4
+        let isOurs = octets.count >= end && octets[..<2] == exchange.message[..<2]
+        let message = try? Message(parsing: octets)
+        switch exchange.judge(octets) {
+        case .foreign:
+            guard let message else { return }
+            let isReply =
+                isOurs && message.header.isResponse && message.header.opcode == .query
+                && message.question == query.question && octets[12..<end].allSatisfy { $0 < 0xC0 }
+            try promise(!isReply, "our reply is refused")
+        case .truncated:
+            try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "not ours")
+            try promise(message?.header.isTruncated == true, "not cut")
+        case .caseLost:
+            try promise(isOurs && octets[12..<end] != exchange.message[12..<end], "case is kept")
+            try promise(message?.question == query.question, "another question")
+        case .reply(let reply):
+            try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "not ours")
+            try promise(reply == message && reply.question == query.question, "another reply")
+            try promise(reply.header.isResponse && !reply.header.isTruncated, "no whole reply")
+            try promise(exchange.judgeStream(octets) == reply, "TCP reads another reply")
+            try judgeOthers(octets, query)
+        }
+    }
+
+    /// No query about another name, type or class with that ID takes the reply, nor one with another.
+    private static func judgeOthers(_ octets: [UInt8], _ query: ForwardedQuery) throws {
+        var others = [query, query, query]
+        others[0].question.type = .aaaa
+        others[1].question.recordClass = .ch
+        others[2].question.name = name.parent ?? .root
+        for exchange in others.map({ exchange($0, draw: 1) }) + [exchange(query, draw: 2)] {
+            guard case .foreign = exchange.judge(octets) else {
+                throw Finding(description: "taken for the reply to \(exchange.message)")
+            }
+        }
+    }
+}

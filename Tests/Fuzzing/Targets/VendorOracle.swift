@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import HTTPDNS
+import Net
+
+/// What is promised of all answers that a vendor's reply is read as.
+struct VendorOracle {
+    /// The vendor, asked in one of its ways.
+    let vendor: any Vendor
+
+    /// Whether an answer with addresses has the name in its body.
+    let namesItsAnswers: Bool
+
+    /// The names that are asked for, in all vendors' replies.
+    static let names = ["www.example.com", "example.org"].compactMap { try? Name($0) }
+
+    /// A server of the vendor's.
+    private static let server = SocketAddress("192.0.2.1:80")
+
+    /// Reads `body` as the reply to look-ups of each kind.
+    func judge(_ body: [UInt8]) throws {
+        let reply = HTTPReply(status: 200, body: body)
+        for families in [Families.both, .v4, .v6] {
+            let lookup = Lookup(names: [Self.names[0]], families: families)
+            let answers = try judge(reply, to: lookup)
+            if namesItsAnswers { try judgeNaming(answers, in: body) }
+        }
+        if vendor.facts.maximumNames > 1 {
+            _ = try judge(reply, to: Lookup(names: Self.names, families: .both))
+        }
+        try judgeRefusal(body)
+        try judgeSchedule(reply)
+    }
+
+    /// Answers are those that were asked for, within their bounds; or none can be believed.
+    private func judge(_ reply: HTTPReply, to lookup: Lookup) throws -> [VendorAnswer] {
+        let answers: [VendorAnswer]
+        do throws(VendorError) {
+            answers = try vendor.answers(to: lookup, in: reply)
+        } catch {
+            if case .cipher = error { throw Finding(description: "\(error)") }
+            return []
+        }
+        try promise(answers.map(\.name) == lookup.names, "answers for other names")
+        for answer in answers {
+            try promise(lookup.families.includesV4 || answer.v4 == nil, "IPv4, not asked for")
+            try promise(lookup.families.includesV6 || answer.v6 == nil, "IPv6, not asked for")
+            try judge(answer.v4, octets: 4)
+            try judge(answer.v6, octets: 16)
+            try promise(answer.denial == nil || answer.isEmpty, "denied, with addresses")
+        }
+        return answers
+    }
+
+    /// Addresses are of the family, usable, and not too many.
+    private func judge(_ set: AddressSet?, octets: Int) throws {
+        guard let set else { return }
+        try promise(set.addresses.count <= VendorLimits.maximumAddresses, "too many addresses")
+        try promise(set.ttl <= VendorLimits.maximumTTL && set.dropped >= 0, "TTL \(set.ttl)")
+        try promise(set.addresses.allSatisfy { $0.octets.count == octets }, "another family")
+        try promise(set.addresses.allSatisfy(\.canBeServer), "an unusable address")
+        try promise((set.reason?.text.utf8.count ?? 0) <= VendorLimits.maximumCode, "a long word")
+    }
+
+    /// Addresses for a name come from a reply that names it.
+    private func judgeNaming(_ answers: [VendorAnswer], in body: [UInt8]) throws {
+        guard let answer = answers.first, !answer.isEmpty,
+            // Escapes have many ways to write a name.
+            !body.contains(UInt8(ascii: "\\"))
+        else { return }
+        let small = body.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
+        try promise(small.has(answer.name.text.utf8), "a reply about another name is believed")
+    }
+
+    /// A refusal with whatever body is no answer.
+    private func judgeRefusal(_ body: [UInt8]) throws {
+        let lookup = Lookup(names: [Self.names[0]], families: .v4)
+        for status in [204, 401, 429, 500] {
+            var refusal = HTTPReply(status: status, body: body)
+            refusal.retryAfter = String(validating: body.prefix(24), as: UTF8.self)
+            refusal.date = refusal.retryAfter
+            guard (try? vendor.answers(to: lookup, in: refusal)) == nil else {
+                throw Finding(description: "an answer with status \(status)")
+            }
+        }
+    }
+
+    /// The service that names servers names few, and none that leads into this machine.
+    private func judgeSchedule(_ reply: HTTPReply) throws {
+        guard let scheduling = vendor.scheduling, let server = Self.server,
+            let found = try? scheduling.servers(in: reply, from: server)
+        else { return }
+        try promise(!found.servers.isEmpty, "no server at all")
+        try promise(found.servers.count <= VendorLimits.maximumServers, "too many servers")
+        try promise(Set(found.servers).count == found.servers.count, "a server twice")
+        for server in found.servers {
+            try promise(server.port != 0, "port 0")
+            try promise(
+                IPAddress(octets: server.octets)?.canBeServer ?? false,
+                "a server that cannot be one"
+            )
+        }
+        try promise(found.validFor.map { $0 > .zero } ?? true, "servers for no time")
+    }
+
+    /// Two ways to bring the same text lead to the same answers.
+    func judgeSame(_ body: [UInt8], as other: VendorOracle, _ plain: [UInt8]) throws {
+        let lookup = Lookup(names: [Self.names[0]], families: .both)
+        let left = try? vendor.answers(to: lookup, in: HTTPReply(status: 200, body: body))
+        let right = try? other.vendor.answers(to: lookup, in: HTTPReply(status: 200, body: plain))
+        try promise(
+            left == right,
+            "sealed \(left, default: "none"), plain \(right, default: "none")"
+        )
+    }
+}
+
+extension IPAddress {
+    /// Whether a server on the Internet can have it.
+    fileprivate var canBeServer: Bool {
+        !isUnspecified && !isLoopback && !isMulticast && !isLinkLocal
+    }
+}

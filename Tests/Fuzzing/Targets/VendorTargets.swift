@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+import FoundationEssentials
+import HTTPDNS
+
+extension FuzzTarget {
+    /// Tencent's text, plain and sealed in both of its ways.
+    static let tencent = FuzzTarget(name: "tencent") { body in
+        let plain = try tencentPlain.get()
+        try plain.judge(body)
+        // Space behind the text is dropped before it is opened, and after.
+        guard body.last.map({ $0 > 0x20 }) ?? false else { return }
+        for (sealed, cipher) in try tencentSealed.get() {
+            try sealed.judge(body)
+            let text = hexadecimal(try cipher.seal(body, vector: vector(of: cipher)))
+            // Sealed, a text is longer, and so may be too long.
+            guard text.count <= VendorLimits.maximumBody else { return }
+            try sealed.judge(text)
+            try sealed.judgeSame(text, as: plain, body)
+        }
+    }
+
+    /// Alibaba's first generation.
+    static let alibabaV1 = json("alibaba-v1") { try Alibaba(account: "100000", api: .v1) }
+
+    /// Alibaba's second generation: a whole reply, and data that is sealed in both of its ways.
+    static let alibabaV2 = FuzzTarget(name: "alibaba-v2") { body in
+        let plain = try alibabaPlain.get()
+        try plain.judge(body)
+        try plain.judge([UInt8](#"{"code":"success","mode":0,"data":"#.utf8) + body + [0x7D])
+        for (mode, sealed, cipher) in try alibabaSealed.get() {
+            try sealed.judge(body)
+            let data = Data(try cipher.seal(body, vector: vector(of: cipher)))
+                .base64EncodedString()
+            try sealed.judge([UInt8](#"{"code":"success","mode":\#(mode),"data":"\#(data)"}"#.utf8))
+        }
+    }
+
+    /// Baidu's JSON.
+    static let baidu = json("baidu") { try Baidu(account: "1", secret: Secret("a")) }
+
+    /// Volcengine's JSON.
+    static let volcengine = json("volcengine") { try Volcengine(account: "1", secret: Secret("a")) }
+
+    /// The JSON of public resolvers.
+    static let json = json("json") { try DNSJSON(url: "https://dns.example/resolve") }
+
+    /// A vendor whose replies are JSON that names what it is about.
+    private static func json(_ name: String, _ vendor: () throws -> any Vendor) -> FuzzTarget {
+        let oracle = Result { VendorOracle(vendor: try vendor(), namesItsAnswers: true) }
+        return FuzzTarget(name: name) { try oracle.get().judge($0) }
+    }
+
+    // MARK: - Accounts
+
+    private static let tencentPlain = Result {
+        VendorOracle(
+            vendor: try Tencent(token: Secret("987654321"), id: 1),
+            namesItsAnswers: false
+        )
+    }
+
+    private static let tencentSealed = Result {
+        let (aes, des) = (Secret("1234567890123456"), Secret("testkey1"))
+        let channels = [
+            (aes, Tencent.Channel.aes, try AES128CBC(key: aes) as any Cipher),
+            (des, .des, try DESECB(key: des)),
+        ]
+        return try channels.map { key, channel, cipher in
+            let vendor = try Tencent(key: key, id: 1, algorithm: channel)
+            return (VendorOracle(vendor: vendor, namesItsAnswers: false), cipher)
+        }
+    }
+
+    private static let alibabaPlain = Result {
+        VendorOracle(vendor: try Alibaba(account: "100000"), namesItsAnswers: true)
+    }
+
+    private static let alibabaSealed = Result {
+        let octets = [UInt8](0x00...0x0F)
+        let key = Secret(String(decoding: hexadecimal(octets), as: UTF8.self))
+        let ciphers = [
+            (1, Alibaba.Encryption.cbc, try AES128CBC(key: Secret(octets)) as any Cipher),
+            (2, .gcm, try AES128GCM(key: Secret(octets))),
+        ]
+        return try ciphers.map { mode, encryption, cipher in
+            let vendor = try Alibaba(account: "100000", aesKey: key, encryption: encryption)
+            return (mode, VendorOracle(vendor: vendor, namesItsAnswers: false), cipher)
+        }
+    }
+
+    /// What a cipher begins with in place of randomness.
+    private static func vector(of cipher: any Cipher) -> [UInt8] {
+        [UInt8](repeating: 0xA5, count: cipher.vectorOctets)
+    }
+
+    /// The digits of octets.
+    private static func hexadecimal(_ octets: [UInt8]) -> [UInt8] {
+        let digits = [UInt8]("0123456789abcdef".utf8)
+        return octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
+    }
+}

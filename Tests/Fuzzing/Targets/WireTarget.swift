@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+
+extension FuzzTarget {
+    /// Messages: what is read in place and what is read as a message agree, and what is written of
+    /// a message is that message.
+    static let wire = FuzzTarget(name: "wire") { octets in
+        let message = try? Message(parsing: octets)
+        if let message { try WireOracle.judgeWriting(message) }
+        try WireOracle.judgeReading(octets, message)
+    }
+}
+
+private enum WireOracle {
+    /// What is written is read as it was, whole or cut.
+    static func judgeWriting(_ read: Message) throws {
+        var message = read
+        message.header.isTruncated = false
+        let whole = message.encoded()
+        let again = try Message(parsing: whole)
+        // A name may be longer written out than it was as a pointer.
+        if !again.header.isTruncated {
+            try promise(again == message, "written and read, a message is another")
+        }
+        try promise(again.encoded() == whole, "a message is written in two ways")
+        let records = message.answers + message.authorities + message.additionals
+        try promise(
+            records.allSatisfy { "\($0)".utf8.allSatisfy { 0x20...0x7E ~= $0 } },
+            "a record is shown with characters that terminals obey"
+        )
+        for limit in [12, 512, 1232] { try judge(message.encoded(limit: limit), limit, message) }
+    }
+
+    /// What is cut says so, is no longer than allowed, and has record sets whole or not at all.
+    private static func judge(_ octets: [UInt8], _ limit: Int, _ message: Message) throws {
+        try promise(octets.count <= limit, "\(octets.count) octets where \(limit) are allowed")
+        let cut = try Message(parsing: octets)
+        if !cut.header.isTruncated {
+            try promise(cut.questions == message.questions, "a question is lost silently")
+            try promise(cut.answers.count == message.answers.count, "an answer is lost silently")
+            try promise(
+                cut.authorities.count == message.authorities.count,
+                "an authority is lost silently"
+            )
+        }
+        for (left, all) in [
+            (cut.answers, message.answers), (cut.authorities, message.authorities),
+            (cut.additionals, message.additionals),
+        ] {
+            let sets = Dictionary(grouping: all, by: \.setKey)
+            for (key, records) in Dictionary(grouping: left, by: \.setKey) {
+                try promise(records == sets[key], "a part of a record set (RFC 2181 §9)")
+            }
+        }
+    }
+
+    // MARK: - In place
+
+    /// The facts read in place are those of the message; what is refused is none, or a rare one.
+    static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
+        let facts: QueryFacts
+        do throws(QueryFault) {
+            facts = try QueryFacts(checking: octets.rawSpan)
+        } catch {
+            try judge(error, octets, message)
+            return
+        }
+        if let message {
+            try judge(facts, octets, message)
+            let asks = message.edns?.options.contains { $0.code == EDNSOption.Code.keepalive }
+            try promise(asks == facts.edns?.asksKeepalive, "another keepalive")
+            try judgeCookies(facts, octets, message)
+        } else {
+            // The one documented difference: what is inside an option is not looked at in place.
+            let bare = Array(octets[..<(facts.questionEnd + 9)]) + [0, 0]
+            try promise(facts.edns != nil, "taken in place, refused as a message")
+            try judge(facts, bare, try Message(parsing: bare))
+        }
+        try judgeEmptyReply(facts, octets)
+    }
+
+    /// The facts are those of the message.
+    private static func judge(_ facts: QueryFacts, _ octets: [UInt8], _ message: Message) throws {
+        guard let question = message.question else {
+            throw Finding(description: "taken in place without a question")
+        }
+        let header = message.header
+        try promise(!header.isResponse && header.opcode == .query, "a query that is none")
+        try promise(
+            message.answers.isEmpty && message.authorities.isEmpty && message.additionals.isEmpty,
+            "records in a plain query"
+        )
+        try promise(header.flags == facts.flags, "other flags")
+        try promise(question.name.octets == Array(octets[12..<facts.nameEnd]), "another name")
+        try promise(
+            question.type == facts.type && question.recordClass == facts.recordClass,
+            "another question"
+        )
+        try promise(message.edns?.udpPayloadSize == facts.edns?.payloadSize, "another size")
+        try promise(message.edns?.version == facts.edns?.version, "another version")
+        try promise((message.edns?.dnssecOK ?? false) == facts.dnssecOK, "another DO")
+    }
+
+    /// A cookie that is read as a message is read in place: the first one.
+    private static func judgeCookies(
+        _ facts: QueryFacts,
+        _ octets: [UInt8],
+        _ message: Message
+    ) throws {
+        let first = message.edns?.options.first { $0.code == EDNSOption.Code.cookie }
+        try promise((first != nil) == facts.edns?.hasCookie ?? false, "another cookie")
+        guard case .cookie(let client, _) = first else { return }
+        let number = client.reduce(0) { $0 << 8 | UInt64($1) }
+        let cookies = facts.edns?.cookies(in: octets.rawSpan)
+        try promise(cookies?.client == number, "another client cookie")
+    }
+
+    /// What was refused in place is, as a message, broken or no plain query; and is answered with a
+    /// bare header, or with nothing.
+    private static func judge(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) throws {
+        if let message {
+            let isRight =
+                switch fault {
+                case .ignored: message.header.isResponse
+                case .otherOpcode: message.header.opcode != .query
+                case .malformed: message.questions.count != 1 || hasPointer(octets)
+                case .unusual:
+                    !message.answers.isEmpty || !message.authorities.isEmpty
+                        || !message.additionals.isEmpty || message.questions.isEmpty
+                }
+            try promise(isRight, "\(fault), but a message")
+        }
+        var reply = octets
+        let count = reply.withMutableRawSpan { fault.reply(in: &$0) }
+        guard count > 0 else { return }
+        let header = try Message(parsing: Array(reply[..<count])).header
+        try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this")
+    }
+
+    /// Whether the question's name has a pointer, which leads into the header: who reads a message
+    /// follows it, but nobody writes such a thing.
+    private static func hasPointer(_ octets: [UInt8]) -> Bool {
+        var position = 12
+        while position < octets.count, 1...63 ~= octets[position] {
+            position += 1 + Int(octets[position])
+        }
+        return position < octets.count && octets[position] >= 0xC0
+    }
+
+    /// The reply without records has the question as it came, and is as long as it says.
+    private static func judgeEmptyReply(_ facts: QueryFacts, _ octets: [UInt8]) throws {
+        var buffer = octets + [UInt8](repeating: 0, count: 512)
+        let count = buffer.withMutableRawSpan {
+            facts.reply(rcode: .servFail, because: .networkError, in: &$0)
+        }
+        let reply = try Message(parsing: Array(buffer[..<count]))
+        try promise(reply.header.isResponse && reply.rcode == .servFail, "no SERVFAIL")
+        try promise(reply.header.id == UInt16(octets[0]) << 8 | UInt16(octets[1]), "another ID")
+        try promise(
+            buffer[12..<facts.questionEnd] == octets[12..<facts.questionEnd],
+            "the question is not as it came"
+        )
+        try promise(
+            reply.edns?.extendedErrors.first?.code == (facts.edns == nil ? nil : .networkError),
+            "EDNS is not as asked"
+        )
+    }
+}
