@@ -110,6 +110,15 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.addresses.count == 1)
     }
 
+    @Test("a family that is no object is refused", arguments: ["v4", "v6"])
+    func familyOfAnotherForm(key: String) {
+        #expect(throws: VendorError.unreadable(.member(key))) {
+            try read(
+                #"{"code":"success","data":{"answers":[{"dn":"www.aliyun.com","\#(key)":[]}]}}"#
+            )
+        }
+    }
+
     @Test("nothing of it is NXDOMAIN, as a name that is not registered may look the same")
     func neverNXDomain() throws {
         let empty = #"{"ips":[],"ttl":60,"no_ip_code":"DomainNotExist"}"#

@@ -124,6 +124,17 @@ struct JSONAPITests {
         }
     }
 
+    @Test("a secret that is none, or too long, is refused", arguments: [0, 129])
+    func badSecrets(count: Int) {
+        let secret = Secret([UInt8](repeating: 0x61, count: count))
+        #expect(throws: DNSJSONSetupError.account) {
+            try DNSJSON(
+                url: "https://223.5.5.5/resolve",
+                account: .init(id: "1", keyID: "k", secret: secret)
+            )
+        }
+    }
+
     @Test("the facts are those of a resolver")
     func facts() throws {
         let facts = try DNSJSON(url: "https://dns.google:8443/resolve").facts

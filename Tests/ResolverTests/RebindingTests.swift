@@ -132,6 +132,30 @@ struct RebindingTests {
         #expect(try await house.ask("www.example.org", .https, dnssecOK: true).answers.isEmpty)
     }
 
+    @Test(arguments: [ServiceKey.ipv4Hint, .ipv6Hint])
+    @ServiceLoop
+    func `a hint that cannot be read goes, as others may read it`(_ key: ServiceKey) async throws {
+        let house = try House(
+            upstream: ScriptedUpstream { (message) throws(UpstreamError) in
+                let binding = ServiceBinding(
+                    priority: 1,
+                    target: .root,
+                    parameters: [
+                        .init(key: .alpn, value: [2, 0x68, 0x32]),
+                        .init(key: key, value: [10, 0, 0, 1, 10]),
+                    ]
+                )
+                message.answers = [
+                    Record(name: "www.example.org", type: .https, ttl: 300, data: .svcb(binding))
+                ]
+            },
+            answers: Self.policy()
+        )
+        #expect(
+            try await house.ask("www.example.org", .https).answers == ["HTTPS 1 . alpn=\"h2\""]
+        )
+    }
+
     @Test
     @ServiceLoop
     func `exceptions, and routes that name upstreams or allow it, keep their addresses`()

@@ -17,6 +17,7 @@ struct UpstreamStageTests {
         (.declined(.servFail), .noReachableAuthority, "no upstream answered"),
         (.broken("rubbish"), .noReachableAuthority, "no upstream answered"),
         (.unreachable("no route"), .networkError, "no upstream could be reached"),
+        (.untrusted("expired"), .networkError, "no upstream could be trusted"),
     ])
     @ServiceLoop
     func `a failure says why, is kept for a second (RFC 9520), and for clients that ask alike`(
