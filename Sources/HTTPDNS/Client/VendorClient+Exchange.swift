@@ -194,9 +194,6 @@ final class Exchange<Question: Inquiry>: Cancellable {
 }
 
 extension VendorClient {
-    /// The vendor's time, as far as we know it.
-    var vendorSeconds: Int64 { skew.vendorSeconds(at: clocks.wallSeconds()) }
-
     /// The offset of the vendor's clock, if a request that was signed with `used` was refused for it.
     fileprivate func betterOffset<Value>(
         than used: Int64,
