@@ -345,6 +345,8 @@ struct ReadmeTests {
                 Form("scripts/test", as: readsTest),
                 Form("scripts/test --filter DNSWireTests", as: readsTest),
                 Form("scripts/test --sanitize thread", as: readsTest),
+                Form("scripts/fuzz --seconds 60", as: "scripts/fuzz --help"),
+                Form("scripts/coverage --lines", as: "scripts/coverage --help"),
                 Form("scripts/lint"),
                 Form(".ci/run", as: "bash -n .ci/run"),
             ],
