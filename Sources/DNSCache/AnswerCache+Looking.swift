@@ -101,7 +101,8 @@ package struct CacheWalk {
 /// Removes entries, or marks them stale, a few each time it is asked to go on.
 ///
 /// Whoever has others to serve does so in between, and leaves the lock to those who wait for it:
-/// whoever lets go of a mutex and takes it again at once has it before they are awake.
+/// whoever lets go of a mutex and takes it again at once has it before they are awake.  Nobody else
+/// answers from its beginning to its end: so all that it does is over at once for who asks there.
 package struct CacheSweep {
     /// What is done with entries.
     package enum Action: Sendable { case remove, markStale }
@@ -114,19 +115,30 @@ package struct CacheSweep {
     private var position: Int? = 0
     private let end: Int
 
+    /// Whoever else answers, until the end.
+    private var mirror: (any AnswerMirror)?
+
     /// How many entries were removed or marked so far.
     package private(set) var count = 0
 
-    /// Begins a sweep; it ends after a lap of the ring, however fast entries come.
+    /// Begins a sweep, which is to be taken to its end; it ends after a lap of the ring, however fast entries come.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection, _ action: Action) {
         self.cache = cache
         self.selection = selection
         self.action = action
         end = cache.lapEnd
+        mirror = cache.restingMirror()
     }
 
     /// Goes on a little, and tells whether there is more to do.
     package mutating func step(now: ContinuousClock.Instant) -> Bool {
+        if goOn(now: now) { return true }
+        mirror?.resume()
+        mirror = nil
+        return false
+    }
+
+    private mutating func goOn(now: ContinuousClock.Instant) -> Bool {
         guard let start = position, start < end else {
             return action == .remove && cache.giveBack()
         }

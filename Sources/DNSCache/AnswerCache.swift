@@ -14,7 +14,7 @@ package final class AnswerCache: Sendable {
     private let hash: NameHash
 
     /// The instant from which entries count their age.
-    private let origin: ContinuousClock.Instant
+    package let origin: ContinuousClock.Instant
 
     /// The smallest and the default size in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
@@ -48,7 +48,16 @@ package final class AnswerCache: Sendable {
 
     /// Lets each answer begin with another address than the one before from now on, or not.
     package func setRotation(_ rotates: Bool) {
-        table.withLock { $0.rotates = rotates }
+        let changed = table.withLock { table in
+            defer { table.rotates = rotates }
+            return table.rotates != rotates
+        }
+        guard changed, rotates else { return }
+        whileMirrorRests {
+            walk { table, reference in
+                table.ring[reference].answerCount > 1 ? .withdraw : .keep
+            }
+        }
     }
 
     // MARK: - Answering
@@ -161,13 +170,15 @@ package final class AnswerCache: Sendable {
     @discardableResult
     package func remove(where judge: (Name, RecordType, AnswerSource, UInt16) -> Bool) -> Int {
         var removed = 0
-        walk { table, reference in
-            let source = table.source(reference)
-            guard let name = table.name(reference),
-                judge(name, table.type(reference), source.kind, source.server)
-            else { return .keep }
-            removed += 1
-            return .remove
+        whileMirrorRests {
+            walk { table, reference in
+                let source = table.source(reference)
+                guard let name = table.name(reference),
+                    judge(name, table.type(reference), source.kind, source.server)
+                else { return .keep }
+                removed += 1
+                return .remove
+            }
         }
         while giveBack() {}
         return removed
@@ -230,6 +241,26 @@ package final class AnswerCache: Sendable {
     }
 
     // MARK: - Walking and counting
+
+    /// Lets `body` change many entries, while nobody else answers: that is over at once, and what
+    /// `body` keeps is there again at its end.
+    private func whileMirrorRests(_ body: () -> Void) {
+        let mirror = restingMirror()
+        body()
+        mirror?.resume()
+    }
+
+    /// The mirror, which answers nobody until whoever got it has it resume.
+    func restingMirror() -> (any AnswerMirror)? {
+        let mirror = table.withLock { $0.mirror }
+        mirror?.suspend()
+        return mirror
+    }
+
+    /// Takes the lock for what needs no time.
+    func withTable<Result>(_ body: (inout AnswerTable) -> Result) -> Result {
+        table.withLock(body)
+    }
 
     /// Shows `judge` every entry, and lets go of the lock now and then.
     func walk(_ judge: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {

@@ -121,6 +121,7 @@ extension AnswerTable {
             guard entry.isFresh(now), !entry.isFailure, entry.variant == variant.rawValue,
                 isEntry(reference, hash, name.rawSpan, question.type.rawValue)
             else { continue }
+            withdraw(reference)
             ring.withMutableSections(reference) { sections in
                 let block = AddressBlock(
                     in: sections.bytes,

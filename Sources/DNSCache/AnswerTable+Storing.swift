@@ -96,10 +96,10 @@ extension AnswerTable {
         var probe = index.probe(header.hash)
         while let reference = index.next(&probe) {
             let entry = ring[reference]
-            guard header.replaces(entry), isEntry(reference, header.hash, name.rawSpan, header.type)
-            else {
-                continue
-            }
+            guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
+            // Whose answer it is to whom may change.
+            withdraw(reference)
+            guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
             hits += UInt64(entry.demand.hits)
             remove(reference)
@@ -111,6 +111,7 @@ extension AnswerTable {
 
     /// Takes an entry out of the index; its octets are reclaimed when it is the oldest.
     mutating func remove(_ reference: Int) {
+        withdraw(reference)
         let header = ring[reference]
         index.remove(reference, hash: header.hash)
         ring[reference].isLive = false
@@ -132,6 +133,7 @@ extension AnswerTable {
 
     /// Ends the time in which a fresh entry may be answered.
     mutating func expire(_ reference: Int, now: UInt64) {
+        withdraw(reference)
         // Its age in whole seconds is the lifetime that has just passed, be it none.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1

@@ -6,6 +6,9 @@ extension AnswerTable {
     enum Verdict {
         case keep, remove
 
+        /// It stays, but nobody else has a copy of it any more.
+        case withdraw
+
         /// It stays, but the walk pauses behind it.
         case stop
 
@@ -34,6 +37,7 @@ extension AnswerTable {
             case .keep: break
             case .stop: left = 0
             case .remove: remove(reference)
+            case .withdraw: withdraw(reference)
             case .expire(let now): expire(reference, now: now)
             }
         }

@@ -21,6 +21,15 @@ package struct AnswerTable: ~Copyable {
     /// Answers given by the server of the entry; as long as the highest number stored needs it.
     var hitsByServer: [UInt64] = [0]
 
+    /// Who else answers, if somebody does; only looked at for entries that it has a copy of.
+    var mirror: (any AnswerMirror)?
+
+    /// Whether there is somebody, with room for more.
+    var acceptsOffers = false
+
+    /// Hashes of entries that wait for being copied.
+    var offers: [UInt64] = []
+
     /// Octets that an entry is expected to have when the index is sized: a short name, its TTL
     /// offsets and a few addresses.
     private static var expectedEntry: Int { 144 }
@@ -68,7 +77,13 @@ package struct AnswerTable: ~Copyable {
         hitsByServer[Int(entry.server)] &+= 1
         let age = entry.age(now)
         let wantsRefresh = entry.wantsRefresh(age: age)
-        if wantsRefresh { ring[reference].noteRefresh() }
+        if wantsRefresh {
+            ring[reference].noteRefresh()
+            // Copied anew by the next hit, for what is left of its lifetime.
+            withdraw(reference)
+        } else if wantsOffer(entry) {
+            noteOffer(entry.hash)
+        }
         let length = write(reference, age: age, facts, in: &buffer, limit: limit)
         if rotates {
             let turn = Int(entry.demand.hits)

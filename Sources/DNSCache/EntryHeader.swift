@@ -15,7 +15,7 @@ struct EntryHeader {
     var variant: UInt8
     var rcode: UInt8
 
-    /// The source; with the top bit if the records were validated.
+    /// The source; with bits for whether the records were validated, and about its copy.
     private var origin: UInt8
 
     var hash: UInt64
@@ -68,6 +68,11 @@ struct EntryHeader {
         sectionCount = UInt16(sections.octets.count)
         nameCount = UInt8(answer.question.name.octets.count)
         optionCount = UInt8(exactly: answer.options.count) ?? 0
+        if !answer.isFailure, optionCount == 0, sectionCount <= MirroredAnswer.mostOctets,
+            ttlCount <= MirroredAnswer.mostTTLs
+        {
+            origin |= Self.offerable
+        }
         length = UInt32((neededOctets + 7) & ~7)
     }
 }
@@ -159,11 +164,25 @@ extension EntryHeader {
     /// refresh nothing).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// The top bit of `origin`.
+    /// Bits of `origin`; the others are the source.
     private static var authentic: UInt8 { 0x80 }
+    private static var offered: UInt8 { 0x40 }
+    private static var offerable: UInt8 { 0x20 }
 
     /// Where it came from.
-    var source: UInt8 { origin & ~Self.authentic }
+    var source: UInt8 { origin & 0x1F }
+
+    /// Whether a mirror may have a copy, and has none.
+    var isOfferable: Bool {
+        get { origin & (Self.offered | Self.offerable) == Self.offerable }
+        set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
+    }
+
+    /// Whether a mirror has a copy.
+    var isOffered: Bool {
+        get { origin & Self.offered != 0 }
+        set { origin = newValue ? origin | Self.offered : origin & ~Self.offered }
+    }
 
     /// Whether its records were validated.
     var isAuthentic: Bool { origin & Self.authentic != 0 }
@@ -205,6 +224,11 @@ struct Demand: Equatable {
 
     /// Counts one more; after a thousand million the count starts anew.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
+
+    /// Counts several more.
+    mutating func noteHits(_ times: UInt64) {
+        bits = (bits &+ UInt32(truncatingIfNeeded: times)) & ~Self.flags | Self.flags
+    }
 
     /// Notes that it was spared.
     mutating func noteSpared() { bits &= 0x7FFF_FFFF }
