@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the daemon and its BPF program both know: the layout of their maps.
+#pragma once
+#include <stdint.h>
+
+/// Bounds of what the program answers; anything larger is a worker's.
+enum {
+    ANSWER_NAME_OCTETS = 256,
+    ANSWER_SECTION_OCTETS = 512,
+    ANSWER_TTLS = 16,
+    ANSWER_LISTENERS = 16,
+
+    /// For clients that said this of DNSSEC, or for all: `AnswerVariant`.
+    ANSWER_FOR_ALL = 0xFF,
+
+    /// Bits of `answer_state.families`.
+    ANSWER_IPV4 = 1,
+    ANSWER_IPV6 = 2
+};
+
+/// The maps, in the order in which the program counts them.
+enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
+
+/// An address that a worker listens on.
+struct answer_listener {
+    /// In network order; of IPv4, the first word.
+    uint32_t address[4];
+
+    /// In network order.
+    uint16_t port;
+
+    /// 4 or 6.
+    uint16_t family;
+};
+
+/// What holds for all answers: one element that the daemon has mapped and writes to.
+struct answer_state {
+    /// Whose queries are answered; 0 is nobody's.
+    uint32_t families;
+    uint32_t listener_count;
+
+    /// Odd while the daemon changes answers; another number afterwards.
+    ///
+    /// The kernel replaces an element of the map as a whole, but it may use the memory of the old one
+    /// for the next at once, while another processor reads.
+    uint64_t sequence;
+
+    /// The secret of `answer_hash`.
+    uint64_t seed;
+    struct answer_listener listeners[ANSWER_LISTENERS];
+};
+
+/// One answer: all that follows the question, and for how long.
+struct answer {
+    /// CLOCK_BOOTTIME in nanoseconds: when its TTLs were right, and when the program gives it no more.
+    uint64_t stored_at;
+    uint64_t ends_at;
+
+    /// The place of its count in the map of hits.
+    uint32_t slot;
+    uint16_t type;
+    uint8_t variant;
+    uint8_t name_count;
+
+    /// RCODE, and AD as it is in a header.
+    uint16_t flags;
+
+    /// Records of the three sections.
+    uint16_t counts[3];
+    uint16_t section_count;
+    uint16_t ttl_count;
+
+    /// Where TTLs lie in `sections`.
+    uint16_t ttls[ANSWER_TTLS];
+
+    /// The name in wire form and lower case, the rest 0.
+    uint64_t name[ANSWER_NAME_OCTETS / 8];
+
+    uint8_t sections[ANSWER_SECTION_OCTETS];
+};
+
+/// Eight octets with each `A` to `Z` among them made lower case (RFC 4343).
+static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octets) {
+    const uint64_t seven = octets & 0x7F7F7F7F7F7F7F7FULL;
+    const uint64_t at_least_a = seven + 0x3F3F3F3F3F3F3F3FULL;
+    const uint64_t above_z = seven + 0x2525252525252525ULL;
+    return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
+}
+
+/// The key of an answer, a step for each eight octets of the name and one for the rest.
+///
+/// Not `NameHash`, whose products have 128 bits.  Whoever makes names meet here makes them slow only
+/// as they are without acceleration: one takes the place of the other.
+static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
+                                                                       uint64_t octets) {
+    state = (state ^ octets) * 0x9E3779B97F4A7C15ULL;
+    return state ^ (state >> 32);
+}
+
+/// The state that the first step begins with.
+static inline __attribute__((always_inline)) uint64_t answer_hash_start(uint64_t seed, uint16_t type,
+                                                                        uint8_t count) {
+    return seed ^ ((uint64_t)type << 32) ^ count;
+}
+
+/// The key for one variant.
+static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
+                                                                      uint8_t variant) {
+    return state + variant * 0xD6E8FEB86659FD93ULL;
+}
