@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+import accelerate
 import doh
 import everything
 import fail_over
@@ -22,7 +23,7 @@ import vendor_misses
 import workers
 
 COMMANDS = [
-    hits, latency, tcp, workers, forward, doh, vendor_misses, fail_over, memory, start, micro,
+    hits, latency, accelerate, tcp, workers, forward, doh, vendor_misses, fail_over, memory, start, micro,
 ]
 
 

@@ -14,6 +14,7 @@ import tables
 SHORTER = {
     "hits": ["--rounds", "3"],
     "latency": ["--rounds", "3"],
+    "accelerate": ["--rounds", "3"],
     "tcp": ["--rounds", "3"],
     "workers": ["--rounds", "3"],
     "forward": ["--rounds", "3"],

@@ -153,16 +153,18 @@ class Bench:
 
     # Peers
 
-    def daemon(self, settings, cpu=None, program=None):
+    def daemon(self, settings, cpu=None, program=None, accelerate="off"):
         """Starts httpdnsd with settings that lack `listen` and `control`.
 
-        In its place may stand another program, with arguments, that runs it.
+        In its place may stand another program, with arguments, that runs it. What is measured is
+        the daemon itself, so the kernel does not answer for it unless it is told to.
         """
         number = len(glob.glob(self.path("daemon*.yaml")))
         control = self.path(f"control{number}.sock")
         file = self.write(
             f"daemon{number}.yaml",
-            f'listen: ["127.0.0.1:0"]\ncontrol: {{socket: {control}, mode: "0600"}}\n' + settings,
+            f'listen: ["127.0.0.1:0"]\ncontrol: {{socket: {control}, mode: "0600"}}\n'
+            f"accelerate: {{loopback: {accelerate}}}\n" + settings,
         )
         command = [*(program or [self.product("httpdnsd")]), "--config", file]
         program = self.start(command, "answering on ", cpu)

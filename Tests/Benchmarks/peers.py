@@ -67,7 +67,7 @@ class Peers:
 
     def start(self, name, cpu=None, **more):
         """Starts a server by its name."""
-        if name not in ALL:
+        if name not in [*ALL, "accelerated"]:
             raise harness.Failure(f"there is no server {name}, only {', '.join(ALL)}")
         return getattr(self, name)(cpu or self.cpu, **more)
 
@@ -100,6 +100,11 @@ class Peers:
     def httpdnsd(self, cpu, workers=1, size=ROOM, more=""):
         """The daemon."""
         return self.bench.daemon(daemon_settings(self.authority.port, workers, size, more), cpu)
+
+    def accelerated(self, cpu):
+        """The daemon that has the kernel answer."""
+        settings = daemon_settings(self.authority.port)
+        return self.bench.daemon(settings, cpu, accelerate="required")
 
     def floor(self, cpu, transport="udp"):
         """What a server in C costs that knows nothing."""
