@@ -110,6 +110,8 @@ let package = Package(
         // Floor 0: doors to C.
         .target(name: "CLinux"),
         .target(name: "Locks", swiftSettings: product),
+        // The program in its folder is for the kernel; `scripts/bpf` makes what is built in.
+        .target(name: "CBPF", exclude: ["Program"]),
         // Loads libcurl when it is needed, so does not link with it.
         .target(name: "CCurl"),
         .systemLibrary(
@@ -149,6 +151,13 @@ let package = Package(
             swiftSettings: product
         ),
 
+        // Answers inside the kernel.
+        .target(
+            name: "Acceleration",
+            dependencies: ["CBPF", "DNSCache", "DNSWire", "Locks"],
+            swiftSettings: product
+        ),
+
         // Floor 4: vendors; upstream resolvers.
         .target(
             name: "HTTPDNS",
@@ -168,7 +177,7 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net",
+                "Acceleration", "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net",
                 "Resolver", "Upstream", logging,
             ],
             swiftSettings: product
@@ -213,6 +222,7 @@ let package = Package(
         ),
         suite("DNSWire", exclude: ["Differential"]),
         suite("DNSCache", ["DNSCache", "DNSWire"]),
+        suite("Acceleration", ["Acceleration", "DNSCache", "DNSWire", "Server"]),
         suite("Control", ["Control", "DNSWire", "Net", "Server", "httpdnsctl", logging]),
         suite("Net", ["Locks", "Net", "TestWorld"]),
         suite("HTTPDNS", ["COpenSSL", "DNSWire", "HTTPDNS", "Net", "TestWorld"]),
@@ -239,6 +249,9 @@ let package = Package(
         suite("Emulator", ["httpdns-emulator"]),
         suite("Fuzzing", ["DNSWire", "Fuzzing", "HTTPDNS", "Net"]),
         suite("House", ["DNSWire"]),
-        suite("Integration", ["DNSWire", "httpdnsd", "httpdnsctl", "httpdns-emulator"]),
+        suite(
+            "Integration",
+            ["Acceleration", "DNSWire", "httpdnsd", "httpdnsctl", "httpdns-emulator"]
+        ),
     ] + micro + fuzz
 )

@@ -118,6 +118,12 @@ extension ControlInterface {
         # + last-age-seconds: ?int             since the latest of either
         type NetworkStats (changes: int, resumes: int)
 
+        # resting: for the time being, as somebody wants to see every query
+        type AccelerationState (on, resting, off)
+
+        # Whether the kernel answers who asks over loopback. answers: since the start
+        type Acceleration (state: AccelerationState, why: ?string, entries: int, answers: int)
+
         # One screen: is all well, and if not, why.
         # + uptime-seconds: int
         # + resolv-conf: (points-here: ?bool, nameservers: []string)
@@ -130,6 +136,7 @@ extension ControlInterface {
           upstreams: []UpstreamStatus,
           cache: CacheUsage,
           network: NetworkStats,
+          acceleration: ?Acceleration,
           problems: []string
         )
 
@@ -209,6 +216,7 @@ extension ControlInterface {
           misses: MissStats,
           refresh: RefreshStats,
           network: NetworkStats,
+          acceleration: ?Acceleration,
           process: ProcessStats
         )
 

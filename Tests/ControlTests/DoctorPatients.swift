@@ -193,6 +193,17 @@ struct Patient: Sendable, CustomTestStringConvertible {
             $0.secrets = [.init(path: "/k", mode: 0o644, user: 0, group: 0)]
         },
         Patient("few", .descriptors, .warning, "1,024") { $0.descriptors = 1024 },
+        Patient("without capabilities", .kernel, .ok, "leaves it to the daemon: it may not") {
+            $0.daemon = status {
+                $0.acceleration = AccelerationStatus(state: .off, why: "it may not")
+            }
+        },
+        Patient("answering", .kernel, .ok, "so far 7 times") {
+            $0.daemon = status {
+                $0.acceleration = AccelerationStatus(state: .on)
+                $0.acceleration?.answers = 7
+            }
+        },
         Patient("account refused", .vendors, .failure, "tencent") {
             $0.daemon = status {
                 $0.vendors[0].state = .down

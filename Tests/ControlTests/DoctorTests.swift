@@ -51,7 +51,7 @@ struct DoctorTests {
         #expect(
             Check.all.map(\.name) == [
                 "unit", "daemon", "version", "control-socket", "settings", "secrets", "descriptors",
-                "port-53", "answers", "resolv-conf", "setup", "nsswitch", "environment",
+                "kernel", "port-53", "answers", "resolv-conf", "setup", "nsswitch", "environment",
                 "name-cache", "getaddrinfo", "containers", "vendors", "upstreams", "clock",
                 "certificates", "interception",
             ]

@@ -74,6 +74,12 @@ enum Samples {
         upstream.servers = [lone]
         status.upstreams = [upstream, Self.dot]
         status.cache = CacheUsage(entries: 1, octets: 12_582_912, limitOctets: 67_108_864)
+        status.acceleration = AccelerationStatus(
+            state: .resting,
+            why: "somebody watches the queries"
+        )
+        status.acceleration?.entries = 1200
+        status.acceleration?.answers = 56_789
         status.network.changes = 2
         status.network.resumes = 1
         status.network.lastAgeSeconds = 75

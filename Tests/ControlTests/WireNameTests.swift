@@ -13,7 +13,9 @@ struct WireNameTests {
     @Test("Status")
     func status() throws {
         let expected =
-            #"{"cache":{"entries":1,"limit-octets":67108864,"octets":12582912},"#
+            #"{"acceleration":{"answers":56789,"entries":1200,"state":"resting","#
+            + #""why":"somebody watches the queries"},"#
+            + #""cache":{"entries":1,"limit-octets":67108864,"octets":12582912},"#
             + #""listeners":[{"address":"127.0.0.1:53","origin":"settings","transport":"udp"},"#
             + #"{"address":"127.0.0.1:53","origin":"settings","transport":"tcp"},"#
             + #"{"address":"[::1]:53","origin":"socket-activation","transport":"udp"}],"#

@@ -73,6 +73,7 @@ struct InstallTests {
         for unit in ["httpdnsd.service", "httpdnsd.socket"] {
             #expect(files.contains("etc/systemd/system/\(unit)"))
         }
+        #expect(files.contains("usr/local/share/doc/httpdnsd/httpdnsd-accelerate.conf"))
         let service = try tree.text("etc/systemd/system/httpdnsd.service")
         #expect(service.contains("ExecStart=/usr/local/sbin/httpdnsd "))
         #expect(service.contains("ExecReload=/usr/local/bin/httpdnsctl "))

@@ -74,13 +74,17 @@ package struct StatsReply: Codable, Sendable, Equatable {
     /// The network that the machine is in.
     package var network = NetworkStats()
 
+    /// What the kernel answers in the daemon's place; its answers are in all tables.
+    package var acceleration: AccelerationStatus?
+
     /// What the process uses.
     package var process = ProcessStats()
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case sinceSeconds = "since-seconds"
-        case queries, latency, cache, vendors, upstreams, packets, misses, refresh, network, process
+        case queries, latency, cache, vendors, upstreams, packets, misses, refresh, network
+        case acceleration, process
     }
 
     /// Makes counters that are all zero.

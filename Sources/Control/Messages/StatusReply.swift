@@ -29,6 +29,9 @@ package struct StatusReply: Codable, Sendable, Equatable {
     /// The network that the machine is in.
     package var network = NetworkStats()
 
+    /// Whether the kernel answers in the daemon's place.
+    package var acceleration: AccelerationStatus?
+
     /// Who answers the programs of this machine.
     package var resolvConf = ResolvConf()
 
@@ -44,7 +47,7 @@ package struct StatusReply: Codable, Sendable, Equatable {
     package enum CodingKeys: String, CodingKey {
         case state, version, pid
         case uptimeSeconds = "uptime-seconds"
-        case listeners, vendors, upstreams, cache, network
+        case listeners, vendors, upstreams, cache, network, acceleration
         case resolvConf = "resolv-conf"
         case problems
     }

@@ -78,9 +78,14 @@ final class QueryCounters: Sendable {
     /// From a query's arrival to its reply, answered from the cache.
     let hitLatency = LatencyHistogram()
 
-    /// Counts one query.
-    func count(_ source: QuerySource, _ outcome: QueryOutcome, _ transport: QueryTransport) {
-        Self.add(1, to: cells[Self.index(source, outcome, transport)])
+    /// Counts a query, or several of a kind.
+    func count(
+        _ source: QuerySource,
+        _ outcome: QueryOutcome,
+        _ transport: QueryTransport,
+        times: UInt64 = 1
+    ) {
+        Self.add(times, to: cells[Self.index(source, outcome, transport)])
     }
 
     /// Counts a query that was answered from the cache.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import Acceleration
 internal import DNSCache
 internal import DNSWire
 internal import HTTPDNS
@@ -135,6 +136,9 @@ package enum StartError: Error, CustomStringConvertible {
     /// Metrics cannot be served at a place.
     case metrics(String, SocketError)
 
+    /// The kernel does not answer, which the settings require.
+    case acceleration(AccelerationError)
+
     /// A vendor cannot be spoken to with what the settings say.
     case vendor(String, String)
 
@@ -174,6 +178,8 @@ package enum StartError: Error, CustomStringConvertible {
         case .metrics(let place, let error):
             "cannot serve metrics at \(place): "
                 + (error.isAddressInUse ? "another program has that address" : "\(error)")
+        case .acceleration(let error):
+            "accelerate.loopback is required, but \(error)"
         case .vendor(let name, let why):
             "vendor \(name): \(why)"
         case .upstream(let name, let why):

@@ -21,6 +21,7 @@ package final class Daemon {
     let desk: QueryDesk
     let reception: Reception
     let network: NetworkReaction
+    let accelerator: Accelerator
 
     /// What all assemblies know of the world outside.
     let surroundings: Surroundings
@@ -107,6 +108,7 @@ package final class Daemon {
         )
         reception = Reception(settings, logger: logger)
         network = NetworkReaction(assembly, logger: logger)
+        accelerator = Accelerator(assembly.cache, clocks: assembly.clocks, logger: logger)
         let outlet = HostsOutlet()
         hosts = HostsFiles(settings.hosts, logger: logger) { outlet.take($0) }
         cacheFile = Self.cacheFile(assembly, logger: logger)
@@ -134,11 +136,24 @@ package final class Daemon {
                 own: own
             )
             try reception.serve(bound, by: staff)
+            // Nobody waits for it who does not require it.
+            if assembly.settings.accelerate.loopback == .required {
+                try await accelerate()
+            }
         } catch {
             logger.critical("\(error)")
             return 1
         }
         for warning in assembly.settings.warnings { logger.warning("\(warning)") }
+        if assembly.settings.accelerate.loopback != .required {
+            ServiceLoop.task { [self] in
+                do throws(StartError) {
+                    try await accelerate()
+                } catch {
+                    logger.warning("not accelerated: \(error), ignoring")
+                }
+            }
+        }
         prepareHTTP()
         startVendors(assembly.vendors)
         assembly.resolver.refreshing.start()
@@ -182,6 +197,15 @@ package final class Daemon {
     }
 
     // MARK: - Starting
+
+    /// Has the kernel answer.
+    private func accelerate() async throws(StartError) {
+        try await accelerator.start(
+            assembly.settings,
+            at: reception.listeners.map(\.address),
+            in: surroundings
+        )
+    }
 
     /// Tells systemd that the daemon answers, as long as it does.
     private func feedWatchdog() async throws(CancellationError) {
@@ -333,6 +357,7 @@ package final class Daemon {
         assembly.resolver.refreshing.stop()
         hosts.stop()
         for vendor in assembly.vendors { vendor.client.stop() }
+        accelerator.stop()
         reception.close()
         // What they have handed over last is under way, too.
         misses?.handleAll()
@@ -356,6 +381,7 @@ package final class Daemon {
             desk: desk,
             reception: reception,
             network: network.numbers,
+            accelerator: accelerator,
             cacheFile: cacheFile?.numbers,
             misses: misses,
             mergedOfFormerVendors: mergedOfFormerVendors
@@ -369,6 +395,7 @@ package final class Daemon {
         let desk: QueryDesk
         let reception: Reception
         let network: NetworkReaction.Numbers
+        let accelerator: Accelerator
         let cacheFile: CacheFile.Numbers?
         let misses: MissDesk?
         let mergedOfFormerVendors: UInt64
@@ -379,6 +406,6 @@ package final class Daemon {
         var servers: [TCPServer] { reception.servers }
 
         /// What each thread answered last.
-        var recent: [RecentQueries] { workers.map(\.recent) + [desk.recent] }
+        var recent: [RecentQueries] { workers.map(\.recent) + [desk.recent, accelerator.recent] }
     }
 }

@@ -96,8 +96,16 @@ final class Operator: ControlHandling {
 
     func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws {
         let filter = try QueryFilter(request)
+        try await daemon.accelerator.resting { try await watch(filter, request.count, tell) }
+    }
+
+    private func watch(
+        _ filter: QueryFilter,
+        _ count: Int?,
+        _ tell: @escaping Tell<WatchReply>
+    ) async throws {
         var reader = RecentReader(startingAt: daemon.parts.recent)
-        var left = request.count ?? .max
+        var left = count ?? .max
         // So that the client knows from when on it misses nothing.
         try await tell(WatchReply(queries: []))
         while left > 0 {
@@ -114,6 +122,7 @@ final class Operator: ControlHandling {
     /// All queries that are still known.
     private func recentQueries() -> RecentList {
         let parts = daemon.parts
+        parts.accelerator.collect()
         return RecentList(
             RecentReader.all(of: parts.recent),
             clocks,

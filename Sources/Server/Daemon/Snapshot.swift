@@ -30,7 +30,9 @@ struct Snapshot {
         let now = assembly.clocks.now()
         queries = parts.reception.closed.queries
         hits = parts.reception.closed.hits
-        for counters in parts.workers.map(\.counters) + [parts.desk.counters] {
+        parts.accelerator.collect()
+        let others = [parts.desk.counters, parts.accelerator.counters]
+        for counters in parts.workers.map(\.counters) + others {
             counters.add(to: &queries)
             counters.hitLatency.add(to: &hits)
         }
@@ -94,6 +96,7 @@ struct Snapshot {
         reply.misses = misses.since(zero.misses)
         reply.refresh = refresh.since(zero.refresh)
         reply.network = network.since(zero.network)
+        reply.acceleration = parts.accelerator.status
         reply.process = ProcessNumbers.now
         return reply
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Acceleration
 internal import DNSWire
 internal import Net
 internal import Resolver
@@ -24,6 +25,14 @@ struct Surroundings {
     /// Finds out whether a server accepts connections.
     var probe: Probing.Probe
 
+    /// Makes what answers in the kernel, of so many entries, of a cache with this origin, with a
+    /// secret; nil where the kernel's clock is not that of `clocks`.
+    var kernel: Kernel?
+
+    /// See `kernel`.
+    typealias Kernel =
+        @Sendable (Int, ContinuousClock.Instant, UInt64) throws(AccelerationError) -> KernelAnswers
+
     /// Sockets and clock of the machine.
     static var system: Surroundings {
         Surroundings(
@@ -31,8 +40,17 @@ struct Surroundings {
             seed: .random(in: .min ... .max),
             transport: { HTTPClient(limits: $0) },
             server: server,
-            probe: probe
+            probe: probe,
+            kernel: kernel
         )
+    }
+
+    private nonisolated static func kernel(
+        _ entries: Int,
+        _ origin: ContinuousClock.Instant,
+        _ seed: UInt64
+    ) throws(AccelerationError) -> KernelAnswers {
+        try KernelAnswers(entries: entries, origin: origin, seed: seed)
     }
 
     private static func server(

@@ -32,6 +32,9 @@ struct PlainQueries {
 
         /// Where the questions are that were answered, and are to be asked anew.
         var refreshes = SlotSet()
+
+        /// Whether there are answers that somebody else could give, if they were copied.
+        var hasOffers = false
     }
 
     /// Forgets all.
@@ -82,6 +85,7 @@ struct PlainQueries {
                 outcome.hits.insert(slot)
                 if hit.wantsRefresh { outcome.refreshes.insert(slot) }
             }
+            outcome.hasOffers = table.hasOffers
         }
         return outcome
     }

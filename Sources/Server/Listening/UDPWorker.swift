@@ -92,6 +92,7 @@ final class UDPWorker: Sendable {
             let misses = outcome.misses.union(unusual)
             if !misses.isEmpty { handOver(misses, batch, edition, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
+            if outcome.hasOffers { cache.writeOffers(now: start) }
         }
     }
 

@@ -10,7 +10,7 @@ internal import Resolver
 ///          1    time to the answer in µs (32 bits) | type (16) | origin (16)
 ///          2    octets of the name | family of the client | flags | transport | source | fallback
 ///               | RCODE (16)
-///          3-4  the client's address
+///          3-4  the client's address; of IPv4 in word 4, with the queries but one that are meant in 3
 ///          5-31 the name in wire form, the case of its letters as it came; cut after 216 octets
 struct QueryRecord {
     /// Octets of a name that are kept: longer ones are seen in attacks only.
@@ -34,6 +34,9 @@ struct QueryRecord {
 
     /// The name's octets, of which `nameOctets` are kept.
     var nameCount: Int
+
+    /// Queries of this kind that are meant, all from IPv4 if they are several.
+    var times: UInt64 = 1
 
     /// What is to be said of an answer besides.
     struct Flags: OptionSet {
@@ -88,7 +91,7 @@ extension QueryRecord {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =
             switch client {
-            case .v4(let address): (4, 0, UInt64(address.value))
+            case .v4(let address): (4, times - 1, UInt64(address.value))
             case .v6(let address): (6, address.high, address.low)
             }
         var numbers = UInt64(nameCount) << 56 | family << 48 | UInt64(flags.rawValue) << 40
@@ -123,6 +126,7 @@ extension QueryRecord {
             ? .v4(IPv4Address(value: UInt32(truncatingIfNeeded: word(4))))
             : .v6(IPv6Address(high: word(3), low: word(4)))
         nameCount = Int(numbers >> 56)
+        times = numbers >> 48 & 0xFF == 4 ? word(3) &+ 1 : 1
     }
 
     /// The name in the record `words`; of one that was cut, its first labels.

@@ -108,7 +108,7 @@ struct RecentList: Sendable {
         for (record, words) in records {
             known.append(record)
             guard record.counts(as: kind) else { continue }
-            total += 1
+            total &+= record.times
             let key: String
             if kind == .clients {
                 key = "\(record.client.unmapped)"
@@ -158,7 +158,7 @@ extension QueryRecord {
 
 extension QueryCount {
     fileprivate mutating func count(_ record: QueryRecord) {
-        queries += 1
+        queries &+= record.times
         if record.isMiss { misses += 1 }
         switch record.fallback {
         case .empty: fallbackEmpty += 1

@@ -100,6 +100,27 @@ final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
+    /// Notes what the kernel answered to a question, from this machine and over UDP.
+    func note(_ hits: MirroredHits, name: [UInt8], at now: ContinuousClock.Instant) {
+        let record = QueryRecord(
+            arrival: Self.time(now),
+            microseconds: 1,
+            type: hits.type,
+            origin: hits.server,
+            rcode: UInt16(hits.rcode),
+            source: .cache,
+            transport: .udp,
+            flags: hits.isEmpty ? .empty : [],
+            fallback: nil,
+            client: .v4(IPv4Address(value: 0x7F00_0001)),
+            nameCount: name.count,
+            times: hits.times
+        )
+        ring.begin(1)
+        record.write(to: ring, 0, name: name.rawSpan)
+        ring.end(1)
+    }
+
     /// Writes a record of the message at `start` of `octets`.
     private func write(_ record: QueryRecord, at start: Int, in octets: [UInt8]) {
         let name = start + QueryFacts.headerCount

@@ -16,6 +16,9 @@ package struct Settings: Sendable, Equatable {
     /// The threads that answer from the cache.
     package var workers = WorkerCount.automatic
 
+    /// Whether the kernel answers for them.
+    package var accelerate = AccelerateSettings()
+
     /// The accounts with vendors, in the order of the file.
     package var vendors: [VendorSettings] = []
 
@@ -170,6 +173,15 @@ extension Settings {
             .workers(SettingsLimits.workers),
             """
             The threads that answer from the cache; `auto` is one per core.
+            """
+        ),
+        .section(
+            "accelerate",
+            \.accelerate,
+            AccelerateSettings.table,
+            """
+            Answers inside the kernel, for programs of this machine: faster than any program can be, and \
+            without work for the daemon.
             """
         ),
         .named(

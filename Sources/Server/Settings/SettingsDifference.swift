@@ -204,6 +204,7 @@ extension Settings {
     func takingEffect(after running: Settings) -> (settings: Settings, needsRestart: [String]) {
         var settings = self
         settings.workers = running.workers
+        settings.accelerate = running.accelerate
         settings.control = running.control
         settings.cache.size = running.cache.size
         let left = settings.changes(to: self).map(\.path)

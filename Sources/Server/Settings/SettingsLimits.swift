@@ -23,6 +23,9 @@ enum SettingsLimits {
     /// Threads that answer from the cache.
     static let workers = 1...256
 
+    /// Answers that the kernel is given.
+    static let accelerated = 16...1_048_576
+
     /// Servers of one vendor.
     static let servers = 1...16
 

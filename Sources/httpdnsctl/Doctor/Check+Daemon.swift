@@ -182,6 +182,18 @@ extension Check {
         ]
     }
 
+    /// Whether the kernel answers for the daemon; that it does not is nothing to be mended.
+    static let kernel = Check("kernel") { machine in
+        guard let status = machine.status?.acceleration else { return [] }
+        let why = status.why.map { ": \($0)" } ?? ""
+        return switch status.state {
+        case .on:
+            [.ok("the kernel answers over loopback, so far \(Units.count(status.answers)) times")]
+        case .resting: [.ok("the kernel leaves it to the daemon for now\(why)")]
+        case .off: [.ok("the kernel leaves it to the daemon\(why)")]
+        }
+    }
+
     /// How the vendors are.
     static let vendors = Check("vendors") { machine in
         guard let vendors = machine.status?.vendors else { return [] }

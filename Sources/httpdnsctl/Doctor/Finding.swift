@@ -72,7 +72,7 @@ struct Check: Sendable {
 
     /// All checks, in the order in which one thing rests on another.
     static let all: [Check] = [
-        unit, daemon, version, controlSocket, settings, secrets, descriptors, port, answers,
+        unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,
         upstreams, clock, certificates, interception,
     ]

@@ -215,6 +215,9 @@ enum StatsText {
         if !stats.packets.isEmpty {
             table.add(Table.Cell("PACKETS", .heading), Table.Cell(list(stats.packets)))
         }
+        if let acceleration = stats.acceleration {
+            table.add(Table.Cell("KERNEL", .heading), AccelerationText.cell(acceleration))
+        }
         table.add(Table.Cell("NETWORK", .heading), Table.Cell(NetworkText.render(stats.network)))
         table.add(
             Table.Cell("PROCESS", .heading),

@@ -27,6 +27,9 @@ enum StatusText {
         if let snapshot = status.cache.snapshot {
             table.add("snapshot", SnapshotText.cell(snapshot))
         }
+        if let acceleration = status.acceleration {
+            table.add("kernel", AccelerationText.cell(acceleration))
+        }
         if status.network.lastAgeSeconds != nil {
             table.add("network", Table.Cell(NetworkText.render(status.network)))
         }

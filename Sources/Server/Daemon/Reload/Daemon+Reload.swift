@@ -160,6 +160,7 @@ extension Daemon {
         }
         exchangeCacheFile(old, new)
         dismiss(reception.go(by: new.settings))
+        accelerator.go(by: new.settings, at: reception.listeners.map(\.address))
         return removed
     }
 

@@ -41,6 +41,8 @@ extension StatusReply {
         )
         cache.snapshot = parts.cacheFile.map { SnapshotStatus($0, now: now) }
         network = NetworkStats(parts.network, now: now)
+        parts.accelerator.collect()
+        acceleration = parts.accelerator.status
         resolvConf = ResolvConf(pointingAt: parts.listeners.map(\.address))
         self.problems = problems
     }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CBPF
+internal import DNSCache
+internal import DNSWire
+
+// What the program reads, made of what the cache and the settings say.
+
+extension CBPF.answer {
+    /// The numbers of a copy.
+    init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
+        self.init()
+        // What was stored in an earlier life may be older than this boot: then it wraps, and so does
+        // the difference.
+        stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
+        ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
+        self.slot = slot
+        type = answer.type
+        variant = answer.variant.rawValue
+        flags = answer.flags | UInt16(answer.rcode)
+        counts = (answer.answerCount, answer.authorityCount, answer.additionalCount)
+    }
+}
+
+extension answer_listener {
+    init(_ address: IPAddress, _ port: UInt16) {
+        self.init()
+        self.port = port.bigEndian
+        switch address {
+        case .v4(let address):
+            family = 4
+            self.address.0 = (address.value == 0 ? 0x7F00_0001 : address.value).bigEndian
+        case .v6(let address):
+            family = 6
+            let low = address.high == 0 && address.low == 0 ? 1 : address.low
+            self.address = (
+                UInt32(address.high >> 32).bigEndian,
+                UInt32(truncatingIfNeeded: address.high).bigEndian,
+                UInt32(low >> 32).bigEndian, UInt32(truncatingIfNeeded: low).bigEndian
+            )
+        }
+    }
+}

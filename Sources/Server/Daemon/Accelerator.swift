@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Acceleration
+internal import Control
+internal import DNSCache
+internal import DNSWire
+internal import Logging
+internal import Net
+
+/// Has the kernel answer who asks over loopback, and sees to it that nothing else changes by that.
+///
+/// What it answers is counted here, as soon as somebody looks and once a second.
+@ServiceLoop
+final class Accelerator {
+    /// What the kernel answered.
+    nonisolated let counters = QueryCounters()
+
+    /// The same, a record for all answers to a question in a second.
+    nonisolated let recent = RecentQueries()
+
+    /// Who answers; nil if nobody but the workers does.
+    private(set) var kernel: KernelAnswers?
+
+    /// Why not.
+    private var obstacle = "not started"
+    private let cache: AnswerCache
+    private let clocks: Clocks
+    private let logger: Logger
+    private var sweeping: Task<Void, Never>?
+
+    /// What it is to go by, also while the kernel is not ready yet.
+    private var latest: (settings: Settings, addresses: [SocketAddress])?
+    private var isStopped = false
+
+    /// Whether the log of queries wants to see them all.
+    private var isLogged = false
+
+    /// What an answer of the kernel counts as in latencies: it is not timed.
+    private static let latency: Duration = .microseconds(1)
+
+    /// The time between two collections, which is how late demand is known.
+    private static let interval: Duration = .seconds(1)
+
+    /// Records of one collection, of the questions that were asked most.
+    private static let mostRecords = 256
+
+    /// An accelerator that does nothing yet.
+    init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
+        self.cache = cache
+        self.clocks = clocks
+        self.logger = logger
+    }
+
+    // MARK: - Starting and stopping
+
+    /// Has the kernel answer, if the settings want it and it can be had.
+    ///
+    /// That takes the kernel some 40 ms, in which everybody is answered by others.
+    ///
+    /// - Throws: `StartError.acceleration` if they require it, and it cannot.
+    func start(
+        _ settings: Settings,
+        at addresses: [SocketAddress],
+        in surroundings: Surroundings
+    ) async throws(StartError) {
+        guard settings.accelerate.loopback != .off else {
+            obstacle = "accelerate.loopback is off"
+            return
+        }
+        guard let make = surroundings.kernel else { return }
+        go(by: settings, at: addresses)
+        let (entries, origin) = (settings.accelerate.entries, cache.origin)
+        let seed = surroundings.seed
+        let made: Result<KernelAnswers, AccelerationError>
+        do throws(SocketError) {
+            made = try await WorkerThread.run(named: "kernel") {
+                Result { () throws(AccelerationError) in
+                    let kernel = try make(entries, origin, seed)
+                    try kernel.attach()
+                    return kernel
+                }
+            }
+        } catch {
+            throw .system(error)
+        }
+        guard !isStopped else { return }
+        switch made {
+        case .success(let kernel): begin(kernel)
+        case .failure(let error):
+            guard settings.accelerate.loopback != .required else { throw .acceleration(error) }
+            obstacle = "\(error)"
+            logger.info("not accelerated: \(error)")
+        }
+    }
+
+    private func begin(_ kernel: KernelAnswers) {
+        self.kernel = kernel
+        if let latest { go(by: latest.settings, at: latest.addresses) }
+        cache.setMirror(kernel)
+        sweeping = ServiceLoop.task { [clocks] in
+            // Ends by being cancelled only.
+            while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil { self.collect() }
+        }
+    }
+
+    /// Answers nobody any more.
+    func stop() {
+        isStopped = true
+        guard let kernel else { return }
+        sweeping?.cancel()
+        kernel.suspend()
+        collect()
+        cache.setMirror(nil)
+    }
+
+    // MARK: - Changing
+
+    /// Answers at these addresses from now on, and whom these settings let ask.
+    ///
+    /// A family of which not all of the loopback addresses may ask is a worker's: it knows who.
+    func go(by settings: Settings, at addresses: [SocketAddress]) {
+        latest = (settings, addresses)
+        guard let kernel else { return }
+        kernel.answer(
+            at: addresses.map { ($0.ip, $0.port) },
+            ipv4: settings.allow.contains(where: \.containsLoopback),
+            ipv6: settings.allow.contains { $0.contains(IPv6Address(high: 0, low: 1)) }
+        )
+        guard settings.log.queries != isLogged else { return }
+        isLogged = settings.log.queries
+        if isLogged { kernel.suspend() } else { kernel.resume() }
+    }
+
+    /// Lets workers see every query while `body` runs.
+    func resting<Result>(
+        _ body: () async throws -> sending Result
+    ) async rethrows -> sending Result {
+        kernel?.suspend()
+        defer { kernel?.resume() }
+        collect()
+        return try await body()
+    }
+
+    // MARK: - Counting
+
+    /// Takes down what the kernel answered since this was done before.
+    func collect() {
+        guard kernel != nil else { return }
+        var noted = cache.collectMirroredHits()
+        for (hits, _) in noted {
+            let outcome = QueryOutcome(rcode: UInt16(hits.rcode), isEmpty: hits.isEmpty)
+            counters.count(.cache, outcome, .udp, times: hits.times)
+            counters.hitLatency.note(Self.latency, times: hits.times)
+        }
+        if noted.count > Self.mostRecords {
+            noted.sort { $0.hits.times > $1.hits.times }
+            noted.removeLast(noted.count - Self.mostRecords)
+        }
+        let now = clocks.now()
+        for (hits, name) in noted {
+            if let name { recent.note(hits, name: name, at: now) }
+        }
+    }
+
+    /// How it stands, for people and programs.
+    var status: AccelerationStatus {
+        guard let kernel else { return AccelerationStatus(state: .off, why: obstacle) }
+        let numbers = kernel.numbers
+        var status = AccelerationStatus(state: .on)
+        status.entries = UInt64(numbers.entries)
+        status.answers = numbers.answers
+        if isLogged {
+            status.state = .resting
+            status.why = "the log of queries sees all of them"
+        } else if numbers.isSuspended {
+            status.state = .resting
+            status.why = "somebody watches the queries"
+        } else if !numbers.families.ipv4, !numbers.families.ipv6 {
+            status.state = .off
+            status.why = "`allow` does not let all of 127.0.0.0/8 ask, nor ::1"
+        }
+        return status
+    }
+}
+
+extension IPPrefix {
+    /// Whether all addresses of 127.0.0.0/8 are in the network.
+    fileprivate var containsLoopback: Bool {
+        contains(IPv4Address(value: 0x7F00_0000)) && contains(IPv4Address(value: 0x7FFF_FFFF))
+    }
+}
