@@ -33,6 +33,9 @@ struct AccountGate: Sendable, Hashable {
         guard let denial, denial.hasTrial || now < denial.until else { return nil }
         return .byVendor(denial.error, until: denial.until)
     }
+
+    /// The end of the vendor's refusal that is in force or on trial.
+    var refusedUntil: ContinuousClock.Instant? { denial?.until }
 }
 
 // MARK: - Events
