@@ -12,6 +12,7 @@ struct MetricsReportTests {
     /// Statistics in which every counter there is has a number of its own.
     private static func stats() throws -> (stats: StatsReply, numbers: [String: Int]) {
         var sample = StatsReply(sinceSeconds: 0)
+        sample.acceleration = AccelerationStatus(state: .on)
         sample.packets = ["ignored": 0, "truncated-replies": 0, "unsent-replies": 0]
         sample.cache.snapshot = SnapshotStatus(path: "/x")
         sample.cache.snapshot?.ageSeconds = 0

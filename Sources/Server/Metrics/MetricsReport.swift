@@ -179,6 +179,16 @@ extension MetricsReport {
                 ("cache_snapshot_age_seconds", .gauge, "Since the cache's file was written.", age)
             )
         }
+        if let kernel = stats.acceleration {
+            numbers += [
+                (
+                    "acceleration_active", .gauge,
+                    "Whether the kernel answers in the daemon's place.", kernel.state == .on
+                ),
+                ("acceleration_answers", .counter, "Answers the kernel gave.", kernel.answers),
+                ("acceleration_entries", .gauge, "Answers the kernel has.", kernel.entries),
+            ]
+        }
         Self.write(numbers, to: &text)
     }
 
