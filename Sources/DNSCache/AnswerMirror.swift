@@ -243,14 +243,14 @@ extension AnswerCache {
         var noted: [(hits: MirroredHits, name: [UInt8]?)] = []
         noted.reserveCapacity(hits.count)
         // In strides, as nobody is to wait for the lock for long.
-        for start in stride(from: 0, to: hits.count, by: 128) {
+        for start in Swift.stride(from: 0, to: hits.count, by: 128) {
             withTable { table in
                 for hit in hits[start..<min(start + 128, hits.count)] {
                     noted.append((hit, table.note(hit)))
                 }
             }
         }
-        for start in stride(from: 0, to: idle.count, by: 32) {
+        for start in Swift.stride(from: 0, to: idle.count, by: 32) {
             withTable { table in
                 for copy in idle[start..<min(start + 32, idle.count)] { table.drop(copy) }
             }

@@ -71,7 +71,9 @@ final class Program: Sendable {
 
     deinit {
         guard !hasEnded.load(ordering: .relaxed) else { return }
-        kill(pid, SIGTERM)
+        // Not SIGTERM: nginx overlooks one that comes while it starts, and then waits for ever.
+        kill(pid, SIGSTOP)
+        for process in children + [pid] { kill(process, SIGKILL) }
         _ = end()
     }
 
