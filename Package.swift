@@ -177,8 +177,8 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "Acceleration", "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net",
-                "Resolver", "Upstream", logging,
+                "Acceleration", "CYAML", "Control", "DNSCache", "DNSWire", "HTTPDNS", "Locks",
+                "Net", "Resolver", "Upstream", logging,
             ],
             swiftSettings: product
         ),

@@ -40,8 +40,8 @@ private let house: [Room] = [
     Room(
         "Server",
         floor: 6,
-        imports: "Acceleration CYAML Control DNSCache DNSWire Glibc HTTPDNS Locks Logging Net Resolver"
-            + " Upstream"
+        imports: "Acceleration CYAML Control DNSCache DNSWire Glibc HTTPDNS Locks Logging Net"
+            + " Resolver Upstream"
     ),
     Room("httpdnsd", floor: 7, imports: "ArgumentParser Control Glibc Logging Net Server"),
     Room("httpdnsctl", floor: 7, imports: "ArgumentParser CLinux Control DNSWire Glibc"),

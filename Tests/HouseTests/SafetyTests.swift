@@ -12,7 +12,7 @@ private let allowance = [
     "DNSWire": 11,
     "HTTPDNS": 57,
     "Locks": 14,
-    "Net": 396,
+    "Net": 397,
     "Server": 54,
     "httpdns-emulator": 22,
     "httpdnsctl": 76,
