@@ -102,4 +102,18 @@ struct KeptSectionsTests {
             try check([UInt8](repeating: 0, count: 65_535))
         }
     }
+
+    @Test
+    func `a name that leads into a TTL is refused, as that counts down`() throws {
+        let end = 12 + question.octetCount + sections.octets.count
+        let ttl = end + 5
+        let pointer = [0xC0 | UInt8(ttl >> 8), UInt8(truncatingIfNeeded: ttl)]
+        // Its TTL reads as the name "a".
+        let cname: [UInt8] = [0, 0, 5, 0, 1, 1, 0x61, 0, 0, 0, 2] + pointer
+        #expect(throws: WireError.reservedLabel(at: ttl)) {
+            try check(sections.octets + cname, additionals: 2)
+        }
+        let toQuestion: [UInt8] = cname.dropLast(2) + [0xC0, 12]
+        #expect(throws: Never.self) { try check(sections.octets + toQuestion, additionals: 2) }
+    }
 }

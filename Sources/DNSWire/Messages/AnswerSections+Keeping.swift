@@ -27,7 +27,7 @@ extension AnswerSections {
     /// and the TTLs found again.
     ///
     /// - Throws: the first fault; the offset counts from the start of a message that begins with
-    ///   `question`.
+    ///   `question`.  `reservedLabel` also where a name leads into a TTL: that is another in each reply.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -46,18 +46,25 @@ extension AnswerSections {
             throw .trailingOctets(at: WireLimits.messageOctets)
         }
         var offsets: [UInt16] = []
-        var reader = WireReader(message.span, at: start)
+        var position = start
         // Three 16-bit numbers, and no record without eleven octets: this ends soon.
         let count = Int(answerCount) + Int(authorityCount) + Int(additionalCount)
         for _ in 0..<count {
-            let recordStart = reader.offset
+            var reader = WireReader(message.span, at: position)
             let prologue = try Record.Prologue(parsing: &reader)
-            guard prologue.type != .opt else { throw .misplacedOPT(at: recordStart) }
+            guard prologue.type != .opt else { throw .misplacedOPT(at: position) }
+            position = reader.offset
             // Behind the TTL comes the length of the data only.
-            offsets.append(UInt16(reader.offset - 6))
+            let place = position - 6
+            offsets.append(UInt16(place))
+            // No label begins so.
+            message.patch(0x8080, at: place)
+            message.patch(0x8080, at: place + 2)
+            reader = WireReader(message.span, at: position)
             _ = try Record(prologue, dataFrom: &reader)
+            position = reader.offset
         }
-        guard reader.isAtEnd else { throw .trailingOctets(at: reader.offset) }
+        guard position == message.count else { throw .trailingOctets(at: position) }
         self.init(
             octets: octets,
             answerCount: answerCount,
