@@ -36,40 +36,18 @@ package protocol Forwarding: AnyObject, Sendable {
 
     /// Asks once, and waits no longer than `deadline`.
     ///
-    /// - Returns: a reply to exactly this query, with RCODE NOERROR or NXDOMAIN, whole.
-    func exchange(
-        _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message
-
-    /// Asks once more what was asked at `earlier` in vain: not on a connection that has been silent
-    /// since.
-    func repeatExchange(
-        _ query: ForwardedQuery,
-        askedAt earlier: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message
-
-    /// What `ask` is to tell.
-    typealias Tell = @ServiceLoop (Result<Message, UpstreamError>) -> Void
-
-    /// Asks without a task of its own to wait in: `tell` is called once, perhaps before this returns.
-    ///
-    /// - Parameter earlier: when the same was asked in vain, if it was.
-    func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
-    )
-
-    /// The same for whoever traces it: those that know more of the exchange tell it to `place`.
+    /// - Parameters:
+    ///   - earlier: when the same was asked in vain, if it was: it is not asked on a connection that has
+    ///     been silent since.
+    ///   - place: told what is known of the exchange, if somebody traces it.
+    ///   - tell: called once, perhaps before this returns, with a reply to exactly this query, with
+    ///     RCODE NOERROR or NXDOMAIN, whole.
     func ask(
         _ query: ForwardedQuery,
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping Tell
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     )
 
     /// Drops what belongs to the network as it was: connections.  Queries under way are asked again.
@@ -83,53 +61,14 @@ extension Forwarding {
 
     package var servers: [any Forwarding] { [self] }
 
-    package func repeatExchange(
+    /// What ``ask(_:repeating:deadline:_:_:)`` tells, for whoever waits in a task.
+    package func exchange(
         _ query: ForwardedQuery,
-        askedAt earlier: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        try await exchange(query, deadline: deadline)
-    }
-
-    package func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
-    ) {
-        ServiceLoop.task { [self] in
-            do throws(UpstreamError) {
-                let message =
-                    if let earlier {
-                        try await repeatExchange(query, askedAt: earlier, deadline: deadline)
-                    } else {
-                        try await exchange(query, deadline: deadline)
-                    }
-                tell(.success(message))
-            } catch {
-                tell(.failure(error))
-            }
-        }
-    }
-
-    package func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
-        _ place: Trace.Place?,
-        _ tell: @escaping Tell
-    ) {
-        ask(query, repeating: earlier, deadline: deadline, tell)
-    }
-
-    /// What ``ask(_:repeating:deadline:_:)`` tells, for whoever waits in a task.
-    func told(
-        _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
+        repeating earlier: ContinuousClock.Instant? = nil,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         try await withCheckedContinuation { continuation in
-            ask(query, repeating: earlier, deadline: deadline) {
+            ask(query, repeating: earlier, deadline: deadline, nil) {
                 continuation.resume(returning: $0)
             }
         }.get()

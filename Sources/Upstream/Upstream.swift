@@ -53,11 +53,14 @@ package final class Upstream: Forwarding {
         return sum
     }
 
-    package func exchange(
+    package func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        try await group.exchange(query, deadline: deadline).message
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        group.ask(query, deadline: deadline) { tell($0.map(\.message)) }
     }
 
     package func networkChanged() {

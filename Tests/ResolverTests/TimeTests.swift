@@ -131,7 +131,7 @@ struct TimeTests {
                 SERVFAIL from httpdnsd after 4800 ms
                 EDE 22: no upstream answered
                 asked: tencent 1 at 0, tencent 2 at 300, alibaba 1 at 1500, alibaba 2 at 1800, \
-                upstream A at 3000, upstream TXT at 3900, upstream A at 3900
+                upstream A at 3000, upstream A at 3900, upstream TXT at 3900
                 kept: A SERVFAIL 1
                 billed: tencent 2, alibaba 2
                 """

@@ -20,11 +20,18 @@ final class HeldUpstream: Forwarding {
     private var waiting: [Name: CheckedContinuation<Void, Never>] = [:]
     private var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
 
-    func exchange(
+    func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        let name = query.question.name
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        ServiceLoop.task { [self] in tell(.success(await answer(query.question.name))) }
+    }
+
+    /// The answer about a name, when it may be given.
+    private func answer(_ name: Name) async -> Message {
         if name.labels.first(where: { _ in true }).map(Array.init) == Array("slow".utf8) {
             await withCheckedContinuation { continuation in
                 waiting[name] = continuation

@@ -127,7 +127,12 @@ struct NSDTests {
     @ServiceLoop
     func `answers, aliases, denials, refusals and long answers come through`() async throws {
         let server = try NSD.start()
-        let upstream = PlainUpstream(name: "nsd", address: server.address, timeout: .seconds(5))
+        let upstream = Forwarder(
+            name: "nsd",
+            url: "udp://\(server.address)",
+            timeout: .seconds(5),
+            over: PlainTransport(to: server.address)
+        )
         func ask(_ name: Name, _ type: RecordType, dnssecOK: Bool = false) async throws -> Message {
             try await upstream.exchange(
                 ForwardedQuery(

@@ -118,9 +118,26 @@ final class ScriptedUpstream: Forwarding {
         self.script = script
     }
 
-    func exchange(
+    func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        if earlier != nil { repeats += 1 }
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                tell(.success(try await reply(to: query, by: deadline)))
+            } catch {
+                tell(.failure(error))
+            }
+        }
+    }
+
+    private func reply(
+        to query: ForwardedQuery,
+        by deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         let isProbe = query.question.type == .txt
         let world = scene.world
@@ -145,14 +162,17 @@ final class ScriptedUpstream: Forwarding {
         return Message(header: Header(id: 7))
     }
 
-    func repeatExchange(
-        _ query: ForwardedQuery,
-        askedAt earlier: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        repeats += 1
-        return try await exchange(query, deadline: deadline)
-    }
-
     func networkChanged() { resets += 1 }
+}
+
+extension UpstreamGroup {
+    /// Asks, for whoever waits in a task.
+    func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Reply {
+        try await withCheckedContinuation { continuation in
+            ask(query, deadline: deadline) { continuation.resume(returning: $0) }
+        }.get()
+    }
 }

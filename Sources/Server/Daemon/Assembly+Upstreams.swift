@@ -29,28 +29,15 @@ extension Assembly {
                 tls[settings.caFile] = try client(settings)
             }
             let latency = LatencyHistogram()
-            let servers = settings.servers.compactMap { address -> (any Forwarding)? in
-                switch settings.url.scheme {
-                case .udp, .tcp:
-                    surroundings.server(settings, address, nil, latency)
-                case .tls:
-                    surroundings.server(settings, address, tls[settings.caFile], latency)
-                case .https:
-                    http.map { http in
-                        HTTPSUpstream(
-                            name: settings.name,
-                            url: settings.shown(at: address),
-                            requestURL: "\(settings.url)",
-                            server: address,
-                            certificateFile: settings.caFile,
-                            timeout: settings.timeout,
-                            validates: settings.validates,
-                            transport: http,
-                            latency: latency,
-                            clocks: surroundings.clocks
-                        )
-                    }
-                }
+            let servers = settings.servers.map { address in
+                Forwarder(
+                    name: settings.name,
+                    url: settings.shown(at: address),
+                    timeout: settings.timeout,
+                    over: way(of: settings, to: address, http, tls[settings.caFile], surroundings),
+                    latency: latency,
+                    clocks: surroundings.clocks
+                )
             }
             upstreams.append(
                 servers.count == 1
@@ -59,6 +46,27 @@ extension Assembly {
             )
         }
         return (upstreams, http)
+    }
+
+    /// How a server of an upstream is reached.
+    private static func way(
+        of settings: UpstreamSettings,
+        to address: SocketAddress,
+        _ http: (any HTTPTransport)?,
+        _ tls: TLSClient?,
+        _ surroundings: Surroundings
+    ) -> any UpstreamTransport {
+        guard settings.url.scheme == .https, let http else {
+            return surroundings.way(settings, address, settings.url.scheme == .tls ? tls : nil)
+        }
+        return HTTPSTransport(
+            to: "\(settings.url)",
+            at: address,
+            certificateFile: settings.caFile,
+            validates: settings.validates,
+            over: http,
+            clocks: surroundings.clocks
+        )
     }
 
     /// The upstream that was made of just these settings; nil if there is none.

@@ -18,9 +18,9 @@ struct Surroundings {
     /// Makes what sends HTTP requests.
     var transport: (HTTPClient.Limits) -> any HTTPTransport
 
-    /// Makes an upstream's server that is not asked over HTTPS: at this address, with TLS if there is
-    /// a client for it, noting its latencies there.
-    var server: (UpstreamSettings, SocketAddress, TLSClient?, LatencyHistogram) -> any Forwarding
+    /// Makes the way to an upstream's server that is not asked over HTTPS: at this address, with TLS
+    /// if there is a client for it.
+    var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
     /// Finds out whether a server accepts connections.
     var probe: Probing.Probe
@@ -39,7 +39,7 @@ struct Surroundings {
             clocks: .system,
             seed: .random(in: .min ... .max),
             transport: { HTTPClient(limits: $0) },
-            server: server,
+            way: way,
             probe: probe,
             kernel: kernel
         )
@@ -53,40 +53,22 @@ struct Surroundings {
         try KernelAnswers(entries: entries, origin: origin, seed: seed)
     }
 
-    private static func server(
-        _ settings: UpstreamSettings,
-        at address: SocketAddress,
-        _ tls: TLSClient?,
-        _ latency: LatencyHistogram
-    ) -> any Forwarding {
+    private static func way(
+        of settings: UpstreamSettings,
+        to address: SocketAddress,
+        _ tls: TLSClient?
+    ) -> any UpstreamTransport {
         if let tls {
-            StreamUpstream(
-                name: settings.name,
-                url: settings.shown(at: address),
-                server: address,
+            StreamTransport(
+                to: address,
                 tlsName: settings.url.host,
                 tls: tls,
-                timeout: settings.timeout,
-                validates: settings.validates,
-                latency: latency
+                validates: settings.validates
             )
         } else if settings.url.scheme == .tcp {
-            StreamUpstream(
-                name: settings.name,
-                url: settings.shown(at: address),
-                server: address,
-                timeout: settings.timeout,
-                validates: settings.validates,
-                latency: latency
-            )
+            StreamTransport(to: address, validates: settings.validates)
         } else {
-            PlainUpstream(
-                name: settings.name,
-                address: address,
-                timeout: settings.timeout,
-                validates: settings.validates,
-                latency: latency
-            )
+            PlainTransport(to: address, validates: settings.validates)
         }
     }
 

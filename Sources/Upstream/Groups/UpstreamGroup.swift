@@ -111,16 +111,6 @@ package final class UpstreamGroup {
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
-    /// The same for whoever waits in a task.
-    package func exchange(
-        _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Reply {
-        try await withCheckedContinuation { continuation in
-            ask(query, deadline: deadline) { continuation.resume(returning: $0) }
-        }.get()
-    }
-
     /// A server that led back here is looked at again some time later, by no client's query.
     private func lookAgain(
         at server: any Forwarding,
@@ -136,7 +126,8 @@ package final class UpstreamGroup {
     private func send(_ query: ForwardedQuery, asCopyTo server: any Forwarding) {
         health.update(server) { $0.beganCopy() }
         let began = health.clocks.now()
-        server.ask(query, repeating: nil, deadline: began + server.timeout) { [health] result in
+        server.ask(query, repeating: nil, deadline: began + server.timeout, nil) {
+            [health] result in
             switch result {
             case .success: health.answered(server, began: began)
             case .failure(let error): health.failed(server, error, began: began)

@@ -40,9 +40,25 @@ final class ScriptedUpstream: Forwarding {
         self.script = script
     }
 
-    func exchange(
+    func ask(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                tell(.success(try await reply(to: query, by: deadline)))
+            } catch {
+                tell(.failure(error))
+            }
+        }
+    }
+
+    private func reply(
+        to query: ForwardedQuery,
+        by deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
         asked.append(query)
         note(query)

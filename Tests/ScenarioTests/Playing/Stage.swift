@@ -50,7 +50,7 @@ final class Stage {
                 clocks: world.clocks,
                 seed: 1,
                 transport: { _ in Line(network: network) },
-                server: { WireUpstream($0, server: $1, latency: $3, network) },
+                way: { settings, address, _ in WireTransport(settings, to: address, network) },
                 probe: { await network.accepts($0.address, port: $0.port, deadline: $1) }
             ),
             logger: Logger(label: "scenario") { _ in SwiftLogNoOpLogHandler() }

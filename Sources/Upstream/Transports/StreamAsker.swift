@@ -6,10 +6,10 @@ internal import Net
 @ServiceLoop
 final class StreamAsker {
     /// Connections begun so far.
-    private(set) var opened: UInt64 = 0
+    private var opened: UInt64 = 0
 
     /// Queries put on a connection that there was already.
-    private(set) var reused: UInt64 = 0
+    private var reused: UInt64 = 0
 
     /// Messages that answered nothing, on connections that are over.
     private var earlierForeignReplies: UInt64 = 0
@@ -24,18 +24,39 @@ final class StreamAsker {
         self.open = open
     }
 
-    /// Messages that answered nothing.
-    var foreignReplies: UInt64 { earlierForeignReplies + (current?.foreignReplies ?? 0) }
+    /// Puts what was counted where it belongs.
+    func count(in numbers: inout UpstreamNumbers) {
+        numbers.connectionsOpened = opened
+        numbers.connectionsReused = reused
+        numbers.foreignReplies = earlierForeignReplies + (current?.foreignReplies ?? 0)
+    }
 
     /// Asks, and asks once more on a new connection if the first is lost before the reply.
     ///
-    /// - Parameter since: a connection is suspected of being dead on which nothing came since then.
-    /// - Returns: a whole reply to exactly this query, whatever its RCODE.
+    /// - Parameters:
+    ///   - since: a connection is suspected of being dead on which nothing came since then.
+    ///   - tell: gets a whole reply to exactly this query, whatever its RCODE.
     func ask(
         _ exchange: UpstreamExchange,
-        since: ContinuousClock.Instant? = nil,
+        since: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
-        _ place: Trace.Place? = nil
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                tell(.success(try await reply(to: exchange, since, deadline, place)))
+            } catch {
+                tell(.failure(error))
+            }
+        }
+    }
+
+    private func reply(
+        to exchange: UpstreamExchange,
+        _ since: ContinuousClock.Instant?,
+        _ deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?
     ) async throws(UpstreamError) -> Message {
         let before = reused
         let connection = self.connection(heardSince: since)

@@ -29,7 +29,7 @@ private final class ScriptedTransport: HTTPTransport {
 }
 
 @Suite("An upstream over HTTPS (RFC 8484, RFC 9111 §5.1)")
-struct HTTPSUpstreamTests {
+struct HTTPSTransportTests {
     init() { ServiceLoop.start() }
 
     /// A good reply, before `change` makes it another.
@@ -63,16 +63,18 @@ struct HTTPSUpstreamTests {
     }
 
     @ServiceLoop
-    private func upstream(_ transport: ScriptedTransport) throws(UpstreamError) -> HTTPSUpstream {
+    private func upstream(_ transport: ScriptedTransport) throws(UpstreamError) -> Forwarder {
         guard let server = SocketAddress("192.0.2.53:443") else { throw .timedOut }
-        return HTTPSUpstream(
+        return Forwarder(
             name: "doh",
             url: "https://dns.example/dns-query (192.0.2.53)",
-            requestURL: "https://dns.example/dns-query",
-            server: server,
-            certificateFile: "/ca.pem",
             timeout: .seconds(2),
-            transport: transport
+            over: HTTPSTransport(
+                to: "https://dns.example/dns-query",
+                at: server,
+                certificateFile: "/ca.pem",
+                over: transport
+            )
         )
     }
 
@@ -222,9 +224,9 @@ struct HTTPSUpstreamTests {
             checkingDisabled: false
         )
         let upstream = try upstream(transport)
-        _ = try await upstream.repeatExchange(
+        _ = try await upstream.exchange(
             query,
-            askedAt: Clock.now,
+            repeating: Clock.now,
             deadline: Clock.now + .seconds(20)
         )
         #expect(transport.sent.map(\.wantsFreshConnection) == [true])

@@ -7,7 +7,21 @@ import Testing
 @testable import Upstream
 
 @Suite("An upstream over UDP and TCP", .timeLimit(.minutes(1)))
-struct PlainUpstreamTests {
+struct PlainTransportTests {
+    /// The server at an address.
+    @ServiceLoop
+    private static func upstream(
+        _ address: SocketAddress,
+        timeout: Duration
+    ) -> Forwarder {
+        Forwarder(
+            name: "it",
+            url: "udp://\(address)",
+            timeout: timeout,
+            over: PlainTransport(to: address)
+        )
+    }
+
     init() { ServiceLoop.start() }
 
     private static let query = ForwardedQuery(
@@ -25,14 +39,14 @@ struct PlainUpstreamTests {
     ) async throws -> (result: Result<Message, UpstreamError>, numbers: UpstreamNumbers, tcp: Int) {
         let server = try ScriptedServer(script, stream: stream)
         defer { server.stop() }
-        let upstream = PlainUpstream(name: "it", address: server.address, timeout: .seconds(2))
+        let upstream = Self.upstream(server.address, timeout: .seconds(2))
         let result = await result(upstream, within: time)
         return (result, upstream.numbers, server.connections)
     }
 
     @ServiceLoop
     private static func result(
-        _ upstream: PlainUpstream,
+        _ upstream: Forwarder,
         within time: Duration = .seconds(20)
     ) async -> Result<Message, UpstreamError> {
         do throws(UpstreamError) {
@@ -107,7 +121,7 @@ struct PlainUpstreamTests {
             // Bound and let go: nobody has it now.
             address = try DatagramListener(binding: any, shared: false).address
         }
-        let upstream = PlainUpstream(name: "it", address: address, timeout: .seconds(60))
+        let upstream = Self.upstream(address, timeout: .seconds(60))
         // Without the ICMP message this would take until the suite's time limit.
         let result = await Self.result(upstream, within: .seconds(120))
         guard case .failure(.unreachable(let why)) = result else {
@@ -253,7 +267,7 @@ struct PlainUpstreamTests {
             return [reply(to: query) { if !isGood { $0.rcode = .servFail } }]
         }
         defer { server.stop() }
-        let upstream = PlainUpstream(name: "it", address: server.address, timeout: .seconds(2))
+        let upstream = Self.upstream(server.address, timeout: .seconds(2))
         var rows: [UInt64] = []
         for _ in 0..<4 {
             _ = await Self.result(upstream)
@@ -269,21 +283,6 @@ struct PlainUpstreamTests {
     private final class Rounds: Sendable {
         private let round = Atomic(0)
         func next() -> Int { round.add(1, ordering: .relaxed).oldValue }
-    }
-
-    @Test(arguments: [
-        ("192.0.2.1:53", "udp://192.0.2.1"), ("192.0.2.1:5353", "udp://192.0.2.1:5353"),
-        ("[2001:db8::1]:5353", "udp://[2001:db8::1]:5353"),
-    ])
-    @ServiceLoop
-    func `an upstream shows its address as the settings write it`(
-        _ address: String,
-        _ url: String
-    ) throws {
-        let address = try #require(SocketAddress(address))
-        let upstream = PlainUpstream(name: "it", address: address, timeout: .seconds(1))
-        #expect(upstream.url == url)
-        #expect(!upstream.isProtected)
     }
 
     @Test
@@ -304,7 +303,7 @@ struct PlainUpstreamTests {
             ]
         }
         defer { server.stop() }
-        let upstream = PlainUpstream(name: "it", address: server.address, timeout: .seconds(2))
+        let upstream = Self.upstream(server.address, timeout: .seconds(2))
         let tasks = (UInt8(0x61)...0x7A).map { letter in
             Task { @ServiceLoop in
                 let query = ForwardedQuery(

@@ -6,22 +6,22 @@ import Testing
 @testable import Upstream
 
 @Suite("An upstream on one connection", .timeLimit(.minutes(1)))
-struct StreamUpstreamTests {
+struct StreamTransportTests {
     init() { ServiceLoop.start() }
 
     /// An upstream over TCP.
     @ServiceLoop
-    private func upstream(_ server: StreamServer, _ clocks: Clocks = .system) -> StreamUpstream {
+    private func upstream(_ server: StreamServer, _ clocks: Clocks = .system) -> Forwarder {
         upstream(server.address, clocks)
     }
 
     @ServiceLoop
-    private func upstream(_ server: SocketAddress, _ clocks: Clocks = .system) -> StreamUpstream {
-        StreamUpstream(
+    private func upstream(_ server: SocketAddress, _ clocks: Clocks = .system) -> Forwarder {
+        Forwarder(
             name: "tcp",
             url: "tcp://\(server)",
-            server: server,
             timeout: .seconds(20),
+            over: StreamTransport(to: server, clocks: clocks),
             clocks: clocks
         )
     }
@@ -43,7 +43,7 @@ struct StreamUpstreamTests {
     /// Asks for names at the same time, and returns who was told that there is an answer.
     @ServiceLoop
     private func ask(
-        _ upstream: StreamUpstream,
+        _ upstream: Forwarder,
         _ names: [Name],
         within time: Duration = .seconds(20)
     ) async -> [Result<Name, UpstreamError>] {
@@ -193,9 +193,9 @@ struct StreamUpstreamTests {
             try await upstream.exchange(query, deadline: start + .seconds(20))
         }
         while server.connections == 0 { await Task.yield() }
-        _ = try await upstream.repeatExchange(
+        _ = try await upstream.exchange(
             query,
-            askedAt: Clock.now,
+            repeating: Clock.now,
             deadline: start + .seconds(20)
         )
         #expect(server.connections == 2)

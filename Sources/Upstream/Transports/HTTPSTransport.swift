@@ -2,80 +2,56 @@
 package import DNSWire
 package import Net
 
-/// An upstream over HTTPS (DoH, RFC 8484): POST, and HTTP/2 wherever the server speaks it.
-package final class HTTPSUpstream: Forwarding {
-    package let name: String
-    package let url: String
+/// HTTPS (DoH, RFC 8484): POST, and HTTP/2 wherever the server speaks it.
+package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
-    package let timeout: Duration
-    package let latency: LatencyHistogram
 
     /// A slow answer is the server's affair; a silent connection may be dead.
     package let repeatsAfter: Duration? = .seconds(1)
 
-    package private(set) var numbers = UpstreamNumbers()
-
-    private let requestURL: String
+    private let url: String
     private let server: SocketAddress
     private let certificateFile: String?
-    private let transport: any HTTPTransport
+    private let http: any HTTPTransport
     private let clocks: Clocks
+    private var opened: UInt64 = 0
+    private var reused: UInt64 = 0
     private var random = SystemRandomNumberGenerator()
 
-    /// Makes an upstream that is asked with POST requests for `requestURL` at `server`.
+    /// Makes a way of POST requests for `url` at `server`.
     ///
-    /// - Parameters:
-    ///   - url: what people are shown.
-    ///   - transport: shared with others; its connections are dropped when the network changes.
+    /// - Parameter http: shared with others; its connections are dropped when the network changes.
     package init(
-        name: String,
-        url: String,
-        requestURL: String,
-        server: SocketAddress,
+        to url: String,
+        at server: SocketAddress,
         certificateFile: String?,
-        timeout: Duration,
         validates: Bool = false,
-        transport: any HTTPTransport,
-        latency: LatencyHistogram = LatencyHistogram(),
+        over http: any HTTPTransport,
         clocks: Clocks = .system
     ) {
-        self.name = name
         self.url = url
-        self.requestURL = requestURL
         self.server = server
         self.certificateFile = certificateFile
-        self.timeout = timeout
         self.validates = validates
-        self.transport = transport
-        self.latency = latency
+        self.http = http
         self.clocks = clocks
     }
 
-    package func ask(
-        _ query: ForwardedQuery,
-        repeating earlier: ContinuousClock.Instant?,
-        deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
-    ) {
-        ask(query, repeating: earlier, deadline: deadline, nil, tell)
-    }
-
-    package func ask(
+    package func carry(
         _ query: ForwardedQuery,
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping Tell
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
-        let start = clocks.now()
         let exchange = UpstreamExchange(
             query,
             over: .encrypted,
             validates: validates,
             random: &random
         )
-        var request = HTTPRequest(url: requestURL, server: server, body: exchange.message)
+        var request = HTTPRequest(url: url, server: server, body: exchange.message)
         request.headers = Self.headers
         request.certificateFile = certificateFile
         request.wantsFreshConnection = earlier != nil
@@ -83,37 +59,16 @@ package final class HTTPSUpstream: Forwarding {
         place?.update { $0.request = request.redacted }
         send(request, isRepeated: false, deadline: deadline) { [self] sent in
             if let place, case .success(let reply) = sent { place.note(reply) }
-            let result = Result { () throws(UpstreamError) in
-                try answer(in: sent, to: exchange)
-            }
-            let end = clocks.now()
-            switch result {
-            case .success:
-                numbers.note(nil, at: end)
-                latency.note(end - start)
-            case .failure(let error):
-                numbers.note(error, at: end)
-            }
-            tell(result)
+            tell(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
         }
     }
 
-    package func exchange(
-        _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        try await told(query, repeating: nil, deadline: deadline)
+    package func count(in numbers: inout UpstreamNumbers) {
+        numbers.connectionsOpened = opened
+        numbers.connectionsReused = reused
     }
 
-    package func repeatExchange(
-        _ query: ForwardedQuery,
-        askedAt earlier: ContinuousClock.Instant,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        try await told(query, repeating: earlier, deadline: deadline)
-    }
-
-    package func networkChanged() { transport.reset() }
+    package func networkChanged() { http.reset() }
 
     /// Sends a request, and once more if the first is lost with its connection.
     private func send(
@@ -122,7 +77,7 @@ package final class HTTPSUpstream: Forwarding {
         deadline: ContinuousClock.Instant,
         _ tell: @escaping HTTPTransport.Tell
     ) {
-        transport.send(request, deadline: deadline) { [self] sent in
+        http.send(request, deadline: deadline) { [self] sent in
             if case .failure(.broken) = sent, !isRepeated, clocks.now() < deadline {
                 send(request, isRepeated: true, deadline: deadline, tell)
             } else {
@@ -131,8 +86,8 @@ package final class HTTPSUpstream: Forwarding {
         }
     }
 
-    /// The answer in what was sent back.
-    private func answer(
+    /// The message in what was sent back.
+    private func message(
         in sent: Result<HTTPReply, HTTPError>,
         to exchange: UpstreamExchange
     ) throws(UpstreamError) -> Message {
@@ -140,12 +95,8 @@ package final class HTTPSUpstream: Forwarding {
         case .failure(let error):
             throw UpstreamError(error)
         case .success(let reply):
-            if reply.connectionReused {
-                numbers.connectionsReused += 1
-            } else {
-                numbers.connectionsOpened += 1
-            }
-            return try Self.message(in: reply, to: exchange).answer
+            if reply.connectionReused { reused += 1 } else { opened += 1 }
+            return try Self.message(in: reply, to: exchange)
         }
     }
 
@@ -158,8 +109,8 @@ package final class HTTPSUpstream: Forwarding {
 
 // MARK: - Replies
 
-extension HTTPSUpstream {
-    /// The answer in a reply, older by the time that it spent in HTTP caches (RFC 8484 §5.1).
+extension HTTPSTransport {
+    /// The message in a reply, older by the time that it spent in HTTP caches (RFC 8484 §5.1).
     static func message(
         in reply: HTTPReply,
         to exchange: UpstreamExchange

@@ -6,38 +6,30 @@ import TestWorld
 @testable import Server
 @testable import Upstream
 
-/// An upstream of the settings in a scenario's network: the real messages and their judgement, over
+/// The way to an upstream in a scenario's network: the real messages and their judgement, over
 /// datagrams and streams that take no time but the world's.
 ///
-/// What `PlainUpstream` and `StreamUpstream` do with sockets, in their order; upstreams over HTTPS
-/// need no stand-in, as their transport is the world's.
-final class WireUpstream: Forwarding {
-    let name: String
-    let url: String
+/// What `PlainTransport` and `StreamTransport` do with sockets, in their order; over HTTPS there is no
+/// need of a stand-in, as what carries requests is the world's.
+final class WireTransport: UpstreamTransport {
     let isProtected: Bool
     let validates: Bool
-    let timeout: Duration
-    let latency: LatencyHistogram
     let repeatsAfter: Duration?
-    private(set) var numbers = UpstreamNumbers()
 
+    /// What only the way itself sees.
+    private var foreignReplies: UInt64 = 0
+    private var tcpRetries: UInt64 = 0
+
+    private let name: String
     private let server: SocketAddress
     private let transport: UpstreamExchange.Transport
     private let network: Network
     private var random: Seeded
 
-    init(
-        _ settings: UpstreamSettings,
-        server: SocketAddress,
-        latency: LatencyHistogram,
-        _ network: Network
-    ) {
-        self.latency = latency
+    init(_ settings: UpstreamSettings, to server: SocketAddress, _ network: Network) {
         name = settings.name
-        url = settings.shown(at: server)
         isProtected = settings.url.scheme.isProtected
         validates = settings.validates
-        timeout = settings.timeout
         repeatsAfter = settings.url.scheme == .udp ? .zero : .seconds(1)
         transport =
             switch settings.url.scheme {
@@ -50,20 +42,29 @@ final class WireUpstream: Forwarding {
         random = Seeded(state: UInt64(server.octets.last ?? 0))
     }
 
-    func exchange(
+    func carry(
         _ query: ForwardedQuery,
-        deadline: ContinuousClock.Instant
-    ) async throws(UpstreamError) -> Message {
-        do throws(UpstreamError) {
-            let message = try await ask(query, deadline: deadline).answer
-            numbers.note(nil, at: network.world.now)
-            return message
-        } catch {
-            if error == .timedOut { network.timeouts += 1 }
-            numbers.note(error, at: network.world.now)
-            throw error
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                tell(.success(try await ask(query, deadline: deadline)))
+            } catch {
+                if error == .timedOut { network.timeouts += 1 }
+                tell(.failure(error))
+            }
         }
     }
+
+    func count(in numbers: inout UpstreamNumbers) {
+        numbers.foreignReplies = foreignReplies
+        numbers.tcpRetries = tcpRetries
+    }
+
+    func networkChanged() {}
 
     /// One exchange over datagrams, then over a stream if need be.
     private func ask(
@@ -78,9 +79,9 @@ final class WireUpstream: Forwarding {
                 try await wait(until: start + reply.after, deadline)
                 switch exchange.judge(reply.octets) {
                 case .reply(let message): return message
-                case .foreign: numbers.foreignReplies += 1
+                case .foreign: foreignReplies += 1
                 case .truncated, .caseLost:
-                    numbers.tcpRetries += 1
+                    tcpRetries += 1
                     return try await askStream(query, .stream, deadline)
                 }
             }
@@ -106,7 +107,7 @@ final class WireUpstream: Forwarding {
         for reply in replies {
             try await wait(until: start + reply.after, deadline)
             if let message = exchange.judgeStream(reply.octets) { return message }
-            numbers.foreignReplies += 1
+            foreignReplies += 1
         }
         try await wait(until: nil, deadline)
         throw .timedOut

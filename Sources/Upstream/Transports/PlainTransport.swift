@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// Plain UDP, and TCP where UDP does not carry the reply: unprotected.
+package final class PlainTransport: UpstreamTransport {
+    package let isProtected = false
+    package let validates: Bool
+
+    /// Datagrams get lost.
+    package let repeatsAfter: Duration? = .zero
+
+    /// Queries asked again over TCP.
+    private var tcpRetries: UInt64 = 0
+
+    private let datagrams: DatagramAsker
+    private let stream: StreamAsker
+    private var random = RandomPool()
+
+    /// Makes a way to `address`.
+    package init(
+        to address: SocketAddress,
+        validates: Bool = false,
+        clocks: Clocks = .system
+    ) {
+        self.validates = validates
+        datagrams = DatagramAsker(address, validates: validates, clocks: clocks)
+        stream = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
+            try await StreamAsker.connect(to: address, deadline: deadline)
+        }
+    }
+
+    package func carry(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        datagrams.ask(query, deadline: deadline) { [self] outcome in
+            switch outcome {
+            case .reply(let message):
+                tell(.success(message))
+            case .failed(let error):
+                tell(.failure(error))
+            case .needsStream:
+                tcpRetries += 1
+                let exchange = UpstreamExchange(
+                    query,
+                    over: .stream,
+                    validates: validates,
+                    random: &random
+                )
+                stream.ask(exchange, since: nil, deadline: deadline, nil, tell)
+            }
+        }
+    }
+
+    package func count(in numbers: inout UpstreamNumbers) {
+        stream.count(in: &numbers)
+        numbers.tcpRetries = tcpRetries
+        numbers.foreignReplies += datagrams.foreignReplies
+    }
+
+    package func networkChanged() {
+        datagrams.renew()
+        stream.drop()
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+/// TCP (RFC 7766) or TLS (DoT, RFC 7858), on one connection that is kept.
+package final class StreamTransport: UpstreamTransport {
+    package let isProtected: Bool
+    package let validates: Bool
+
+    /// A slow answer is the server's affair; a silent connection may be dead.
+    package let repeatsAfter: Duration? = .seconds(1)
+
+    private let asker: StreamAsker
+    private var random = SystemRandomNumberGenerator()
+
+    /// Makes a way over TCP: unprotected.
+    package init(to server: SocketAddress, validates: Bool = false, clocks: Clocks = .system) {
+        self.validates = validates
+        isProtected = false
+        asker = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
+            try await StreamAsker.connect(to: server, deadline: deadline)
+        }
+    }
+
+    /// Makes a way over TLS, which carries only if the server proves to be `tlsName`: the strict
+    /// profile (RFC 8310 §5).
+    package init(
+        to server: SocketAddress,
+        tlsName: String,
+        tls: TLSClient,
+        validates: Bool = false,
+        clocks: Clocks = .system
+    ) {
+        self.validates = validates
+        isProtected = true
+        asker = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
+            try await StreamAsker.connect(to: server, name: tlsName, tls, deadline: deadline)
+        }
+    }
+
+    package func carry(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        let exchange = UpstreamExchange(
+            query,
+            over: isProtected ? .encrypted : .stream,
+            validates: validates,
+            random: &random
+        )
+        asker.ask(exchange, since: earlier, deadline: deadline, place, tell)
+    }
+
+    package func count(in numbers: inout UpstreamNumbers) { asker.count(in: &numbers) }
+
+    package func networkChanged() { asker.drop() }
+}
