@@ -116,4 +116,24 @@ struct KeptSectionsTests {
         let toQuestion: [UInt8] = cname.dropLast(2) + [0xC0, 12]
         #expect(throws: Never.self) { try check(sections.octets + toQuestion, additionals: 2) }
     }
+
+    @Test(arguments: ["www.example.com", "."] as [Name])
+    func `addresses of the question's name are written as their records are`(_ name: Name) throws {
+        let addresses = try ["192.0.2.1", "2001:db8::1", "192.0.2.2"].map {
+            try #require(IPAddress($0))
+        }
+        let question = Question(name: name, type: .a)
+        let records = addresses.map { address in
+            switch address {
+            case .v4(let address): Record(name: name, ttl: 300, data: .a(address))
+            case .v6(let address): Record(name: name, ttl: 300, data: .aaaa(address))
+            }
+        }
+        let written = try AnswerSections(addresses: addresses, of: question, ttl: 300)
+        #expect(written == (try AnswerSections(question: question, answers: records)))
+        #expect(throws: BuildError.messageFull) {
+            let many = [IPAddress](repeating: addresses[0], count: 3000)
+            _ = try AnswerSections(addresses: many, of: question, ttl: 300)
+        }
+    }
 }

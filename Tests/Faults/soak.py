@@ -215,8 +215,8 @@ def markdown(result):
     last = samples[-1]
     return "\n\n".join([
         f"{last['minute']:.0f} minutes, {sum(each['asked'] for each in samples):,} queries, "
-        f"{result['lost']:,} lost, {result['wrong']:,} wrong, {last['evictions']:,} answers made "
-        f"room for others. {tables.place(result['machine'])}",
+        f"{result['lost']:,} lost, {result['wrong']:,} answered without an address, "
+        f"{last['evictions']:,} answers made room for others. {tables.place(result['machine'])}",
         tables.table(
             ["", "unit", "least", "median", "most", "slope by the hour, 95 %", "flat"], rows
         ),

@@ -58,4 +58,50 @@ package struct AnswerSections: Hashable, Sendable {
         let start = WireLimits.headerOctets + question.octetCount
         octets = Array(builder.octets[start...])
     }
+
+    /// Writes addresses of the question's own name: the octets that their records have, without
+    /// looking for names to point at.
+    ///
+    /// - Throws: `messageFull` as for records.
+    package init(
+        addresses: [IPAddress],
+        of question: Question,
+        ttl: UInt32
+    ) throws(BuildError) {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(addresses.count * Self.addressOctets)
+        var ttlOffsets: [UInt16] = []
+        ttlOffsets.reserveCapacity(addresses.count)
+        let start = WireLimits.headerOctets + question.octetCount
+        guard start + addresses.count * Self.addressOctets <= WireLimits.messageOctets else {
+            throw .messageFull
+        }
+        for address in addresses {
+            if question.name.isRoot {
+                octets.append(0)
+            } else {
+                octets.append(bigEndian: 0xC000 | UInt16(WireLimits.headerOctets))
+            }
+            let type: RecordType =
+                switch address {
+                case .v4: .a
+                case .v6: .aaaa
+                }
+            octets.append(bigEndian: type.rawValue)
+            octets.append(bigEndian: RecordClass.in.rawValue)
+            ttlOffsets.append(UInt16(start + octets.count))
+            octets.append(bigEndian: ttl)
+            let data = address.octets
+            octets.append(bigEndian: UInt16(data.count))
+            octets += data
+        }
+        self.octets = octets
+        self.ttlOffsets = ttlOffsets
+        answerCount = UInt16(addresses.count)
+        authorityCount = 0
+        additionalCount = 0
+    }
+
+    /// Octets of an address record whose name is a pointer, at most.
+    private static let addressOctets = 2 + 10 + 16
 }

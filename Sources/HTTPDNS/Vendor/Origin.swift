@@ -39,31 +39,38 @@ enum Origin: Sendable, Hashable {
 
 /// Writes the query part of a URL.
 struct QueryWriter {
-    /// The parameters so far, without the question mark.
-    private(set) var text: String
+    private var octets: [UInt8]
 
     /// Goes on after the parameters of `text`.
     init(_ text: String = "") {
-        self.text = text
+        octets = []
+        octets.reserveCapacity(Self.usualOctets)
+        octets += text.utf8
     }
+
+    /// What nearly all queries fit into, so that no array grows.
+    private static let usualOctets = 512
+
+    /// The parameters so far, without the question mark.
+    var text: String { String(decoding: octets, as: Unicode.UTF8.self) }
 
     /// Appends `name=value`, escaping in the value what has a meaning in a URL.
     ///
     /// Comma, semicolon and colon stay as they are: RFC 3986 §3.4 allows them, the vendors' own
     /// kits send them so, and signatures are made over them.
     mutating func append(_ name: String, _ value: String) {
-        if !text.isEmpty { text += "&" }
-        text += name
-        text += "="
+        if !octets.isEmpty { octets.append(UInt8(ascii: "&")) }
+        octets += name.utf8
+        octets.append(UInt8(ascii: "="))
         for octet in value.utf8 {
             switch octet {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
                 UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: ","), UInt8(ascii: ";"),
                 UInt8(ascii: ":"):
-                text.unicodeScalars.append(Unicode.Scalar(octet))
+                octets.append(octet)
             default:
-                text += "%" + Hexadecimal.encode([octet]).uppercased()
+                octets += "%\(Hexadecimal.encode([octet]).uppercased())".utf8
             }
         }
     }

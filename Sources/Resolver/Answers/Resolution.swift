@@ -50,6 +50,20 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
+    /// An answer of addresses of the name itself, each with this TTL.
+    init(
+        _ question: Question,
+        addresses: [IPAddress],
+        ttl: UInt32,
+        provenance: Provenance
+    ) throws(BuildError) {
+        rcode = .noError
+        sections = try AnswerSections(addresses: addresses, of: question, ttl: ttl)
+        lifetime = ttl
+        variant = .any
+        self.provenance = provenance
+    }
+
     /// An answer that says no more than its RCODE.
     init(
         rcode: RCode,

@@ -71,8 +71,10 @@ package enum RoutePattern: Hashable, Sendable {
 
 /// Finds the route of a name: the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// A route that claims a name, and by which domain.
-    package struct Match: Sendable {
+    /// A route that claims names, and by which pattern.
+    ///
+    /// Made once for each pattern: every miss hands it through all stages.
+    package final class Match: Sendable {
         package let route: Route
 
         /// The pattern that matched.
@@ -80,6 +82,20 @@ package struct RouteTable: Sendable {
 
         /// Which of the table's routes it is, counted from 0.
         let number: Int
+
+        fileprivate let exceptions: [RoutePattern]
+
+        fileprivate init(
+            _ route: Route,
+            _ pattern: RoutePattern,
+            number: Int,
+            except exceptions: [RoutePattern]
+        ) {
+            self.route = route
+            self.pattern = pattern
+            self.number = number
+            self.exceptions = exceptions
+        }
 
         /// The domain of the pattern: the zone of synthetic denials.
         package var domain: Name { pattern.domain }
@@ -97,13 +113,17 @@ package struct RouteTable: Sendable {
     }
 
     /// The patterns of one domain.
-    private struct Claims: Sendable, Equatable {
-        var exact: Int?
-        var suffix: Int?
-        var below: Int?
+    private struct Claims: Sendable {
+        var exact: Match?
+        var suffix: Match?
+        var below: Match?
+
+        /// Whose they are.
+        var numbers: [Int?] { [exact?.number, suffix?.number, below?.number] }
     }
 
-    private var routes: [(route: Route, exceptions: [RoutePattern])] = []
+    /// The routes, each as if by the root.
+    private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
     package init() {}
@@ -114,24 +134,26 @@ package struct RouteTable: Sendable {
         for patterns: [RoutePattern],
         except: [RoutePattern]
     ) {
-        let index = routes.count
-        routes.append((route, except))
+        func match(_ pattern: RoutePattern) -> Match {
+            Match(route, pattern, number: matches.count, except: except)
+        }
         for pattern in patterns {
             switch pattern {
-            case .suffix(let name): claim(name, \.suffix, index)
-            case .exact(let name): claim(name, \.exact, index)
-            case .below(let name): claim(name, \.below, index)
+            case .suffix(let name): claim(name, \.suffix, match(pattern))
+            case .exact(let name): claim(name, \.exact, match(pattern))
+            case .below(let name): claim(name, \.below, match(pattern))
             }
         }
+        matches.append(match(.suffix(.root)))
     }
 
     private mutating func claim(
         _ name: Name,
-        _ pattern: WritableKeyPath<Claims, Int?>,
-        _ index: Int
+        _ pattern: WritableKeyPath<Claims, Match?>,
+        _ match: Match
     ) {
         guard claims[name]?[keyPath: pattern] == nil else { return }
-        claims[name, default: Claims()][keyPath: pattern] = index
+        claims[name, default: Claims()][keyPath: pattern] = match
     }
 
     /// The route of `name`, or nil if no pattern covers it or an exception sets it free.
@@ -141,26 +163,18 @@ package struct RouteTable: Sendable {
     /// name.
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
-        func match(_ index: Int?, _ pattern: (Name) -> RoutePattern, _ domain: Name) -> Match? {
-            guard let index else { return nil }
-            let match = Match(
-                route: routes[index].route,
-                pattern: pattern(domain),
-                number: index
-            )
-            guard routes[index].exceptions.contains(where: { $0.covers(name) }) else {
-                return match
-            }
+        func accepted(_ match: Match?) -> Match? {
+            guard let match else { return nil }
+            guard match.exceptions.contains(where: { $0.covers(name) }) else { return match }
             passedOver(match)
             return nil
         }
-        if let match = match(claims[name]?.exact, RoutePattern.exact, name) { return match }
-        if let match = match(claims[name]?.suffix, RoutePattern.suffix, name) { return match }
+        let own = claims[name]
+        if let match = accepted(own?.exact) ?? accepted(own?.suffix) { return match }
         var ancestor = name.parent
         while let domain = ancestor {
             let here = claims[domain]
-            if let match = match(here?.below, RoutePattern.below, domain) { return match }
-            if let match = match(here?.suffix, RoutePattern.suffix, domain) { return match }
+            if let match = accepted(here?.below) ?? accepted(here?.suffix) { return match }
             ancestor = domain.parent
         }
         return nil
@@ -170,14 +184,10 @@ package struct RouteTable: Sendable {
 // MARK: - Comparing
 
 extension RouteTable {
-    /// The routes, each as if by the root.
-    var matches: [Match] {
-        routes.indices.map { Match(route: routes[$0].route, pattern: .suffix(.root), number: $0) }
-    }
-
     /// Whether all names go to routes with the same numbers as in another table.
     func claimsTheSame(as other: RouteTable) -> Bool {
-        routes.count == other.routes.count && claims == other.claims
-            && zip(routes, other.routes).allSatisfy { $0.exceptions == $1.exceptions }
+        matches.count == other.matches.count
+            && claims.mapValues(\.numbers) == other.claims.mapValues(\.numbers)
+            && zip(matches, other.matches).allSatisfy { $0.exceptions == $1.exceptions }
     }
 }

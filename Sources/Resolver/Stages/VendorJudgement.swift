@@ -94,16 +94,12 @@ extension Resolution {
         _ provenance: Provenance
     ) -> Resolution? {
         let ttl = policy.clamp(set.ttl, to: policy.positive)
-        let records = set.addresses.map { address in
-            Record(
-                name: question.name,
-                type: question.type,
-                recordClass: .in,
-                ttl: ttl,
-                data: RecordData(address)
-            )
-        }
-        return try? Resolution(question, answers: records, lifetime: ttl, provenance: provenance)
+        return try? Resolution(
+            question,
+            addresses: set.addresses,
+            ttl: ttl,
+            provenance: provenance
+        )
     }
 
     /// "No such name" or "no such address", as the vendor said it.
