@@ -17,14 +17,18 @@ struct OwnedDescriptor: ~Copyable {
     /// Takes over `raw`, which is open.
     init(taking raw: Int32) { self.raw = raw }
 
-    /// Makes a socket that does not block and is not inherited by other programs.
+    /// Makes a socket that does not block and is not inherited by other programs, if need be with a
+    /// descriptor of those that are kept back.
     static func socket(
         _ family: Int32,
         _ type: __socket_type
     ) throws(SocketError) -> OwnedDescriptor {
         let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        func open() -> Int32 { Glibc.socket(family, Int32(type.rawValue) | flags, 0) }
+        let first = open()
+        let isOutOfThem = first < 0 && errno == EMFILE
         return try OwnedDescriptor(
-            Glibc.socket(family, Int32(type.rawValue) | flags, 0),
+            isOutOfThem && SpareDescriptors.giveUp() ? open() : first,
             from: "socket"
         )
     }
@@ -98,7 +102,10 @@ struct OwnedDescriptor: ~Copyable {
         return status == 0 ? SocketAddress(storage) : nil
     }
 
-    deinit { close(raw) }
+    deinit {
+        close(raw)
+        SpareDescriptors.refill()
+    }
 }
 
 extension SocketAddress {

@@ -121,6 +121,7 @@ package final class Daemon {
         let signals: AsyncStream<Int32>
         let misses: MissDesk
         do throws(StartError) {
+            SpareDescriptors.keep()
             signals = try Self.signals()
             try reception.takePassed()
             let bound = try reception.bind(assembly.settings.listen)

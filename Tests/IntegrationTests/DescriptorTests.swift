@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("When no descriptor is left", .needs(.nsd, .unshare), .hangLimit)
+struct DescriptorTests {
+    /// The numbers of a daemon's descriptors.
+    private static func descriptors(of daemon: TestDaemon) throws -> [Int] {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.program.pid)/fd")
+            .compactMap { Int($0) }
+    }
+
+    /// Changes how many descriptors a daemon may have.
+    private static func limit(_ daemon: TestDaemon, to count: Int) throws {
+        let end = try run("prlimit", ["--pid", "\(daemon.program.pid)", "--nofile=\(count):"])
+        try #require(end.status == 0, "\(end.errors)")
+    }
+
+    @Test("upstreams are asked all the same, and who waits over TCP has his turn later")
+    func upstreams() throws {
+        let upstream = try TestUpstream()
+        let daemon = try TestDaemon(upstream.text)
+        #expect(try daemon.dig("mail.example.org", "A").status == "NOERROR")
+        let used = try Self.descriptors(of: daemon).count
+        try Self.limit(daemon, to: used)
+        let clients = try (0..<20).map { _ in try Socket(.stream, to: daemon.port) }
+        while try Self.descriptors(of: daemon).count(where: { $0 < used }) < used {}
+
+        let client = try Socket(.datagram, to: daemon.port)
+        for number in 0..<100 {
+            try client.send(RawMessage.query("new\(number).example.org", id: UInt16(number)))
+            let reply = try client.receive()
+            #expect(RawMessage.id(reply) == UInt16(number))
+            #expect(RawMessage.rcode(reply) == 3, "\(number): \(reply)")
+        }
+
+        try Self.limit(daemon, to: 1024)
+        for client in clients {
+            try client.sendFramed([RawMessage.query("localhost")])
+            #expect(RawMessage.answers(try client.receiveFramed()) == 1)
+        }
+        try daemon.stop()
+    }
+}
