@@ -300,6 +300,26 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
+    func `a crowd of clients does not keep the loop from its other work`() async throws {
+        final class Tally {
+            var accepted: [StreamConnection] = []
+            var seen: Int?
+        }
+        let listener = try StreamListener(binding: try loopback())
+        let address = try #require(listener.localAddress)
+        var clients: [StreamConnection] = []
+        for _ in 0..<100 {
+            clients.append(try await StreamConnection.connect(to: address, deadline: patience))
+        }
+        let tally = Tally()
+        tally.accepted.append(try await listener.accept())
+        Task { @ServiceLoop in tally.seen = tally.accepted.count }
+        for _ in clients.dropFirst() { tally.accepted.append(try await listener.accept()) }
+        #expect(try #require(tally.seen) <= StreamListener.row)
+    }
+
+    @ServiceLoop
+    @Test
     func `an IPv6 listener leaves the port to IPv4`() async throws {
         // A program may have the port that the system picks, with IPv4.  If it were us who have it,
         // it would be so each time.

@@ -12,6 +12,13 @@ package final class StreamListener {
     /// How long accepting pauses when the process or the system is out of descriptors or memory.
     static let pause: Duration = .milliseconds(100)
 
+    /// Connections that are accepted in a row before the loop's other work has its turn, which ends
+    /// some of them.
+    static let row = 16
+
+    /// How many are in the present row.
+    private var inRow = 0
+
     /// Called with the error each time accepting has to pause; the connection waits in the backlog.
     package var onPause: (@ServiceLoop (SocketError) -> Void)?
 
@@ -96,9 +103,14 @@ package final class StreamListener {
     /// Connections that ended before they were accepted are skipped.  Without descriptors or memory
     /// it pauses, tells ``onPause``, and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
+        if inRow == Self.row {
+            inRow = 0
+            await Task.yield()
+        }
         while true {
             let raw = linux_accept(try endpoint.attempt(.reading))
             if raw >= 0 {
+                inRow += 1
                 let descriptor = try OwnedDescriptor(raw, from: "accept")
                 // Fails on a Unix socket, which has no Nagle's algorithm.
                 try? descriptor.set(TCP_NODELAY, at: Int32(IPPROTO_TCP), to: 1)
