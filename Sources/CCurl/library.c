@@ -6,14 +6,17 @@
 // and 6 ms before it has done anything: too much for a daemon without vendors, and for one with them
 // before it listens.  So each function that is used is defined here once more, under its own name,
 // and passes on what it gets.  The definitions are hidden, so that libcurl does not find them itself.
+#define _GNU_SOURCE
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Macros of these names check how many arguments there are.
 #undef curl_easy_getinfo
@@ -27,7 +30,7 @@
     EACH(curl_easy_reset)                                                                              \
     EACH(curl_easy_setopt)                                                                             \
     EACH(curl_easy_strerror)                                                                           \
-    EACH(curl_global_init)                                                                             \
+    EACH(curl_global_init_mem)                                                                         \
     EACH(curl_multi_add_handle)                                                                        \
     EACH(curl_multi_cleanup)                                                                           \
     EACH(curl_multi_info_read)                                                                         \
@@ -143,7 +146,32 @@ STAND_IN CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, 
 
 // MARK: The library
 
-STAND_IN CURLcode curl_global_init(long flags) { return curl()->curl_global_init(flags); }
+// A URL may have a token in it, which libcurl copies several times: nothing of what it has given back
+// stays in memory.
+
+static void wiping_free(void *block) {
+    if (block == NULL)
+        return;
+    explicit_bzero(block, malloc_usable_size(block));
+    free(block);
+}
+
+static void *wiping_realloc(void *block, size_t octets) {
+    const size_t had = block == NULL ? 0 : malloc_usable_size(block);
+    if (block != NULL && 0 < octets && octets <= had)
+        return block;
+    void *moved = octets == 0 ? NULL : malloc(octets);
+    if (moved == NULL && octets > 0)
+        return NULL;
+    if (had > 0 && moved != NULL)
+        memcpy(moved, block, had);
+    wiping_free(block);
+    return moved;
+}
+
+STAND_IN CURLcode curl_global_init(long flags) {
+    return curl()->curl_global_init_mem(flags, malloc, wiping_free, wiping_realloc, strdup, calloc);
+}
 
 STAND_IN char *curl_version(void) { return curl()->curl_version(); }
 

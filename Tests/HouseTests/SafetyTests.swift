@@ -12,7 +12,8 @@ private let allowance = [
     "DNSWire": 11,
     "HTTPDNS": 57,
     "Locks": 14,
-    "Net": 397,
+    // The last one: a handle of libcurl forgets its URL.
+    "Net": 398,
     "Server": 54,
     "httpdns-emulator": 22,
     "httpdnsctl": 76,

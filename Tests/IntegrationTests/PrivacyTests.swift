@@ -2,7 +2,11 @@
 import Foundation
 import Testing
 
-@Suite("What is in its memory stays there", .needs(.python3, .unshare), .hangLimit)
+@Suite(
+    "What is in its memory stays there",
+    .needs(.curl, .nginx, .openssl, .python3, .unshare),
+    .hangLimit
+)
 struct PrivacyTests {
     /// A key that is nowhere else.
     private static let key = "Zq7xVt3mKw9pLb5r"
@@ -60,6 +64,44 @@ struct PrivacyTests {
         #expect(try daemon.control("reload").status == 0)
         #expect(try Self.places(of: "another/key/here", in: daemon) >= 1)
         #expect(try Self.places(of: Self.key, in: daemon) == 0)
+        try daemon.stop()
+    }
+
+    @Test("a token that is sent in a URL is in memory once before, and does not pile up after")
+    func token() throws {
+        let scratch = try Scratch()
+        let emulator = try TestEmulator(zone: Stack.zone)
+        let authority = try Authority()
+        let front = try TestNginx([.front()], backend: emulator.address, authority: authority)
+        let vendor = try VendorText(
+            .https,
+            servers: ["127.0.0.1:\(front.port)"],
+            in: scratch,
+            authority: authority.file
+        )
+        let daemon = try TestDaemon(
+            """
+            \(vendor.text)
+            routes: [{domains: [example.com], vendors: [tencent], fallback: none}]
+            upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+            """
+        )
+        let token = "987654321"
+        #expect(try Self.places(of: token, in: daemon) == 1)
+        func lookUp(_ numbers: Range<Int>) throws {
+            let client = try Socket(.datagram, to: daemon.port)
+            for number in numbers {
+                try client.send(RawMessage.query("n\(number).many.example.com"))
+                #expect(RawMessage.answers(try client.receive()) == 1)
+            }
+        }
+        try lookUp(0..<20)
+        let first = try Self.places(of: token, in: daemon)
+        try lookUp(20..<300)
+        let second = try Self.places(of: token, in: daemon)
+        // The key itself, HPACK's table of the connection, and free memory that nobody has used since:
+        // of Swift's texts, not of libcurl, which wipes.
+        #expect(first <= 40 && second <= first + 8, "\(first), then \(second)")
         try daemon.stop()
     }
 

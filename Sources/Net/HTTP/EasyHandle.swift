@@ -102,6 +102,12 @@ extension EasyHandle {
         freeLists()
     }
 
+    /// Has the handle, which is in no pool, give back the URL: there may be a token in it.
+    func forgetURL() {
+        // SAFETY: no text takes the option back, which frees libcurl's copy.
+        unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)
+    }
+
     /// Frees what libcurl pointed to.
     private func freeLists() {
         // SAFETY: each list is freed once, as it is taken out.

@@ -115,7 +115,10 @@ package final class HTTPClient: HTTPTransport {
             // What became of it is no business of the next one.
             transfer.handle?.forget()
         }
-        if let handle = transfer.handle { handles.giveBack(handle) }
+        if let handle = transfer.handle {
+            handle.forgetURL()
+            handles.giveBack(handle)
+        }
         transfer.handle = nil
     }
 }
