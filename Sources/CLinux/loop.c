@@ -3,6 +3,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int linux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
@@ -33,6 +35,33 @@ int linux_close_process(void) {
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return -1;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/// The capabilities of the word `index` that linux_drop_capabilities leaves.
+static uint32_t kept(int index) {
+    return index == CAP_TO_INDEX(CAP_NET_BIND_SERVICE) ? CAP_TO_MASK(CAP_NET_BIND_SERVICE) : 0;
+}
+
+int linux_drop_capabilities(void) {
+    // What programs could get that we start: we start none, and PR_SET_NO_NEW_PRIVS keeps it from
+    // them, so it does not matter if we lack CAP_SETPCAP.  Ends beyond the last one.
+    for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
+        if (held && number != CAP_NET_BIND_SERVICE)
+            prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
+
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3];
+    if (syscall(SYS_capget, &header, words) != 0)
+        return -1;
+    uint32_t excess = 0;
+    for (int index = 0; index < _LINUX_CAPABILITY_U32S_3; index++) {
+        excess |= (words[index].permitted | words[index].inheritable) & ~kept(index);
+        words[index].effective &= kept(index);
+        words[index].permitted &= kept(index);
+        words[index].inheritable &= kept(index);
+    }
+    // A service manager's filter may forbid to drop what it has not given.
+    return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
 int linux_accept(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }

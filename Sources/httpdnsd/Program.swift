@@ -103,6 +103,10 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
+        // The loop's thread has the capabilities until it has its sockets; this one only waits.
+        ServiceLoop.start()
+        // If it may not, that thread says so.
+        try? OwnProcess.dropCapabilities()
         return ServiceLoop.run {
             do throws(StartError) {
                 return await (try Daemon(settings.take(), from: source, log: log)).run()

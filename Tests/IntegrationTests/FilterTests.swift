@@ -48,7 +48,10 @@ struct FilterTests {
         os.execv(sys.argv[2], sys.argv[2:])
         """
 
-    private static var command: [String] { ["python3", "-c", script, unit] }
+    /// The same without any capability, as with CapabilityBoundingSet=.
+    private static var command: [String] {
+        ["setpriv", "--bounding-set", "-all", "python3", "-c", script, unit]
+    }
 
     @Test("what the filter forbids is forbidden")
     func forbidden() throws {
@@ -102,7 +105,7 @@ struct FilterTests {
     func control() throws {
         let daemon = try TestDaemon("upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]")
         let end = try Child(
-            "python3",
+            Self.command[0],
             Self.command.dropFirst() + [Product.control, "--socket", daemon.socket, "reload"]
         ).end()
         #expect(end.status == 0, "\(end.errors)")

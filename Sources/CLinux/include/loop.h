@@ -28,5 +28,9 @@ int linux_join_interrupting(unsigned long thread);
 /// that it starts have more privileges: PR_SET_DUMPABLE 0, RLIMIT_CORE 0, PR_SET_NO_NEW_PRIVS.
 int linux_close_process(void);
 
+/// Gives up all capabilities but CAP_NET_BIND_SERVICE, of the calling thread and those it starts from
+/// now on.  Ambient ones go with those that are permitted: capset(2).
+int linux_drop_capabilities(void);
+
 /// Who is at the other end of a Unix stream socket: SO_PEERCRED.
 int linux_peer_credentials(int fd, int32_t *pid, uint32_t *uid, uint32_t *gid);

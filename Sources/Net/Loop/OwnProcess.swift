@@ -13,4 +13,13 @@ package enum OwnProcess {
     package static func close() throws(SocketError) {
         guard linux_close_process() == 0 else { throw .last("prctl") }
     }
+
+    /// Gives up all capabilities but CAP_NET_BIND_SERVICE, which later listeners may need.
+    ///
+    /// Capabilities are a thread's: this one's, and of those that it starts from now on.
+    ///
+    /// - Throws: what the kernel does not grant; then the thread keeps what it had.
+    package static func dropCapabilities() throws(SocketError) {
+        guard linux_drop_capabilities() == 0 else { throw .last("capset") }
+    }
 }

@@ -22,6 +22,12 @@ final class Accelerator {
 
     /// Why not.
     private var obstacle = "not started"
+
+    /// The thread that loads it, and what comes of that.
+    private var loading: (thread: WorkerThread, results: AsyncStream<Loaded>)?
+
+    /// See `loading`.
+    private typealias Loaded = Result<KernelAnswers, AccelerationError>
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
@@ -52,37 +58,51 @@ final class Accelerator {
 
     // MARK: - Starting and stopping
 
-    /// Has the kernel answer, if the settings want it and it can be had.
+    /// Begins to load what answers in the kernel, if the settings want it.
     ///
-    /// That takes the kernel some 40 ms, in which everybody is answered by others.
+    /// That takes 40 ms of a thread, which has the capabilities for it that its creator has at this
+    /// moment; nothing afterwards needs any.
     ///
-    /// - Throws: `StartError.acceleration` if they require it, and it cannot.
-    func start(
-        _ settings: Settings,
-        at addresses: [SocketAddress],
-        in surroundings: Surroundings
-    ) async throws(StartError) {
+    /// - Throws: `StartError.system` if there can be no thread.
+    func load(_ settings: Settings, in surroundings: Surroundings) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
             return
         }
         guard let make = surroundings.kernel else { return }
-        go(by: settings, at: addresses)
         let (entries, origin) = (settings.accelerate.entries, cache.origin)
         let seed = surroundings.seed
-        let made: Result<KernelAnswers, AccelerationError>
+        let (results, result) = AsyncStream<Loaded>.makeStream()
         do throws(SocketError) {
-            made = try await WorkerThread.run(named: "kernel") {
-                Result { () throws(AccelerationError) in
-                    let kernel = try make(entries, origin, seed)
-                    try kernel.attach()
-                    return kernel
-                }
+            let thread = try WorkerThread(named: "kernel") {
+                result.yield(
+                    Loaded { () throws(AccelerationError) in
+                        let kernel = try make(entries, origin, seed)
+                        try kernel.attach()
+                        return kernel
+                    }
+                )
+                result.finish()
             }
+            loading = (thread, results)
         } catch {
             throw .system(error)
         }
-        guard !isStopped else { return }
+    }
+
+    /// Has the kernel answer what comes to these addresses, as soon as it is loaded; until then
+    /// everybody is answered by others.
+    ///
+    /// - Throws: `StartError.acceleration` if the settings require it, and it cannot.
+    func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
+        guard let loading else { return }
+        go(by: settings, at: addresses)
+        var made: Loaded?
+        for await result in loading.results { made = result }
+        // It has done its work and is about to end.
+        loading.thread.join()
+        self.loading = nil
+        guard !isStopped, let made else { return }
         switch made {
         case .success(let kernel): begin(kernel)
         case .failure(let error):

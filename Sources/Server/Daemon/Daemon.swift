@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
-internal import DNSWire
 internal import Glibc
 internal import HTTPDNS
 internal import Logging
@@ -125,9 +124,12 @@ package final class Daemon {
             signals = try Self.signals()
             try reception.takePassed()
             let bound = try reception.bind(assembly.settings.listen)
+            let socket = try controlSocket()
+            try accelerator.load(assembly.settings, in: surroundings)
+            dropCapabilities()
             // Nothing is answered before this, so nothing wrongly.
             await hosts.start()
-            control = try startControl()
+            control = startControl(at: socket)
             misses = try Self.missDesk(for: desk, own)
             self.misses = misses
             let staff = Reception.Staff(
@@ -199,13 +201,20 @@ package final class Daemon {
 
     // MARK: - Starting
 
+    /// Gives up what only root may do, now that it was done, before there are other threads.
+    ///
+    /// A service manager's filter may keep it from that; then it goes on with what it has.
+    private func dropCapabilities() {
+        do throws(SocketError) {
+            try OwnProcess.dropCapabilities()
+        } catch {
+            logger.warning("cannot give up capabilities: \(error), ignoring")
+        }
+    }
+
     /// Has the kernel answer.
     private func accelerate() async throws(StartError) {
-        try await accelerator.start(
-            assembly.settings,
-            at: reception.listeners.map(\.address),
-            in: surroundings
-        )
+        try await accelerator.start(assembly.settings, at: reception.listeners.map(\.address))
     }
 
     /// Tells systemd that the daemon answers, as long as it does.
@@ -282,42 +291,11 @@ package final class Daemon {
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Where workers leave for `desk` what they cannot answer.
-    private static func missDesk(
-        for desk: QueryDesk,
-        _ own: OwnQuery
-    ) throws(StartError) -> MissDesk {
-        do throws(SocketError) {
-            return try MissDesk(refresh: { desk.refresh($0) }) { miss in
-                if let reply = own.reply(to: miss.datagram.octets) {
-                    miss.listener.send(reply, inReplyTo: miss.datagram)
-                } else {
-                    answer(miss, at: desk)
-                }
-            }
-        } catch {
-            throw .system(error)
-        }
-    }
-
-    /// Answers a datagram that a worker could not.
-    private static func answer(_ miss: Miss, at desk: QueryDesk) {
-        let look = desk.look(at: miss.datagram.octets, from: miss.asker, arrival: miss.arrival)
-        switch look {
-        case .nothing:
-            break
-        case .reply(let reply):
-            miss.listener.send(reply, inReplyTo: miss.datagram)
-        case .question(let open):
-            desk.resolve(open) { miss.listener.send($0, inReplyTo: miss.datagram) }
-        }
-    }
-
-    private func startControl() throws(StartError) -> Task<Void, Never> {
+    /// Opens the control socket; only root may give it to any group.
+    private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = assembly.settings.control
-        let socket: ControlSocket
         do throws(SocketError) {
-            socket = try ControlSocket.open(
+            return try ControlSocket.open(
                 path: settings.socket,
                 mode: UInt32(settings.mode),
                 group: settings.group
@@ -325,6 +303,10 @@ package final class Daemon {
         } catch {
             throw .control(settings.socket, error)
         }
+    }
+
+    /// Serves the control socket until the returned task is cancelled.
+    private func startControl(at socket: ControlSocket) -> Task<Void, Never> {
         if let warning = socket.warning { logger.warning("\(warning)") }
         let handler = Operator(self)
         `operator` = handler

@@ -21,12 +21,14 @@ final class TestDaemon: Sendable {
     /// - Parameters:
     ///   - settings: YAML without `listen` and `control`.
     ///   - listen: where; by default a free port of 127.0.0.1.
+    ///   - socket: the path of its control socket; by default one of its own.
     ///   - environment: what is added to its environment.
     ///   - sockets: what it is passed as systemd passes sockets.
     ///   - command: what becomes it in the end, and is told its command line.
     init(
         _ settings: String,
         listen: String...,
+        controlledAt socket: String? = nil,
         environment: [String: String] = [:],
         passing sockets: [Socket] = [],
         under command: [String] = [],
@@ -34,10 +36,10 @@ final class TestDaemon: Sendable {
     ) throws {
         scratch = try Scratch()
         self.namespace = namespace
-        socket = scratch.file("control.sock")
+        self.socket = socket ?? scratch.file("control.sock")
         let places = listen.isEmpty ? ["127.0.0.1:0"] : listen
         file = try scratch.write(
-            Self.text(settings, places, socket),
+            Self.text(settings, places, self.socket),
             to: "httpdnsd.yaml"
         )
         let line = command + [Product.daemon, "--config", file]

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+extension Daemon {
+    /// Where workers leave for `desk` what they cannot answer.
+    static func missDesk(
+        for desk: QueryDesk,
+        _ own: OwnQuery
+    ) throws(StartError) -> MissDesk {
+        do throws(SocketError) {
+            return try MissDesk(refresh: { desk.refresh($0) }) { miss in
+                if let reply = own.reply(to: miss.datagram.octets) {
+                    miss.listener.send(reply, inReplyTo: miss.datagram)
+                } else {
+                    answer(miss, at: desk)
+                }
+            }
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// Answers a datagram that a worker could not.
+    private static func answer(_ miss: Miss, at desk: QueryDesk) {
+        let look = desk.look(at: miss.datagram.octets, from: miss.asker, arrival: miss.arrival)
+        switch look {
+        case .nothing:
+            break
+        case .reply(let reply):
+            miss.listener.send(reply, inReplyTo: miss.datagram)
+        case .question(let open):
+            desk.resolve(open) { miss.listener.send($0, inReplyTo: miss.datagram) }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+@Suite("It keeps no privilege that it has no use for", .needs(.python3, .unshare), .hangLimit)
+struct PrivilegeTests {
+    private static let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+
+    /// The capabilities of all threads of a process together, by their kind.
+    private static func capabilities(of pid: pid_t) throws -> [String: UInt64] {
+        var sums: [String: UInt64] = [:]
+        let threads = "/proc/\(pid)/task"
+        for thread in try FileManager.default.contentsOfDirectory(atPath: threads) {
+            let status = try String(contentsOfFile: "\(threads)/\(thread)/status", encoding: .utf8)
+            for line in status.split(separator: "\n") where line.hasPrefix("Cap") {
+                let words = line.split(separator: ":\t").map(String.init)
+                sums[words[0], default: 0] |= try #require(UInt64(words[1], radix: 16))
+            }
+        }
+        return sums
+    }
+
+    /// CAP_NET_BIND_SERVICE.
+    private static let binding: UInt64 = 1 << 10
+
+    // MARK: - Capabilities
+
+    @Test(
+        "what root starts may open ports below 1024 and nothing else, also if the kernel answers",
+        arguments: ["off", "auto"]
+    )
+    func root(_ loopback: String) throws {
+        let daemon = try TestDaemon("\(Self.nobody)\naccelerate: {loopback: \(loopback)}")
+        if loopback == "auto" {
+            // The thread that loads the program has ended when that is said.
+            let start = "not started"
+            while try JSON(daemon.control("status", "--json").output)["acceleration", "why"].string
+                == start
+            {}
+        }
+        let held = try Self.capabilities(of: daemon.program.pid)
+        #expect(held["CapPrm"] == Self.binding && held["CapEff"] == Self.binding, "\(held)")
+        #expect(held["CapBnd"] == Self.binding, "\(held)")
+        #expect(held["CapInh"] == 0 && held["CapAmb"] == 0, "\(held)")
+        try daemon.stop()
+    }
+
+    @Test("a reload opens port 53 of another address all the same")
+    func reload() throws {
+        let namespace = try Namespace()
+        let daemon = try TestDaemon(Self.nobody, listen: "127.0.0.1:53", in: namespace)
+        try daemon.rewrite(Self.nobody, listen: "127.0.0.1:53", "127.0.0.2:53")
+        let reload = try daemon.control("reload")
+        #expect(reload.status == 0, "\(reload.errors)")
+        let reply = try daemon.dig("localhost", "A", server: "127.0.0.2")
+        #expect(reply.data("A") == ["127.0.0.1"])
+        try daemon.stop()
+    }
+
+    @Test("what was given less keeps that, and does not complain")
+    func less() throws {
+        let daemon = try TestDaemon(Self.nobody, under: ["setpriv", "--bounding-set", "-all"])
+        let held = try Self.capabilities(of: daemon.program.pid)
+        #expect(held.count == 5 && held.values.allSatisfy { $0 == 0 }, "\(held)")
+        #expect(!daemon.program.errorText.contains("capabilities"))
+        try daemon.stop()
+    }
+
+    // MARK: - Files
+
+    /// Becomes a program that can write below two directories and nowhere else, as it would with
+    /// ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
+    private static let script = """
+        import ctypes, os, struct, sys
+        libc = ctypes.CDLL(None, use_errno=True)
+        def check(result):
+            if result: sys.exit(os.strerror(ctypes.get_errno()))
+        check(libc.unshare(0x00020000))
+        check(libc.mount(None, b"/", None, 0x44000, None))
+        for path in sys.argv[1:3]:
+            check(libc.mount(path.encode(), path.encode(), None, 0x1000, None))
+        def protect(path, set, clear, flags):
+            what = struct.pack("QQQQ", set, clear, 0, 0)
+            check(libc.syscall(442, -100, path.encode(), flags, what, len(what)))
+        protect("/", 1, 0, 0x8000)
+        for path in sys.argv[1:3]: protect(path, 0, 1, 0)
+        os.execvp(sys.argv[3], sys.argv[3:])
+        """
+
+    @Test("it needs to write nowhere but to its state and its control socket's directory")
+    func readOnly() throws {
+        let scratch = try Scratch()
+        let directories = [scratch.file("run"), scratch.file("state")]
+        for path in directories {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: false
+            )
+        }
+        let command = ["python3", "-c", Self.script] + directories
+        func touch(_ file: String) throws -> Child.End {
+            try run("python3", command.dropFirst() + ["touch", file])
+        }
+        #expect(try touch("\(directories[1])/file").status == 0)
+        let refusal = try touch(scratch.file("file"))
+        #expect(refusal.errors.contains("Read-only file system"), "\(refusal.errors)")
+
+        let snapshot = "\(directories[1])/cache.snapshot"
+        let socket = "\(directories[0])/control.sock"
+        let upstream = try TestUpstream()
+        let settings = "\(upstream.text)\ncache: {snapshot: \(snapshot)}"
+        for life in 1...2 {
+            let daemon = try TestDaemon(
+                settings,
+                controlledAt: socket,
+                under: command
+            )
+            #expect(try daemon.dig("mail.example.org", "A").data("A") == ["198.51.100.26"])
+            let stats = try daemon.stats()
+            #expect(stats["queries", "by-source", life == 1 ? "upstream" : "cache"].int == 1)
+            try daemon.rewrite(settings, listen: "127.0.0.1:0", "[::1]:0")
+            #expect(try daemon.control("reload").status == 0)
+            #expect(try daemon.dig("mail.example.org", "A").status == "NOERROR")
+            try daemon.stop()
+            #expect(FileManager.default.fileExists(atPath: snapshot))
+            #expect(!daemon.program.errorText.contains("Read-only"), "\(daemon.program.errorText)")
+        }
+    }
+}
