@@ -31,6 +31,14 @@ final class Socket: Sendable {
         if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
     }
 
+    /// Makes a UDP socket bound to a port of another address than 127.0.0.1.
+    init(datagramAt host: UInt32, port: UInt16) throws {
+        title = "datagram"
+        let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = socket(AF_INET, type, 0)
+        try check("bind", Self.with(port, of: host) { bind(descriptor, $0, $1) })
+    }
+
     /// Makes a UDP socket bound to `port`, which others have at the same time (ReusePort=yes).
     init(sharing port: UInt16) throws {
         title = "shared datagram"
@@ -118,6 +126,26 @@ final class Socket: Sendable {
         try serveOne { [reply($0)] }
     }
 
+    /// Receives a datagram, and tells the port of 127.0.0.1 that it came from.
+    func receiveWithPort() throws -> (octets: [UInt8], port: UInt16) {
+        var buffer = [UInt8](repeating: 0, count: 65_535)
+        var from = sockaddr_in()
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let count = withUnsafeMutablePointer(to: &from) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                recvfrom(descriptor, &buffer, buffer.count, 0, $0, &size)
+            }
+        }
+        try check("recvfrom", Int32(clamping: count))
+        return (Array(buffer[..<count]), UInt16(bigEndian: from.sin_port))
+    }
+
+    /// Sends a datagram to a port of 127.0.0.1.
+    func send(_ octets: [UInt8], to port: UInt16) throws {
+        let sent = Self.with(port) { sendto(descriptor, octets, octets.count, 0, $0, $1) }
+        try check("sendto", Int32(clamping: sent))
+    }
+
     /// Receives a datagram and replies to whoever sent it with all that `replies` makes of it.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
@@ -192,12 +220,13 @@ final class Socket: Sendable {
 
     private static func with<Result>(
         _ port: UInt16,
+        of host: UInt32 = 0x7F00_0001,
         _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
     ) -> Result {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = in_addr_t(host).bigEndian
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
