@@ -8,7 +8,7 @@
 /// under way when it opened neither opens it further nor closes it.
 struct Breaker: Sendable, Hashable {
     /// What an open breaker knows; nil while it is closed.
-    private struct Pause: Sendable, Hashable {
+    struct Pause: Sendable, Hashable {
         /// When a trial may pass.
         var until: ContinuousClock.Instant
 
@@ -23,7 +23,7 @@ struct Breaker: Sendable, Hashable {
     }
 
     /// The present pause.
-    private var pause: Pause?
+    private(set) var pause: Pause?
 
     /// Until when nothing passes; in the past when a trial may; nil while it is closed.
     var openUntil: ContinuousClock.Instant? { pause?.until }

@@ -58,7 +58,7 @@ package struct EndpointPool: Sendable, Hashable {
     package private(set) var returnAt: ContinuousClock.Instant?
 
     /// The number of the attempt that tries the primary one; nil if `returnAt` is.
-    private var probe: UInt64?
+    private(set) var probe: UInt64?
 
     /// Makes a pool whose first server is current.
     ///
