@@ -124,7 +124,8 @@ def run(bench, options, chosen):
 def one(bench, options, there, fault, title, storm):
     """Lets one thing go wrong with one server."""
     there.well()
-    server = world.Server(there, title, fault.preload, fault.holds and title == "httpdnsd")
+    server = world.Server(there, title, fault.preload, fault.holds and title == "httpdnsd",
+                          fault.is_secure)
     client = None
     try:
         server.fill()

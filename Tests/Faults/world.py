@@ -35,9 +35,22 @@ vendors:
   vendor: {{kind: tencent, channel: aes, id: 12345, key: {{file: {key}}}, auth-expiry: true,
            servers: [192.0.2.1, 192.0.2.2]}}
 routes: [{{domains: [vendor.example], vendors: [vendor]}}]
-upstreams: [{{name: upstream, url: "udp://192.0.2.1"}}]
+upstreams: [{upstream}]
 hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
+"""
+
+PLAIN = '{name: upstream, url: "udp://192.0.2.1"}'
+SECURE_NAME = "upstream.example"
+SECURE = ('{{name: upstream, url: "tls://' + SECURE_NAME + '", addresses: [192.0.2.1], '
+          'ca-file: {authority}}}')
+
+# TLS before the upstream.
+DNSDIST = """
+addTLSLocal('192.0.2.1:853', '{chain}', '{key}', {{maxInFlight=1000}})
+setACL('192.0.2.0/24')
+setSecurityPollSuffix('')
+newServer({{address='192.0.2.1:53', healthCheckMode='up'}})
 """
 
 # What makes the peers as steady as they can be: they too give stale answers.
@@ -117,6 +130,7 @@ class World:
             "listening on ",
         )
         self.key = bench.write("key", "1234567890123456\n", 0o600)
+        self.authority = self.dnsdist = self.front = None
 
     def _steered(self, command):
         """Starts a program that takes a line and says one."""
@@ -128,6 +142,23 @@ class World:
         if program.stdout.readline() != "listening\n":
             raise Failure("the upstream did not start")
         return program
+
+    def secure(self):
+        """Puts dnsdist before the upstream, which speaks DNS over TLS; returns the authority."""
+        if not self.authority:
+            self.authority, chain, key = self.bench.certificates(f"DNS:{SECURE_NAME}")
+            self.dnsdist = self.bench.write("dnsdist.conf", DNSDIST.format(chain=chain, key=key))
+            self.start_front()
+        return self.authority
+
+    def start_front(self):
+        """Starts dnsdist, for the first time or again."""
+        command = [*self.far, "dnsdist", "--supervised", "--disable-syslog", "-C", self.dnsdist]
+        self.front = self.bench.start(command, "Listening on 192.0.2.1:853")
+
+    def signal_front(self, number):
+        """Sends dnsdist a signal."""
+        os.kill(self.front.process.pid, number)
 
     def upstream(self, fault):
         """Has the upstream misbehave, from when this returns on."""
@@ -151,8 +182,9 @@ class World:
 class Server:
     """A server under test, on port 53 of the machine's loopback, that can be started again."""
 
-    def __init__(self, world, title, preload=False, holds=False):
+    def __init__(self, world, title, preload=False, holds=False, is_secure=False):
         self.world, self.bench, self.title = world, world.bench, title
+        self.upstream = SECURE.format(authority=world.secure()) if is_secure else PLAIN
         self.state = self.bench.directory(title)
         self.clocks = Clocks(self.bench, self.state) if preload else None
         self.control = os.path.join(self.state, "control.sock")
@@ -167,7 +199,8 @@ class Server:
 
     def _httpdnsd(self):
         file = self._write("httpdnsd.yaml", SETTINGS.format(
-            control=self.control, key=self.world.key, snapshot=self.snapshot
+            control=self.control, key=self.world.key, snapshot=self.snapshot,
+            upstream=self.upstream,
         ))
         return [self.bench.product("httpdnsd"), "--config", file]
 
