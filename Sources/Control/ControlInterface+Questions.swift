@@ -21,17 +21,20 @@ extension ControlInterface {
         type Step (stage: string, result: string, notes: []string)
 
         # place: file:line in the settings. pattern: the one of its domains that covers the name
+        # silent: vendors that nobody waits for now, as nothing is heard of them
         type RouteMatch (
           place: string,
           pattern: string,
           vendors: []string,
+          silent: []string,
           upstreams: []string,
           fallback: (upstream, none)
         )
 
         # vendor: whose calls they are
         # + billable-calls: int                by a client's question now, if the first try does
-        # + next-seconds: ?int                 until a name in demand is asked for anew
+        # + next-seconds: ?int                 until the name is asked for anew
+        # + next-by: ?string                   refresh: if it is in demand. query: the first then
         # + next-billable-calls: int           what that costs
         type Cost (vendor: ?string)
 

@@ -264,6 +264,18 @@ struct RenderingTests {
         )
     }
 
+    @Test("explain tells whether a name is refreshed, or forgotten and asked for anew")
+    func renewed() {
+        var reply = Samples.foretold
+        reply.cost.nextSeconds = 1
+        reply.cost.nextBy = "query"
+        #expect(
+            ExplainText.render(reply, plain).hasSuffix(
+                "nothing now; asked anew by the first query after 1 s: 1 billable call to tencent\n"
+            )
+        )
+    }
+
     @Test("explain --live shows each attempt, what was decided, and what is left out")
     func explained() throws {
         let text = ExplainText.render(Samples.explained, plain)

@@ -312,6 +312,7 @@ enum Samples {
         reply.answer?.tookUs = nil
         reply.cost.billableCalls = 0
         reply.cost.nextSeconds = 45
+        reply.cost.nextBy = "refresh"
         reply.cost.nextBillableCalls = 1
         return reply
     }

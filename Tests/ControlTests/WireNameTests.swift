@@ -155,7 +155,7 @@ struct WireNameTests {
                 + #""server":"192.0.2.2:443","why":"hedge"}],"billable-calls":2,"left-out":3,"#
                 + #""notes":["the cache keeps www.example.com. A for 60 s"]},"#
                 + #""name":"www.example.com.","route":{"fallback":"upstream","#
-                + #""pattern":"*.example.com","place":"httpdnsd.yaml:12","upstreams":[],"#
+                + #""pattern":"*.example.com","place":"httpdnsd.yaml:12","silent":[],"upstreams":[],"#
                 + #""vendors":["tencent"]},"steps":[{"notes":[],"result":"www.example.com. IN A","#
                 + #""stage":"question"},{"notes":[],"result":"miss","stage":"cache"},"#
                 + #"{"notes":["tencent: 192.0.2.1:443 first"],"result":"asked in this order","#
@@ -165,7 +165,8 @@ struct WireNameTests {
         #expect(foretold.hasPrefix(#"{"answer":{"name":"www.example.com.","#))
         #expect(
             foretold.contains(
-                #""cost":{"billable-calls":0,"next-billable-calls":1,"next-seconds":45,"#
+                #""cost":{"billable-calls":0,"next-billable-calls":1,"next-by":"refresh","#
+                    + #""next-seconds":45,"#
             )
         )
         #expect(!foretold.contains("live") && !foretold.contains("took-us"))

@@ -82,6 +82,9 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     /// The vendors that are asked for addresses, in order.
     package var vendors: [String]
 
+    /// Those of them that nobody waits for now, as nothing is heard of them.
+    package var silent: [String]
+
     /// The upstreams that it names; none for those that all names have.
     package var upstreams: [String]
 
@@ -93,12 +96,14 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
         place: String,
         pattern: String,
         vendors: [String],
+        silent: [String] = [],
         upstreams: [String],
         fallback: String
     ) {
         self.place = place
         self.pattern = pattern
         self.vendors = vendors
+        self.silent = silent
         self.upstreams = upstreams
         self.fallback = fallback
     }
@@ -106,15 +111,20 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
 
 /// What the answer to a question costs.
 package struct ExplainedCost: Codable, Sendable, Equatable {
-    /// Billable calls that a client's question would cause now, if the first try is answered.
+    /// Billable calls that a client's question would cause now, if the first try is answered; trials
+    /// of vendors that nobody waits for count, too.
     package var billableCalls = 0
 
-    /// The vendor that would be paid now; absent if none would.
+    /// The vendor that would be paid now, or next if that is nothing; absent if none would.
     package var vendor: String?
 
-    /// After how many seconds the next call is due if the name stays in demand; absent if the answer
-    /// is not kept, or no client waits for it.
+    /// After how many seconds the name is asked for anew; absent if the cache has no answer to it.
     package var nextSeconds: Int?
+
+    /// What has it asked for anew then: `refresh`, which the name must be in demand for, before the
+    /// answer's time is over; `query`, the first one after it: nobody refreshes failures, what lives
+    /// for some seconds only, and what was refreshed in vain.
+    package var nextBy: String?
 
     /// Billable calls that this will cost.
     package var nextBillableCalls = 0
@@ -124,6 +134,7 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
         case billableCalls = "billable-calls"
         case vendor
         case nextSeconds = "next-seconds"
+        case nextBy = "next-by"
         case nextBillableCalls = "next-billable-calls"
     }
 

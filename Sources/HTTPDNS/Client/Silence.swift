@@ -24,9 +24,14 @@ struct Silence: Sendable, Hashable {
     /// Whether nobody should wait for the vendor.
     var isSilent: Bool { tries >= limit }
 
+    /// Whether a trial would begin now.
+    func isTrialDue(at now: ContinuousClock.Instant) -> Bool {
+        trialAt.map { now >= $0 } ?? true
+    }
+
     /// Whether a trial begins now.
     mutating func beginsTrial(at now: ContinuousClock.Instant) -> Bool {
-        if let trialAt, now < trialAt { return false }
+        guard isTrialDue(at: now) else { return false }
         trialAt = now + ClientLimits.trialPause
         return true
     }

@@ -31,6 +31,9 @@ extension VendorClient {
     /// Whether nobody should wait for the vendor who could ask somebody else.
     package var isSilent: Bool { silence.isSilent }
 
+    /// Whether ``tryInSilence(_:_:route:deadline:)`` would ask it now.
+    package var isTrialDue: Bool { silence.isTrialDue(at: clocks.now()) }
+
     /// Asks a silent vendor, if it is time for a trial; nobody waits for what it says.
     package func tryInSilence(
         _ name: Name,

@@ -53,8 +53,11 @@ package struct Decision: Sendable {
         /// Said without asking anybody.
         package var refusal: Resolution?
 
-        /// The vendors, and whether each is asked now; none if the question is not for vendors.
-        package var vendors: [(client: VendorClient, state: VendorStatistics.State)] = []
+        /// The vendors; none if the question is not for them.
+        package var vendors: [Candidate] = []
+
+        /// The first vendor whose answer is waited for; nil if there is none.
+        package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
         /// The vendor's server that has just had nothing for the name, so that none is asked.
         package var emptyVendor: String?
@@ -69,10 +72,32 @@ package struct Decision: Sendable {
         package var alignsHints = false
     }
 
+    /// One vendor of a route.
+    package struct Candidate: Sendable {
+        package let client: VendorClient
+
+        /// Whether it is asked at all now, or why not.
+        package let state: VendorStatistics.State
+
+        /// Whether nobody waits for it, as nothing is heard of it and there is somebody else.
+        package let isPassedOver: Bool
+
+        /// Whether it would be asked for a sign of life meanwhile.
+        package let isTried: Bool
+
+        /// Whether it is asked, and its answer waited for.
+        package var isAsked: Bool { state == .open && !isPassedOver }
+    }
+
     /// The vendor whose call it costs to find the answer out; nil if none is asked.
     package var payee: VendorClient? {
-        guard course.emptyVendor == nil else { return nil }
-        return course.vendors.first { $0.state == .open }?.client
+        course.emptyVendor == nil ? course.firstAsked : nil
+    }
+
+    /// The vendors that would be asked beside that, each for a sign of life.
+    package var trials: [VendorClient] {
+        guard course.emptyVendor == nil else { return [] }
+        return course.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)
     }
 
     /// Whether somebody is asked now.

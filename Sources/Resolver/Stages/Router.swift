@@ -42,7 +42,7 @@ final class Router {
             return upstreams.preview(query, match, through: group)
         }
         var course = Decision.Course()
-        course.vendors = match.route.vendors.map { ($0, $0.statistics.state) }
+        course.vendors = vendors.preview(match)
         course.emptyVendor = vendors.emptyVendor(query)
         if match.route.fallsBack {
             course.upstreams = group?.standing ?? []

@@ -94,7 +94,7 @@ package final class VendorStage {
         guard let vendor = vendors.first, now < end else { return tell(.failed) }
         let (name, families) = (question.name, question.type == .a ? Families.v4 : .v6)
         let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
-        if vendor.isSilent, vendors.count > 1 || match.route.fallsBack {
+        if passesOver(vendors, match) {
             trace?.note("\(vendor.name): nothing is heard of it, so nobody waits for it")
             vendor.tryInSilence(name, families, route: route, deadline: deadline)
             return ask(vendors.dropFirst(), question, match, until: end, trace, tell)
@@ -108,6 +108,31 @@ package final class VendorStage {
                 trace?.note("\(vendor.name): no answer (\(failure.reason))")
                 ask(vendors.dropFirst(), question, match, until: end, trace, tell)
             }
+        }
+    }
+
+    /// Whether nobody waits for the first of some vendors: nothing is heard of it, and there is
+    /// somebody else to ask.
+    private func passesOver(
+        _ vendors: ArraySlice<VendorClient>,
+        _ match: RouteTable.Match
+    ) -> Bool {
+        guard let vendor = vendors.first else { return false }
+        return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
+    }
+
+    /// The vendors of a route in the order in which `ask` would come to them.
+    func preview(_ match: RouteTable.Match) -> [Decision.Candidate] {
+        let vendors = match.route.vendors
+        return vendors.indices.map { index in
+            let (vendor, state) = (vendors[index], vendors[index].statistics.state)
+            let isPassedOver = passesOver(vendors[index...], match)
+            return Decision.Candidate(
+                client: vendor,
+                state: state,
+                isPassedOver: isPassedOver,
+                isTried: isPassedOver && state == .open && vendor.isTrialDue
+            )
         }
     }
 

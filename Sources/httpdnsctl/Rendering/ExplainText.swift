@@ -42,7 +42,12 @@ enum ExplainText {
         }
         let now = calls(cost.billableCalls) + " now"
         guard let next = cost.nextSeconds else { return now }
-        let when = next == 0 ? "at the next hit" : "in \(Units.seconds(next)) if it is in demand"
+        let when =
+            if cost.nextBy == "query" {
+                "by the first query after \(Units.seconds(next))"
+            } else {
+                next == 0 ? "at the next hit" : "in \(Units.seconds(next)) if it is in demand"
+            }
         return now + "; asked anew \(when): \(calls(cost.nextBillableCalls))"
     }
 

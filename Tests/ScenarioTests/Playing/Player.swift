@@ -201,8 +201,9 @@ extension Player {
         try await operate { verbs in
             let reply = try await verbs.explain(request, isLive: false)
             told = reply.steps.dropFirst().map { "\($0.stage) \($0.result)" }
+            let when = reply.cost.nextBy == "query" ? "after" : "in"
             let next = reply.cost.nextSeconds.map {
-                ", in \($0) s \(reply.cost.nextBillableCalls)"
+                ", \(when) \($0) s \(reply.cost.nextBillableCalls)"
             }
             told.append("cost \(reply.cost.billableCalls)" + (next ?? ""))
         }

@@ -13,7 +13,7 @@ extension ExplainReply {
     init(_ decision: Decision, _ origins: Origins, now: ContinuousClock.Instant) {
         let question = decision.query.question
         self.init(name: "\(question.name)", type: "\(question.type)")
-        route = decision.match.map(ExplainedRoute.init)
+        route = decision.match.map { ExplainedRoute($0, decision.course) }
         answer = decision.answer(origins)
         cost = ExplainedCost(decision)
         steps = [
@@ -29,11 +29,12 @@ extension ExplainReply {
 }
 
 extension ExplainedRoute {
-    fileprivate init(_ match: RouteTable.Match) {
+    fileprivate init(_ match: RouteTable.Match, _ course: Decision.Course) {
         self.init(
             place: match.route.place,
             pattern: match.pattern.text,
             vendors: match.route.vendors.map(\.name),
+            silent: course.vendors.filter(\.isPassedOver).map(\.client.name),
             upstreams: match.route.upstreams?.members.map(\.name) ?? [],
             fallback: match.route.fallsBack ? "upstream" : "none"
         )
@@ -45,13 +46,15 @@ extension ExplainedCost {
     @ServiceLoop
     fileprivate init(_ decision: Decision) {
         self.init()
-        if decision.asks, let payee = decision.payee {
-            vendor = payee.name
-            billableCalls = payee.facts.isBillable ? 1 : 0
+        if decision.asks {
+            let asked = decision.trials + (decision.payee.map { [$0] } ?? [])
+            vendor = asked.last?.name
+            billableCalls = asked.count { $0.facts.isBillable }
         }
         guard let hit = decision.hit else { return }
         nextSeconds = Int(clamping: hit.refreshIn ?? hit.remaining)
-        let next = decision.course.vendors.first { $0.state == .open }?.client
+        nextBy = hit.refreshIn == nil ? "query" : "refresh"
+        let next = decision.course.firstAsked
         vendor = next?.name
         nextBillableCalls = next?.facts.isBillable ?? false ? 1 : 0
     }
@@ -141,7 +144,7 @@ extension Decision {
         guard !course.vendors.isEmpty else {
             return ExplainStep("vendors", "not asked: they know addresses of hosts only")
         }
-        let notes = course.vendors.map { "\($0.client.name): \($0.client.standing($0.state, now))" }
+        let notes = course.vendors.map { "\($0.client.name): \($0.standing(now))" }
         if let emptyVendor = course.emptyVendor {
             let why = "not asked: \(emptyVendor) has just had nothing for the name"
             return ExplainStep("vendors", why, notes: notes)
@@ -150,7 +153,10 @@ extension Decision {
             if !asks {
                 "not asked now"
             } else {
-                payee == nil ? "none is asked: all are left alone" : "asked in this order"
+                payee != nil
+                    ? "asked in this order"
+                    : course.vendors.contains(where: \.isPassedOver)
+                        ? "nobody waits for any of them" : "none is asked: all are left alone"
             }
         return ExplainStep("vendors", result, notes: notes)
     }
@@ -215,16 +221,18 @@ extension RoutePattern {
     }
 }
 
-extension VendorClient {
+extension Decision.Candidate {
     /// Whether it is asked, and whom of it, or why not.
-    fileprivate func standing(
-        _ state: VendorStatistics.State,
-        _ now: ContinuousClock.Instant
-    ) -> String {
-        let statistics = statistics
+    @ServiceLoop
+    fileprivate func standing(_ now: ContinuousClock.Instant) -> String {
+        let (statistics, facts) = (client.statistics, client.facts)
         guard let rest = VendorRest(state, dayEndsIn: statistics.dayEndsIn, now: now) else {
-            let current = statistics.servers.first(where: \.isCurrent).map { "\($0.address)" }
             let price = facts.isBillable ? "a billable call" : "a call that is not billed"
+            guard !isPassedOver else {
+                return "nothing is heard of it, so nobody waits for it; "
+                    + "it is tried once a second beside that, \(price)"
+            }
+            let current = statistics.servers.first(where: \.isCurrent).map { "\($0.address)" }
             return "\(current ?? "") first, \(price)"
                 + (facts.pairsFamilies ? " for A and AAAA" : "")
         }
