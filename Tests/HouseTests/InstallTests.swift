@@ -81,6 +81,8 @@ struct InstallTests {
         #expect(try tree.text(settings) == manual)
         let schema = try Run.product("httpdnsd", "--print-schema").output
         #expect(try tree.text("usr/local/share/httpdnsd/httpdnsd.schema.json") == schema)
+        let dashboard = try tree.text("usr/local/share/httpdnsd/grafana/httpdnsd.json")
+        #expect(dashboard.contains("\"schemaVersion\""))
         let examples = "usr/local/share/doc/httpdnsd/examples"
         #expect(try tree.text("\(examples)/one-vendor.yaml").contains("\nvendors:"))
         #expect(files.filter { $0.hasPrefix(examples) }.count >= 5)
