@@ -7,6 +7,11 @@ package enum JSONText {
     ///
     /// - Throws: `EncodingError` for a number JSON has no form for (NaN, infinity).
     package static func encode(_ value: some Encodable, indented: Bool = false) throws -> [UInt8] {
+        if !indented, let value = value as? any JSONWritable {
+            var writer = JSONWriter()
+            value.write(to: &writer)
+            return writer.octets
+        }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         if indented { encoder.outputFormatting.insert(.prettyPrinted) }

@@ -68,15 +68,51 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
+    /// Reads the results of a message without a detour over `JSONValue`, and whether more follow.
+    ///
+    /// - Throws: the `MethodError` the daemon sent, or `ProtocolError`.
+    package static func results<Results: Decodable>(
+        as type: Results.Type,
+        in message: [UInt8]
+    ) throws -> (results: Results, continues: Bool) {
+        guard let envelope = try? JSONText.decode(Envelope<Results>.self, from: message) else {
+            // It has none, or others: the long way says what it has.
+            let reply = try Reply(message: message)
+            return (try reply.results(as: type), reply.continues)
+        }
+        return (envelope.parameters, envelope.continues ?? false)
+    }
+
     /// A reply whose results keep their own type.
-    private struct Envelope<Parameters: Encodable>: Encodable {
+    fileprivate struct Envelope<Parameters> {
         /// The results.
         let parameters: Parameters
 
         /// True if more replies follow.
         let continues: Bool?
+
+        private enum CodingKeys: String, CodingKey {
+            case parameters, continues
+        }
     }
 }
+
+extension Reply.Envelope: Encodable where Parameters: Encodable {}
+
+extension Reply.Envelope: JSONWritable where Parameters: JSONWritable {
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            if let continues {
+                writer.name("continues")
+                writer.value(continues)
+            }
+            writer.name("parameters")
+            parameters.write(to: &writer)
+        }
+    }
+}
+
+extension Reply.Envelope: Decodable where Parameters: Decodable {}
 
 // MARK: - Coding
 

@@ -83,9 +83,11 @@ enum JSONOutput {
     ///
     /// Such characters can only stand inside strings, except for the line feeds of the layout.
     private static func escaped(_ json: String) -> String {
+        let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
+        guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }
         var text = ""
         for scalar in json.unicodeScalars {
-            if scalar == "\n" || isPrintable(scalar) {
+            if isScalarPlain(scalar) {
                 text.unicodeScalars.append(scalar)
             } else {
                 for unit in String(scalar).utf16 {

@@ -35,16 +35,44 @@ struct ControlClient {
         silence: Duration? = nil,
         _ take: (Reply) throws(Failure) -> Void
     ) throws(Failure) {
+        var connection = try opened(method, arguments, silence: silence)
+        while true {
+            let reply = try connection.next { try Reply(message: $0) }
+            try take(reply)
+            guard reply.continues else { return }
+        }
+    }
+
+    /// The same for one who wants results of their own type only, which takes a tenth of the time.
+    func stream<Results: Decodable>(
+        _ method: ControlInterface.Method,
+        _ arguments: some CallParameters,
+        as type: Results.Type,
+        silence: Duration? = nil,
+        _ take: (Results) throws(Failure) -> Void
+    ) throws(Failure) {
+        var connection = try opened(method, arguments, silence: silence)
+        while true {
+            let (results, continues) = try connection.next {
+                try Reply.results(as: type, in: $0)
+            }
+            try take(results)
+            guard continues else { return }
+        }
+    }
+
+    /// A connection on which a call was made that takes several replies.
+    private func opened(
+        _ method: ControlInterface.Method,
+        _ arguments: some CallParameters,
+        silence: Duration?
+    ) throws(Failure) -> ControlConnection {
         var call = try prepared(method, arguments)
         call.more = true
         var connection = try ControlConnection.open(path: socket, timeout: Self.timeout)
         try connection.begin(call)
         connection.timeout = silence.map { Self.timeout + $0 }
-        while true {
-            let reply = try connection.next()
-            try take(reply)
-            guard reply.continues else { return }
-        }
+        return connection
     }
 
     /// Makes a call of a method of the daemon's interface.

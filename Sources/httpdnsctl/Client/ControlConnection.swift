@@ -79,7 +79,7 @@ struct ControlConnection: ~Copyable {
     /// Sends a call and waits for its reply.
     mutating func exchange(_ call: Call) throws(Failure) -> Reply {
         try begin(call)
-        return try receive()
+        return try receive { try Reply(message: $0) }
     }
 
     /// Sends a call that takes several replies; each is read with `next`.
@@ -93,9 +93,9 @@ struct ControlConnection: ~Copyable {
         try send(message)
     }
 
-    /// Waits for the next reply to a call with `more`.
-    mutating func next() throws(Failure) -> Reply {
-        let reply = try receive()
+    /// Waits for the next reply to a call with `more`, as `read` makes it of its message.
+    mutating func next<Value>(_ read: ([UInt8]) throws -> Value) throws(Failure) -> Value {
+        let reply = try receive(read)
         deadline = timeout.map { .now.advanced(by: $0) }
         return reply
     }
@@ -151,11 +151,13 @@ struct ControlConnection: ~Copyable {
     }
 
     /// Reads until one whole reply is there.
-    private mutating func receive() throws(Failure) -> Reply {
+    private mutating func receive<Value>(
+        _ read: ([UInt8]) throws -> Value
+    ) throws(Failure) -> Value {
         var buffer = [UInt8](repeating: 0, count: Self.readOctets)
         do {
             while true {
-                if let message = try decoder.next() { return try Reply(message: message) }
+                if let message = try decoder.next() { return try read(message) }
                 try wait(for: Int16(POLLIN))
                 let wanted = min(buffer.count, decoder.room)
                 // SAFETY: recv(2) writes at most `wanted` octets, which the buffer has.

@@ -22,7 +22,9 @@ func printable(_ text: String) -> String {
 /// Controls start terminal sequences, format characters turn the direction of writing, and line
 /// and paragraph separators break the layout.
 func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
+    // Most are, and the properties of the others take long to look up.
+    guard scalar.value >= 0x7F else { return scalar.value >= 0x20 }
+    return switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,
         .unassigned:
         false

@@ -26,8 +26,12 @@ struct DumpVerb: Verb {
         var progress = Progress()
         defer { progress.clear() }
         var count = 0
-        try client.stream(.dump, NoParameters(), silence: .zero) { reply throws(Failure) in
-            let part = try reply.checked(as: DumpReply.self)
+        try client.stream(
+            .dump,
+            NoParameters(),
+            as: DumpReply.self,
+            silence: .zero
+        ) { part throws(Failure) in
             var text = ""
             for entry in part.entries {
                 text +=

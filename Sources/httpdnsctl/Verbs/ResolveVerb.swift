@@ -63,9 +63,10 @@ struct ResolveVerb: Verb {
             try client.stream(
                 .resolve,
                 ResolveRequest(names: part, type: type),
+                as: ResolveReply.self,
                 silence: .zero
             ) { reply throws(Failure) in
-                let results = try reply.checked(as: ResolveReply.self).results
+                let results = reply.results
                 guard !results.isEmpty else { return }
                 told += 1
                 if results.contains(where: \.isResolved) { resolved += 1 }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Writes JSON without a detour over Codable, for replies that have much of it.
+///
+/// The text is that of ``JSONText``, provided that members are written in the order of their names.
+package struct JSONWriter {
+    /// What was written so far.
+    package private(set) var octets: [UInt8] = []
+
+    /// Whether the next member or element is the first one, which no comma precedes.
+    private var isFirst = true
+
+    /// Makes one that has written nothing.
+    package init() {}
+
+    // MARK: - Objects and lists
+
+    /// Writes an object, whose members `body` writes.
+    package mutating func object(_ body: (inout JSONWriter) -> Void) {
+        enclose(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
+    }
+
+    /// Writes a list with an element for each of `values`.
+    package mutating func list<Value>(
+        _ values: [Value],
+        _ write: (inout JSONWriter, Value) -> Void
+    ) {
+        enclose(UInt8(ascii: "["), UInt8(ascii: "]")) { writer in
+            for value in values {
+                writer.separate()
+                write(&writer, value)
+            }
+        }
+    }
+
+    /// Writes the name of a member, behind which its value is written.
+    package mutating func name(_ name: String) {
+        separate()
+        octets.append(UInt8(ascii: "\""))
+        octets.append(contentsOf: name.utf8)
+        octets.append(UInt8(ascii: "\""))
+        octets.append(UInt8(ascii: ":"))
+    }
+
+    // MARK: - Values
+
+    package mutating func value(_ value: Bool) {
+        octets.append(contentsOf: (value ? "true" : "false").utf8)
+    }
+
+    package mutating func value(_ value: some BinaryInteger) {
+        octets.append(contentsOf: "\(value)".utf8)
+    }
+
+    package mutating func value(_ value: String) {
+        octets.append(UInt8(ascii: "\""))
+        for octet in value.utf8 {
+            switch octet {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                octets.append(UInt8(ascii: "\\"))
+                octets.append(octet)
+            case 0..<0x20:
+                octets.append(contentsOf: Self.escape(octet).utf8)
+            default:
+                octets.append(octet)
+            }
+        }
+        octets.append(UInt8(ascii: "\""))
+    }
+
+    // MARK: - Private
+
+    /// Writes `body` between two characters.
+    private mutating func enclose(
+        _ start: UInt8,
+        _ end: UInt8,
+        _ body: (inout JSONWriter) -> Void
+    ) {
+        octets.append(start)
+        isFirst = true
+        body(&self)
+        octets.append(end)
+        isFirst = false
+    }
+
+    /// Writes the comma between two members or elements.
+    private mutating func separate() {
+        if !isFirst { octets.append(UInt8(ascii: ",")) }
+        isFirst = false
+    }
+
+    /// A control character in a string.
+    private static func escape(_ octet: UInt8) -> String {
+        switch octet {
+        case 0x08: return "\\b"
+        case 0x09: return "\\t"
+        case 0x0A: return "\\n"
+        case 0x0C: return "\\f"
+        case 0x0D: return "\\r"
+        default:
+            let digits = String(octet, radix: 16)
+            return (digits.count == 1 ? "\\u000" : "\\u00") + digits
+        }
+    }
+}
+
+/// What writes its own JSON, because there is much of it.
+package protocol JSONWritable: Encodable {
+    /// Writes the text that its coding makes, too.
+    func write(to writer: inout JSONWriter)
+}
