@@ -164,24 +164,12 @@ package final class AnswerCache: Sendable {
     }
 
     /// Removes the entries that `judge` picks, and tells how many they were.
-    ///
-    /// - Parameter judge: gets an entry's name, its type, its source and the resolver's number of
-    ///   whoever gave it.
     @discardableResult
-    package func remove(where judge: (Name, RecordType, AnswerSource, UInt16) -> Bool) -> Int {
-        var removed = 0
-        whileMirrorRests {
-            walk { table, reference in
-                let source = table.source(reference)
-                guard let name = table.name(reference),
-                    judge(name, table.type(reference), source.kind, source.server)
-                else { return .keep }
-                removed += 1
-                return .remove
-            }
-        }
-        while giveBack() {}
-        return removed
+    package func remove(
+        now: ContinuousClock.Instant,
+        where judge: @escaping CacheSweep.Judge
+    ) -> Int {
+        sweep(CacheSweep(removingFrom: self, now: now, where: judge), now: now)
     }
 
     /// Gives some of what removed entries took back to the system, and tells whether there is more.

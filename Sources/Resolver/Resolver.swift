@@ -201,25 +201,34 @@ package final class Resolver {
     ///
     /// What is being asked goes on; vendors' clients send it again by themselves.
     ///
-    /// - Returns: how many answers are stale now.
-    package func networkChanged() -> Int {
+    /// - Returns: what marks the answers stale, to be taken to its end.
+    package func networkChanged() -> CacheSweep {
         vendors.forget()
         storing.networkChanged()
         refreshing.networkChanged()
         probing?.networkChanged()
-        return cache.markStale(.all, now: clocks.now())
+        return CacheSweep(markingAll: cache, now: clocks.now())
     }
 }
 
 // MARK: - What the settings answer
 
 extension Resolver {
-    /// The names that are written down; what the cache has of new ones is removed.
-    package var hosts: HostsTable {
-        get { overrides.hosts }
-        set {
-            overrides.hosts = newValue
-            removeOverridden()
+    /// The names that are written down.
+    package var hosts: HostsTable { overrides.hosts }
+
+    /// Has other names written down, and removes what the cache has of them: beside everything else,
+    /// but as far as one step of a sweep goes at once.
+    package func use(_ hosts: HostsTable) {
+        overrides.hosts = hosts
+        let overridden = overridden
+        var sweep = CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, _, _ in
+            overridden(Question(name: name, type: type))
+        }
+        guard sweep.step(now: clocks.now()) else { return }
+        ServiceLoop.task { [sweep, clocks] in
+            await clocks.lull()
+            _ = await sweep.finish(clocks)
         }
     }
 
@@ -232,13 +241,6 @@ extension Resolver {
                 // That there is no such name is not true any more.
                 || hosts.contains(question.name)
         }
-    }
-
-    /// Removes from the cache what the settings answer otherwise, and tells how much that was.
-    @discardableResult
-    package func removeOverridden() -> Int {
-        let overridden = overridden
-        return cache.remove { name, type, _, _ in overridden(Question(name: name, type: type)) }
     }
 }
 
@@ -253,12 +255,13 @@ extension Resolver {
     /// - Parameters:
     ///   - hosts: the names that are written down.
     ///   - sameVendors: the vendors whose answers are what they were, by name.
-    /// - Returns: how many answers were removed because they are not right any more.
+    /// - Returns: what removes the answers that are not right any more, to be taken to its end before
+    ///   anybody is told that these settings are in force; nil if all are right.
     package func takeOver(
         from old: Resolver,
         hosts: HostsTable,
         sameVendors: Set<String>
-    ) -> Int {
+    ) -> CacheSweep? {
         overrides.hosts = hosts
         let succession = Succession(
             from: old.plan,
@@ -273,8 +276,9 @@ extension Resolver {
             hosts != old.overrides.hosts
                 || overrides.suppressesAAAA && !old.overrides.suppressesAAAA
                 || !succession.isUneventful
-        else { return 0 }
-        return cache.remove { name, type, source, server in
+        else { return nil }
+        // What comes from now on is kept by these settings, or as far as it is right under them.
+        return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }
     }

@@ -48,6 +48,55 @@ struct LookingTests {
         #expect(again.count == 0 && cache.numbers.entries == 1_001)
     }
 
+    @Test(
+        "a sweep of what is there touches nothing that comes meanwhile",
+        arguments: [true, false]
+    )
+    func present(_ removes: Bool) throws {
+        let cache = try cache(5_000)
+        var sweep =
+            removes
+            ? CacheSweep(removingFrom: cache, now: origin) { _, _, _, _ in true }
+            : CacheSweep(markingAll: cache, now: origin)
+        let later = origin + .milliseconds(1)
+        var news = 0
+        while sweep.step(now: later) {
+            cache.insert(try .addresses(try Name("s\(news).example.org"), ttl: 60), now: later)
+            news += 1
+        }
+        #expect(sweep.count == 5_001 && news >= 5_000 / AnswerCache.stride)
+        var fresh = CacheSweep(markingAll: cache, now: later)
+        while fresh.step(now: later) {}
+        #expect(fresh.count == news)
+    }
+
+    @Test("a sweep of what is there finds all of that, however often it is moved out of its way")
+    func overtaken() throws {
+        let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
+        let old = try (0..<300).map { try Name("n\($0).example.com") }
+        for name in old { cache.insert(try .addresses(name), now: origin) }
+        var sweep = CacheSweep(removingFrom: cache, now: origin) { name, _, _, _ in
+            "\(name)".hasSuffix("example.com.")
+        }
+        let later = origin + .milliseconds(1)
+        var steps = 0
+        while sweep.step(now: later) {
+            guard !sweep.isLate else { continue }
+            for index in 0..<AnswerCache.stride {
+                // In demand, so that they are spared where others go.
+                for name in old where index.isMultiple(of: 16) {
+                    let question = Question(name: name, type: .a)
+                    _ = cache.staleAnswer(for: question, variant: .any, ttl: 30, now: later)
+                }
+                let name = try Name("s\(steps)-\(index).example.org")
+                cache.insert(try .addresses(name), now: later)
+            }
+            steps += 1
+            try #require(steps < 100)
+        }
+        for name in old { #expect(cache.entries(named: name, type: nil, now: later).isEmpty) }
+    }
+
     @Test("a sweep ends after a lap, though others insert with each of its steps")
     func lap() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)

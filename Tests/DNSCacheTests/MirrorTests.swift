@@ -124,7 +124,7 @@ struct MirrorTests {
         switch how {
         case "replace": store(try .addresses(name, [3]))
         case "remove": cache.remove(.name(name, nil), now: origin)
-        case "judge": cache.remove { _, _, _, _ in true }
+        case "judge": cache.remove(now: origin) { _, _, _, _ in true }
         case "stale": cache.markStale(.all, now: origin)
         case "order":
             let first = IPAddress.v4(IPv4Address(value: 2))

@@ -260,7 +260,7 @@ struct AligningTests {
             .tencent,
             upstream: .binding([.https("www.example.org", target: "printer.lan")])
         )
-        house.resolver.hosts = .of("192.0.2.9 printer.lan")
+        house.resolver.use(HostsTable.of("192.0.2.9 printer.lan"))
         let answer = try await house.ask("www.example.org", .https)
         #expect(
             answer.plain == [
@@ -349,7 +349,7 @@ struct AligningTests {
             .tencent,
             answers: Self.policy(.align, suppressesAAAA: true)
         )
-        house.resolver.hosts = .of("2001:db8::9 six.lan")
+        house.resolver.use(HostsTable.of("2001:db8::9 six.lan"))
         try await house.expect(
             "www.example.com",
             story: """
@@ -411,7 +411,7 @@ struct AligningTests {
             now.cache.insert(try #require(kept).answer, now: now.world.now)
         }
         #expect(now.cached("www.example.com") == ["A 2", "AAAA 1"])
-        #expect(now.resolver.removeOverridden() == 1)
+        now.resolver.use(HostsTable())
         #expect(now.cached("www.example.com") == ["A 2"])
     }
 }

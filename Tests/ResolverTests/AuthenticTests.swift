@@ -149,8 +149,12 @@ struct AuthenticTests {
     @ServiceLoop
     func `nothing that was made here or came from a vendor is validated`() async throws {
         let house = try House(.tencent, upstream: Self.validating())
-        house.resolver.hosts = HostsTable(
-            records: [(name: "host.example.net", addresses: [try #require(IPAddress("192.0.2.9"))])]
+        house.resolver.use(
+            HostsTable(
+                records: [
+                    (name: "host.example.net", addresses: [try #require(IPAddress("192.0.2.9"))])
+                ]
+            )
         )
         for name in ["www.example.com", "localhost", "host.example.net", "x.invalid"] as [Name] {
             #expect(try await house.ask(name).resolution.isAuthentic == false, "\(name)")

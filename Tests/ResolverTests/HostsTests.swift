@@ -70,7 +70,7 @@ struct HostsTests {
     func `hosts win over routes and special names, and nobody is asked`(_ index: Int) async throws {
         let (name, type, expected, zone) = Self.here[index]
         let house = try House(.tencent)
-        house.resolver.hosts = Self.table
+        house.resolver.use(Self.table)
         let answer = try await house.ask(try Name(name), type)
         #expect(answer.rcode == .noError)
         #expect(answer.answers == expected)
@@ -94,10 +94,12 @@ struct HostsTests {
         _ expected: String
     ) async throws {
         let house = try House()
-        house.resolver.hosts = .of(
-            "192.0.2.1 localhost",
-            "2001:db8::1 localhost www.localhost",
-            "127.0.0.1 blocked.example.org"
+        house.resolver.use(
+            HostsTable.of(
+                "192.0.2.1 localhost",
+                "2001:db8::1 localhost www.localhost",
+                "127.0.0.1 blocked.example.org"
+            )
         )
         let answer = try await house.ask(try Name(name), type)
         #expect(answer.answers == [expected])
@@ -110,7 +112,7 @@ struct HostsTests {
         async throws
     {
         let house = try House(upstream: .denying(.nxDomain))
-        house.resolver.hosts = Self.table
+        house.resolver.use(Self.table)
         for _ in 0..<2 {
             let answer = try await house.ask("mail.example.org", .mx)
             #expect(answer.rcode == .noError)
@@ -132,11 +134,11 @@ struct HostsTests {
         _ = try await house.ask("www.example.com")
         _ = try await house.ask("four.example.com")
         #expect(house.cached("www.example.com") == ["A 2", "AAAA 1"])
-        house.resolver.hosts = Self.table
+        house.resolver.use(Self.table)
         #expect(house.cached("www.example.com") == [])
         #expect(house.cached("four.example.com") == ["A 1", "AAAA 0"])
         #expect(try await house.ask("www.example.com").answers == ["A 192.0.2.11"])
-        house.resolver.hosts = HostsTable()
+        house.resolver.use(HostsTable())
         #expect(try await house.ask("www.example.com").answers.count == 2)
     }
 
@@ -146,7 +148,7 @@ struct HostsTests {
         let house = try House(.tencent)
         let asked = house.begin("www.example.com")
         await house.world.advance(by: .milliseconds(10))
-        house.resolver.hosts = Self.table
+        house.resolver.use(Self.table)
         #expect(try await house.answer(to: asked).answers == ["A 192.0.2.101", "A 192.0.2.102"])
         #expect(house.kept("www.example.com") == [])
     }

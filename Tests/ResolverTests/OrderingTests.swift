@@ -83,7 +83,7 @@ struct OrderingTests {
         let house = try Self.house()
         _ = try await house.ask("www.example.com")
         await house.world.advance(by: .seconds(2))
-        _ = house.resolver.networkChanged()
+        house.networkChanged()
         house.latencies["192.0.2.3 443"] = .milliseconds(1)
         _ = try await house.ask("www.example.com")
         await house.world.advance(by: .seconds(2))

@@ -20,8 +20,10 @@ struct PreviewTests {
         fallsBack: Bool = true
     ) throws -> House {
         let house = try House(.tencent, .alibaba, answers: answers, fallsBack: fallsBack)
-        house.resolver.hosts = HostsTable(
-            records: [("printer.lan", [.v4(IPv4Address(value: 0xC000_0209))])]
+        house.resolver.use(
+            HostsTable(
+                records: [("printer.lan", [.v4(IPv4Address(value: 0xC000_0209))])]
+            )
         )
         return house
     }

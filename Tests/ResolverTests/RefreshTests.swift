@@ -282,8 +282,10 @@ struct RefreshTests {
             answers: answers,
             freshness: keeping("printer.example.org", "www.example.org")
         )
-        house.resolver.hosts = HostsTable(
-            records: [(name: "printer.example.org", addresses: [address])]
+        house.resolver.use(
+            HostsTable(
+                records: [(name: "printer.example.org", addresses: [address])]
+            )
         )
         house.resolver.refreshing.start()
         await house.world.advance(by: .seconds(100))
@@ -296,7 +298,7 @@ struct RefreshTests {
         let house = try house(keeping: "www.example.com")
         house.resolver.refreshing.start()
         await house.world.advance(by: .seconds(20))
-        _ = house.resolver.networkChanged()
+        house.networkChanged()
         await house.world.advance(by: .seconds(20))
         #expect(house.askedAt == ["tencent 1 at 0 s", "tencent 1 at 21 s"])
     }
@@ -308,7 +310,7 @@ struct RefreshTests {
         house.resolver.refreshing.start()
         await house.world.advance(by: .seconds(20))
         house.resolver.refreshing.stop()
-        _ = house.resolver.networkChanged()
+        house.networkChanged()
         await house.world.advance(by: .seconds(600))
         #expect(house.askedAt == ["tencent 1 at 0 s"])
     }

@@ -81,7 +81,7 @@ struct StaleExplorationTests {
             case .wait: await house.world.advance(by: .milliseconds(300))
             case .expire: await house.world.advance(by: .seconds(50))
             case .network:
-                _ = house.resolver.networkChanged()
+                house.networkChanged()
                 for vendor in house.vendors { _ = vendor.networkChanged() }
             }
             if fresh?.answer.rcode == .noError { hasEverHad = true }

@@ -119,7 +119,7 @@ struct SuccessionTests {
         /// What the cache has, as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
-            cache.remove { name, type, _, _ in
+            cache.remove(now: world.now) { name, type, _, _ in
                 left.insert("\(name.text.lowercased()) \(type)")
                 return false
             }
@@ -264,14 +264,43 @@ struct SuccessionTests {
             scene.store("svc.example.com", .https, from: "one", origins)
             scene.store("www.example.org", .a, from: "one", origins)
             #expect(scene.left == Self.all)
-            let removed = new.takeOver(
+            var sweep = new.takeOver(
                 from: old,
                 hosts: HostsTable(),
                 sameVendors: change.same ?? ["a", "b"]
             )
+            while sweep?.step(now: scene.world.now) ?? false {}
             #expect(scene.left == change.kept, "\(change.testDescription)")
-            #expect(removed == Self.all.count - change.kept.count, "\(change.testDescription)")
+            #expect(
+                sweep?.count ?? 0 == Self.all.count - change.kept.count,
+                "\(change.testDescription)"
+            )
         }
+    }
+
+    @Test("what is not right any more is removed in steps, and then all of it, but nothing newer")
+    @ServiceLoop
+    func steps() async throws {
+        let scene = Scene()
+        let old = try scene.resolver(Side(vendors: ["a", "b"]))
+        let new = try scene.resolver(Side(vendors: ["b"]), after: old)
+        for number in 0..<1_000 {
+            scene.store(try Name("n\(number).example.com"), .a, from: "a", old.origins)
+        }
+        let sweep = try #require(
+            new.takeOver(from: old, hosts: HostsTable(), sameVendors: ["a", "b"])
+        )
+        let errand = scene.world.begin { await sweep.finish(scene.world.clocks) }
+        await scene.world.advance(by: .zero)
+        #expect(
+            (500..<1_000).contains(scene.left.count),
+            "one step is done, and others have a turn"
+        )
+        await scene.world.advance(by: .milliseconds(1))
+        #expect(scene.left.isEmpty)
+        scene.store("late.example.com", .a, from: "b", old.origins)
+        #expect(try await scene.world.value(of: errand) == 1_000)
+        #expect(scene.left == ["late.example.com A"])
     }
 
     @Test("what is found out for those who asked before is kept as far as it is right now")

@@ -37,6 +37,9 @@ package final class Daemon {
     /// Reloads, one after the other.
     let reloads = TurnQueue<ReloadOutcome>()
 
+    /// What removes the answers that a reload made wrong, as long as that lasts.
+    var sweeping: Task<Int, Never>?
+
     /// Whether it is too late for a reload.
     private(set) var isStopping = false
 
@@ -111,7 +114,7 @@ package final class Daemon {
         let outlet = HostsOutlet()
         hosts = HostsFiles(settings.hosts, logger: logger) { outlet.take($0) }
         cacheFile = Self.cacheFile(assembly, logger: logger)
-        outlet.use = { [weak self] in self?.assembly.resolver.hosts = $0 }
+        outlet.use = { [weak self] in self?.assembly.resolver.use($0) }
     }
 
     /// Runs until SIGTERM or SIGINT, and returns the exit code.
@@ -237,15 +240,6 @@ package final class Daemon {
         }
     }
 
-    /// Has vendors ask for their servers, and log.
-    func startVendors(_ vendors: [(settings: VendorSettings, client: VendorClient)]) {
-        for vendor in vendors {
-            let log = VendorLog(vendor.settings.name, logger)
-            vendor.client.observer = { log.log($0) }
-            vendor.client.start()
-        }
-    }
-
     /// The keeper of the cache's file, as the settings name it; nil if they name none.
     static func cacheFile(_ assembly: Assembly, logger: Logger) -> CacheFile? {
         let setting = assembly.settings.cache.snapshot
@@ -339,7 +333,7 @@ package final class Daemon {
         logger.notice("stopping")
         assembly.resolver.refreshing.stop()
         hosts.stop()
-        for vendor in assembly.vendors { vendor.client.stop() }
+        stopVendors()
         accelerator.stop()
         reception.close()
         // What they have handed over last is under way, too.
@@ -347,7 +341,10 @@ package final class Daemon {
         starter?.join()
         let deadline = assembly.clocks.now() + Self.drainTime
         // At once, not afterwards: a vendor that is silent must not cost the cache.
-        let keeping = ServiceLoop.task { [cacheFile] in await cacheFile?.finish(by: deadline) }
+        let keeping = ServiceLoop.task { [cacheFile, sweeping] in
+            _ = await sweeping?.value
+            await cacheFile?.finish(by: deadline)
+        }
         await desk.drained(by: deadline)
         scrapePoints.stop()
         queryLog.use(false)

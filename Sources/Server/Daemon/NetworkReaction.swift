@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
 internal import HTTPDNS
 internal import Logging
 internal import Net
@@ -62,14 +63,26 @@ final class NetworkReaction {
     }
 
     /// Does all that is to be done, in one turn of the loop: nothing is sent in between.
+    ///
+    /// Only where the cache is large, not all of its answers are stale at once: that takes as long as
+    /// such a change often is not noticed, and no client waits for it.
     func react(to event: String) {
         numbers.latest = assembly.clocks.now()
         assembly.http?.reset()
         assembly.upstreamNetworkChanged()
         let reissued = assembly.vendors.map { $0.client.networkChanged() }.reduce(0, +)
-        let stale = assembly.resolver.networkChanged()
-        logger.notice(
-            "\(event); connections dropped, calls sent again: \(reissued), answers marked stale: \(stale)"
-        )
+        var sweep = assembly.resolver.networkChanged()
+        let clocks = assembly.clocks
+        let isLong = sweep.step(now: clocks.now())
+        logger.notice("\(event); connections dropped, calls sent again: \(reissued)")
+        guard isLong else { return tell(sweep.count) }
+        ServiceLoop.task { [self, sweep] in
+            await clocks.lull()
+            tell(await sweep.finish(clocks))
+        }
+    }
+
+    private func tell(_ stale: Int) {
+        logger.notice("answers marked stale after a change of the network: \(stale)")
     }
 }

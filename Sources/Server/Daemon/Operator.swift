@@ -64,7 +64,7 @@ final class Operator: ControlHandling {
         var entries: [CacheEntry] = []
         while let found = walk.next(now: clocks.now()) {
             entries += found
-            if !walk.isAtEnd { await lull() }
+            if !walk.isAtEnd { await clocks.lull() }
         }
         return LookupReply(
             entries: entries.inOrder.map { entry in
@@ -152,25 +152,10 @@ final class Operator: ControlHandling {
             selection = .name(try Self.name(name, "name"), try type.map(Self.type))
         }
         assembly.resolver.vendors.forget()
-        var sweep = CacheSweep(assembly.cache, selection, soft ? .markStale : .remove)
-        while sweep.step(now: clocks.now()) { await lull() }
-        return soft ? FlushReply(removed: 0, marked: sweep.count) : FlushReply(removed: sweep.count)
+        let sweep = CacheSweep(assembly.cache, selection, soft ? .markStale : .remove)
+        let count = await sweep.finish(clocks)
+        return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
     }
-
-    /// Leaves the loop and the cache to others for a moment.
-    ///
-    /// Long enough for a worker to wake that waits for the cache's lock.
-    private func lull() async {
-        do {
-            try await clocks.sleep(clocks.now() + Self.lull)
-        } catch {
-            // Whoever asked has gone; what was begun is ended all the same.
-            await Task.yield()
-        }
-    }
-
-    /// As long as a step takes, so that the cache is free half of the time.
-    private static let lull: Duration = .microseconds(50)
 
     func pause(_ vendor: String) async throws(MethodError) -> VendorChange {
         let client = try client(vendor)

@@ -72,3 +72,29 @@ final class VendorLog {
         }
     }
 }
+
+// MARK: - Beginning and end
+
+extension Daemon {
+    /// Has vendors ask for their servers, and log.
+    func startVendors(_ vendors: [(settings: VendorSettings, client: VendorClient)]) {
+        for vendor in vendors {
+            let log = VendorLog(vendor.settings.name, logger)
+            vendor.client.observer = { log.log($0) }
+            vendor.client.start()
+        }
+    }
+
+    /// Has vendors' clients wake nobody any more; who was paused by an operator is told of, as that
+    /// ends here.
+    func stopVendors() {
+        for vendor in assembly.vendors {
+            if vendor.client.statistics.state == .paused {
+                logger.notice(
+                    "vendor \(vendor.client.name) was paused; when the daemon starts anew, it is asked"
+                )
+            }
+            vendor.client.stop()
+        }
+    }
+}

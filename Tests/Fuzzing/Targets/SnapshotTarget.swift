@@ -103,7 +103,7 @@ private struct SnapshotOracle {
     /// All that is in the cache.
     private var entries: [CacheEntry] {
         var names: Set<Name> = []
-        cache.remove { name, _, _, _ in
+        cache.remove(now: start) { name, _, _, _ in
             names.insert(name)
             return false
         }

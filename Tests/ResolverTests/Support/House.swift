@@ -230,6 +230,15 @@ extension House {
         }
     }
 
+    /// The network is another one, and what follows from that is done; tells how many answers are
+    /// stale now.
+    @discardableResult
+    func networkChanged() -> Int {
+        var sweep = resolver.networkChanged()
+        while sweep.step(now: world.now) {}
+        return sweep.count
+    }
+
     /// Makes the cache forget everything, so that the next question is a call again.
     func emptyCache() { cache.remove(.all, now: world.now) }
 

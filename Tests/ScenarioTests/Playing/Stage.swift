@@ -55,7 +55,7 @@ final class Stage {
             ),
             logger: Logger(label: "scenario") { _ in SwiftLogNoOpLogHandler() }
         )
-        resolver.hosts = HostsReading(settings.hosts).table
+        resolver.use(HostsReading(settings.hosts).table)
     }
 
     private var resolver: Resolver { daemon.parts.assembly.resolver }
@@ -97,7 +97,7 @@ extension Stage {
         var table = HostsReading(settings.hosts).table
         let text = lines.map { $0 + "\n" }.joined()
         _ = table.add(hostsFile: Array(text.utf8))
-        resolver.hosts = table
+        resolver.use(table)
     }
 }
 

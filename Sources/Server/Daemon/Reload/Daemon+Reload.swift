@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
 internal import HTTPDNS
 internal import Logging
 internal import Net
@@ -82,9 +83,10 @@ extension Daemon {
                 hosts?.files.stop()
                 throw error
             }
-            outcome.removedAnswers = putInForce(new, hosts)
+            let sweep = putInForce(new, hosts)
             scrapePoints.serve(scraped, as: settings.metrics)
             outcome.isApplied = true
+            if let sweep { outcome.removedAnswers = await finish(sweep) }
         } catch {
             outcome.problems = [problem(error, source.file)]
         }
@@ -133,14 +135,14 @@ extension Daemon {
 extension Daemon {
     /// Puts `new` in the place of what is in force; nothing here waits, and nothing fails.
     ///
-    /// - Returns: how many answers were removed, as they are not right any more.
-    private func putInForce(_ new: Assembly, _ newHosts: NewHosts?) -> Int {
+    /// - Returns: what removes the answers that are not right any more; nil if all are.
+    private func putInForce(_ new: Assembly, _ newHosts: NewHosts?) -> CacheSweep? {
         let old = assembly
         assembly = new
         let kept = new.settings.vendors.filter { vendor in
             old.settings.vendors.contains { vendor.givesSameAnswers(as: $0) }
         }
-        let removed = new.resolver.takeOver(
+        let sweep = new.resolver.takeOver(
             from: old.resolver,
             hosts: newHosts?.outlet.table ?? old.resolver.hosts,
             sameVendors: Set(kept.map(\.name))
@@ -156,12 +158,24 @@ extension Daemon {
         if let newHosts {
             hosts.stop()
             hosts = newHosts.files
-            newHosts.outlet.use = { [weak self] in self?.assembly.resolver.hosts = $0 }
+            newHosts.outlet.use = { [weak self] in self?.assembly.resolver.use($0) }
         }
         exchangeCacheFile(old, new)
         dismiss(reception.go(by: new.settings))
         accelerator.go(by: new.settings, at: reception.listeners.map(\.address))
-        return removed
+        return sweep
+    }
+
+    /// Removes the answers that are not right any more, beside everything else, and tells how many.
+    ///
+    /// The reload is over when that is: whoever asked for it gets no such answer afterwards.  So is
+    /// the cache written to its file only then, if the daemon stops meanwhile.
+    private func finish(_ sweep: CacheSweep) async -> Int {
+        let clocks = assembly.clocks
+        let task = ServiceLoop.task { await sweep.finish(clocks) }
+        sweeping = task
+        defer { sweeping = nil }
+        return await task.value
     }
 
     /// Starts vendors' clients that are new, and stops those that are not wanted any more.
