@@ -87,6 +87,8 @@ struct MetricsTests {
             settings: "metrics: {listen: [\"127.0.0.1:0\", \(path)]}"
         )
         let url = try Self.url(stack.daemon)
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        #expect(mode as? Int == 0o660)
         for _ in 0..<3 { _ = try stack.daemon.dig("www.example.com", "A") }
         _ = try stack.daemon.dig("three.example.org", "A", "+tcp")
         _ = try stack.daemon.dig("nowhere.example.org", "A")

@@ -150,9 +150,13 @@ struct SettingsDifferenceTests {
     @Test("what is read at the start only stays, and is named")
     func restart() throws {
         let old = try settings()
-        let new = try settings("workers: 3\ncontrol: {mode: \"0600\"}\ncache: {maximum-ttl: 2d}\n")
+        let new = try settings(
+            "workers: 3\ncontrol: {mode: \"0600\"}\ncache: {maximum-ttl: 2d}\n"
+                + "metrics: {listen: /run/m.sock, group: prometheus}\n"
+        )
         let (effective, needsRestart) = new.takingEffect(after: old)
-        #expect(needsRestart == ["workers", "control.mode"])
+        #expect(needsRestart == ["workers", "control.mode", "metrics.group"])
+        #expect(effective.metrics.group == "httpdns" && effective.metrics.listen.count == 1)
         #expect(effective.workers == old.workers)
         #expect(effective.control == old.control)
         #expect(effective.cache.maximumTTL == .seconds(172_800))

@@ -230,7 +230,7 @@ struct SettingsManualTests {
                       probe: [{domain: "=a.example", port: 8443}, {domain: "*.b.example"}]
                     rebinding: {protect: on, except: [plex.example, "=c.example"]}
                     control: {socket: "/tmp/käse.sock", mode: "0600", group: wheel}
-                    metrics: {listen: ["[::1]:9353", "192.0.2.9", /run/a.sock]}
+                    metrics: {listen: ["[::1]:9353", "192.0.2.9", /run/a.sock], mode: "0666", group: prometheus}
                     log: {level: trace, queries: on, format: json}
                     """
             )

@@ -268,7 +268,7 @@ package final class Daemon {
     private func startObservation() {
         do throws(StartError) {
             let settings = assembly.settings.metrics
-            scrapePoints.serve(try scrapePoints.bind(settings.listen), as: settings)
+            scrapePoints.serve(try scrapePoints.bind(settings), as: settings)
         } catch {
             logger.error("\(error), going on without")
         }

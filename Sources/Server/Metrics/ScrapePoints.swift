@@ -25,18 +25,17 @@ final class ScrapePoints {
         self.report = report
     }
 
-    /// Binds those of `places` that are not bound.
+    /// Binds those of the settings' places that are not bound.
     ///
     /// - Throws: `StartError.metrics`; then nothing is bound.
-    func bind(_ places: [MetricsPlace]) throws(StartError) -> Bound {
+    func bind(_ settings: MetricsSettings) throws(StartError) -> Bound {
         var bound = Bound()
-        for place in places where !servers.contains(where: { $0.place == place }) {
+        for place in settings.listen where !servers.contains(where: { $0.place == place }) {
             do throws(SocketError) {
                 let listener =
                     switch place {
                     case .address(let address): try StreamListener(binding: address)
-                    // As open as an address of loopback; who wants less has folders for that.
-                    case .path(let path): try StreamListener(unixPath: path, mode: 0o666)
+                    case .path(let path): try socket(path, settings)
                     }
                 bound.listeners.append((place, listener))
             } catch {
@@ -44,6 +43,21 @@ final class ScrapePoints {
             }
         }
         return bound
+    }
+
+    /// Listens at a path, for those whom the settings let in.
+    private func socket(
+        _ path: String,
+        _ settings: MetricsSettings
+    ) throws(SocketError) -> StreamListener {
+        let socket = try GroupSocket.open(
+            "metrics",
+            path: path,
+            mode: UInt32(settings.mode),
+            group: settings.group
+        )
+        if let warning = socket.warning { logger.warning("\(warning)") }
+        return socket.listener
     }
 
     /// Serves at `bound` from now on, and no longer where the settings do not want it.

@@ -6,6 +6,12 @@ package struct MetricsSettings: Sendable, Equatable {
     /// The places; none for not at all.
     package var listen: [MetricsPlace] = []
 
+    /// The permission bits of those that are Unix sockets.
+    package var mode = 0o660
+
+    /// The group that owns these.
+    package var group = "httpdns"
+
     package init() {}
 }
 
@@ -49,6 +55,23 @@ extension MetricsSettings {
             Where `/metrics` is served over HTTP, in the text forms of Prometheus and OpenMetrics: an \
             address, the path of a Unix socket, or a list of these. Who can connect can read the \
             counters; names and clients are not among them.
+            """
+        ),
+        .option(
+            "mode",
+            \.mode,
+            .mode,
+            """
+            The permissions of those places that are Unix sockets. Who can write to one can read the \
+            counters.
+            """
+        ),
+        .option(
+            "group",
+            \.group,
+            .group,
+            """
+            The group that owns these sockets. If the system has no such group, they stay root's.
             """
         )
     )

@@ -206,6 +206,8 @@ extension Settings {
         settings.workers = running.workers
         settings.accelerate = running.accelerate
         settings.control = running.control
+        settings.metrics.mode = running.metrics.mode
+        settings.metrics.group = running.metrics.group
         settings.cache.size = running.cache.size
         let left = settings.changes(to: self).map(\.path)
         return (settings, left)

@@ -70,7 +70,7 @@ extension Daemon {
             let settings = wanted.takingEffect(after: assembly.settings).settings
             let new = try Assembly(settings, in: surroundings, succeeding: assembly)
             let bound = try reception.bind(settings.listen)
-            let scraped = try scrapePoints.bind(settings.metrics.listen)
+            let scraped = try scrapePoints.bind(settings.metrics)
             var hosts: NewHosts?
             if settings.hosts != assembly.settings.hosts {
                 hosts = await HostsFiles.reading(settings.hosts, logger)
