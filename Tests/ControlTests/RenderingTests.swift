@@ -343,7 +343,8 @@ struct RenderingTests {
         var change = Samples.paused
         #expect(
             VendorText.render(change, isPause: true)
-                == "tencent is paused; 2 calls under way go on\n"
+                == "tencent is paused until it is resumed or the daemon starts anew; "
+                + "2 calls under way go on\n"
         )
         change.changed = false
         #expect(VendorText.render(change, isPause: true) == "tencent was paused already\n")

@@ -44,7 +44,9 @@ enum VendorText {
         let calls = Units.count(change.inFlight, "call under way goes on", "calls under way go on")
         let verdict =
             switch (isPause, change.changed) {
-            case (true, true): "is paused" + (change.inFlight > 0 ? "; \(calls)" : "")
+            case (true, true):
+                "is paused until it is resumed or the daemon starts anew"
+                    + (change.inFlight > 0 ? "; \(calls)" : "")
             case (true, false): "was paused already"
             case (false, true): "is asked again"
             case (false, false): "was not paused"

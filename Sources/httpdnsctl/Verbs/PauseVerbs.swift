@@ -9,8 +9,11 @@ struct PauseVerb: Verb {
         abstract: "Leave a vendor alone until it is resumed.",
         discussion: """
             Its names go to the next vendor of their route, or to the fallback; calls under way go \
-            on, and what the cache holds is answered. A pause ends with `resume`, and with the daemon. \
-            It is no degradation: `status` shows it and exits with 0.
+            on, and what the cache holds is answered. It is no degradation: `status` shows it and exits \
+            with 0.
+
+            A pause ends with `resume`, or when the daemon starts anew; a reload keeps it. What is to \
+            last belongs into the settings: take the vendor out of its routes.
 
             EXAMPLES
               httpdnsctl pause tencent
