@@ -169,7 +169,7 @@ let package = Package(
         // Floor 5: what is asked of whom, in which order.
         .target(
             name: "Resolver",
-            dependencies: ["DNSCache", "DNSWire", "HTTPDNS", "Net", "Upstream"],
+            dependencies: ["DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net", "Upstream"],
             swiftSettings: product
         ),
 
@@ -186,7 +186,7 @@ let package = Package(
         // Floor 7: programs.
         .executableTarget(
             name: "httpdnsd",
-            dependencies: ["Server", argumentParser],
+            dependencies: ["Locks", "Server", argumentParser],
             swiftSettings: product,
             linkerSettings: lean
         ),
@@ -198,7 +198,7 @@ let package = Package(
         .executableTarget(
             name: "httpdns-emulator",
             dependencies: [
-                "COpenSSL", argumentParser,
+                "COpenSSL", "Locks", argumentParser,
                 .product(name: "FlyingSocks", package: "FlyingFox"),
             ],
             swiftSettings: product
@@ -234,8 +234,8 @@ let package = Package(
         suite(
             "Server",
             [
-                "DNSCache", "DNSWire", "HTTPDNS", "Net", "Resolver", "Server", "TestWorld",
-                "Upstream", logging,
+                "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net", "Resolver", "Server",
+                "TestWorld", "Upstream", logging,
             ]
         ),
         suite(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import Synchronization
+import Locks
 
 /// What clients asked, counted before any fault, so that a test can say "one call for both".
 final class Calls: Sendable {
@@ -55,7 +55,7 @@ final class Calls: Sendable {
     }
 
     /// The numbers.
-    private let numbers = Mutex(Numbers())
+    private let numbers = Lock(Numbers())
 
     /// Counts one call.
     func count(_ call: Call, of request: Request, faults: Int, onNewConnection: Bool) {
@@ -107,7 +107,7 @@ final class Calls: Sendable {
 /// How many connections are open, for `Limits.connections`.
 final class OpenConnections: Sendable {
     /// The number.
-    private let number = Mutex(0)
+    private let number = Lock(0)
 
     /// Takes a place, false if none is left.
     func open() -> Bool {

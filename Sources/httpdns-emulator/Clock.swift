@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import Synchronization
+import Locks
 
 /// The emulator's idea of the time, which may be wrong on purpose.
 final class Clock: Sendable {
     /// Seconds ahead of the machine's clock; negative: behind.
-    private let offset: Mutex<Int>
+    private let offset: Lock<Int>
 
     /// A clock that is off by this many seconds.
-    init(offset: Int) { self.offset = Mutex(offset) }
+    init(offset: Int) { self.offset = Lock(offset) }
 
     /// What it shows.
     var now: Date { Date(timeIntervalSinceNow: TimeInterval(offset.withLock { $0 })) }

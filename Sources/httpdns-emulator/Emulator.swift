@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import Synchronization
+import Locks
 
 /// The stand-in as a whole: vendors, zone, faults, counters, clock.
 final class Emulator: Sendable {
@@ -11,7 +11,7 @@ final class Emulator: Sendable {
     private let zoneFile: String?
 
     /// The zone in use, and how often it was loaded.
-    private let zone: Mutex<(zone: Zone, loaded: Calls.Loaded)>
+    private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
 
     /// The faults in force.
     let faults: FaultPlan
@@ -43,7 +43,7 @@ final class Emulator: Sendable {
         let zone = try Self.load(zoneFile)
         self.vendors = vendors
         self.zoneFile = zoneFile
-        self.zone = Mutex((zone, Calls.Loaded(generation: 1, names: zone.count)))
+        self.zone = Lock((zone, Calls.Loaded(generation: 1, names: zone.count)))
         self.faults = faults
         self.clock = clock
         self.logsCalls = logsCalls

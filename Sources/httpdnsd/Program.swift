@@ -2,10 +2,10 @@
 public import ArgumentParser
 internal import Control
 internal import Glibc
+internal import Locks
 public import Logging
 internal import Net
 internal import Server
-internal import Synchronization
 
 /// The command line of the daemon.
 @main
@@ -133,9 +133,9 @@ extension Logger.Level: @retroactive ExpressibleByArgument {}
 /// Settings have keys in them, and a key that was replaced shall not be kept by whoever started the
 /// daemon with it.
 private final class Handover<Value: Sendable>: Sendable {
-    private let value: Mutex<Value?>
+    private let value: Lock<Value?>
 
-    init(_ value: Value) { self.value = Mutex(value) }
+    init(_ value: Value) { self.value = Lock(value) }
 
     /// What `see` finds in the value, which stays here.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {

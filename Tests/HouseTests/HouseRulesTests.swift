@@ -43,6 +43,11 @@ struct HouseRulesTests {
         }
     }
 
+    @Test("what locks is seen by ThreadSanitizer", arguments: Repository.sources)
+    func locks(_ file: SourceFile) throws {
+        #expect(try Code(file.text).text.matches(of: #"\bMutex\b"#).isEmpty)
+    }
+
     @Test("no test sleeps")
     func sleeps() throws {
         let pattern = #"\b(?:Task|Thread|time)\.sleep\b|(?<![.\w])(?:u|nano)?sleep\("#

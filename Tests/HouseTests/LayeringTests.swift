@@ -36,20 +36,20 @@ private let house: [Room] = [
     Room("Acceleration", floor: 3, imports: "CBPF DNSCache DNSWire Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Net"),
-    Room("Resolver", floor: 5, imports: "DNSCache DNSWire HTTPDNS Net Upstream"),
+    Room("Resolver", floor: 5, imports: "DNSCache DNSWire HTTPDNS Locks Net Upstream"),
     Room(
         "Server",
         floor: 6,
         imports: "Acceleration CYAML Control DNSCache DNSWire Glibc HTTPDNS Locks Logging Net"
             + " Resolver Upstream"
     ),
-    Room("httpdnsd", floor: 7, imports: "ArgumentParser Control Glibc Logging Net Server"),
+    Room("httpdnsd", floor: 7, imports: "ArgumentParser Control Glibc Locks Logging Net Server"),
     Room("httpdnsctl", floor: 7, imports: "ArgumentParser CLinux Control DNSWire Glibc"),
-    // Shares no code with the daemon, so that no mistake is answered by the same mistake.
+    // Shares nothing but a lock with the daemon, so that no mistake is answered by the same mistake.
     Room(
         "httpdns-emulator",
         floor: 7,
-        imports: "ArgumentParser COpenSSL Dispatch FlyingSocks Foundation Glibc"
+        imports: "ArgumentParser COpenSSL Dispatch FlyingSocks Foundation Glibc Locks"
     ),
 ]
 

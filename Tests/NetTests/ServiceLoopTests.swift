@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
-import Synchronization
+import Locks
 import Testing
 
 @testable import Net
 
-@Suite("The service loop", .timeLimit(.minutes(1)))
+@Suite("The service loop", .timeLimit(.minutes(15)))
 struct ServiceLoopTests {
     init() { ServiceLoop.start() }
 
@@ -67,7 +67,7 @@ struct ServiceLoopTests {
     }
 }
 
-@Suite("A doorbell", .timeLimit(.minutes(1)))
+@Suite("A doorbell", .timeLimit(.minutes(15)))
 struct DoorbellTests {
     init() { ServiceLoop.start() }
 
@@ -112,7 +112,7 @@ struct DoorbellTests {
 
     /// A count that threads add to and the loop takes away.
     private final class Box: Sendable {
-        private let count = Mutex(0)
+        private let count = Lock(0)
         func put() { count.withLock { $0 += 1 } }
         func take() -> Int {
             count.withLock { count in

@@ -2,10 +2,10 @@
 import DNSCache
 import DNSWire
 import Glibc
+import Locks
 import Logging
 import Net
 import Resolver
-import Synchronization
 
 @testable import Server
 
@@ -72,7 +72,7 @@ final class Hours {
 
 /// Keeps what is logged.
 final class Diary: Sendable {
-    private let lines = Mutex<[String]>([])
+    private let lines = Lock<[String]>([])
 
     /// All lines, each behind its level.
     var all: [String] { lines.withLock { $0 } }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 import Glibc
+import Locks
 import Logging
 import Net
-import Synchronization
 import Testing
 
 @testable import Resolver
 @testable import Server
 
-@Suite("Hosts files", .timeLimit(.minutes(2)))
+@Suite("Hosts files", .timeLimit(.minutes(15)))
 struct HostsFilesTests {
     init() { ServiceLoop.start() }
 
@@ -121,7 +121,7 @@ struct HostsFilesTests {
 
     /// What was logged at warning level or above.
     private final class Lines: LogHandler, Sendable {
-        private let lines = Mutex<[String]>([])
+        private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock { $0 } }
 
         subscript(metadataKey _: String) -> Logger.Metadata.Value? {

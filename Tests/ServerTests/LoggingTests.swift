@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import Locks
 import Logging
-import Synchronization
 import Testing
 
 @testable import Server
 
 /// A log whose lines and time are the test's.
 private final class Desk: Sendable {
-    private let lines = Mutex<[String]>([])
-    private let time = Mutex(ContinuousClock.now)
-    private let made = Mutex<LogDesk?>(nil)
+    private let lines = Lock<[String]>([])
+    private let time = Lock(ContinuousClock.now)
+    private let made = Lock<LogDesk?>(nil)
 
     init(_ change: (inout LogSettings) -> Void = { _ in }) {
         var settings = LogSettings()

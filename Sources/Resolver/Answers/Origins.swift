@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Synchronization
+internal import Locks
 
 /// The names of all vendors' servers and upstreams, each with a number that fits a cache entry.
 ///
@@ -32,7 +32,7 @@ package final class Origins: Sendable {
         }
     }
 
-    private let table = Mutex(Table())
+    private let table = Lock(Table())
 
     package init() {}
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
+internal import Locks
 internal import Net
-internal import Synchronization
 
 /// The secrets of the cookies of this process, which is where they are made and where they end.
 ///
 /// A restart forgets them, and all clients get new cookies with their next answers.  Nothing is
 /// refused for want of a cookie (RFC 7873 §5.2.3 lets a server choose), so nobody notices.
 final class CookieJar: Sendable {
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// The secrets, and when the current one has made cookies for long enough.
     private struct State {
@@ -18,7 +18,7 @@ final class CookieJar: Sendable {
 
     /// A jar with a secret from the system's random numbers.
     init(now: ContinuousClock.Instant) {
-        state = Mutex(
+        state = Lock(
             State(
                 secrets: CookieSecrets(Self.secret()),
                 renewal: now + CookieLimits.secretLifetime

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Locks
 internal import Synchronization
 
 /// What workers go by that may change while they work: whom they answer.
@@ -18,10 +19,10 @@ final class HouseRules: Sendable {
 
     /// Which edition is in force, counted from 1.
     private let number = Atomic<UInt64>(1)
-    private let latest: Mutex<Edition>
+    private let latest: Lock<Edition>
 
     /// Rules that begin with `edition`.
-    init(_ edition: Edition) { latest = Mutex(edition) }
+    init(_ edition: Edition) { latest = Lock(edition) }
 
     /// The edition in force.
     var edition: Edition { latest.withLock { $0 } }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Locks
 package import Logging
 internal import Net
-internal import Synchronization
 
 /// Where all that is logged comes together: decides what is told, and keeps the rest for a while.
 package final class LogDesk: Sendable {
@@ -10,8 +10,8 @@ package final class LogDesk: Sendable {
     static let queries = "queries"
 
     private let threshold: LogThreshold
-    private let format: Mutex<LogFormat>
-    private let limiter = Mutex(LogLimiter())
+    private let format: Lock<LogFormat>
+    private let limiter = Lock(LogLimiter())
     private let recorder = FlightRecorder()
     private let outlet: LogOutlet
     private let now: @Sendable () -> ContinuousClock.Instant
@@ -34,7 +34,7 @@ package final class LogDesk: Sendable {
     ) {
         ownLevel = level
         threshold = LogThreshold(level ?? settings.level)
-        format = Mutex(settings.format)
+        format = Lock(settings.format)
         self.outlet = outlet
         self.now = now
     }

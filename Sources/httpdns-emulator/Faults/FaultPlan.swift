@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import Synchronization
+import Locks
 
 /// The faults in force, with what they count, shared by all connections.
 final class FaultPlan: Sendable {
@@ -16,11 +16,11 @@ final class FaultPlan: Sendable {
     }
 
     /// Everything that changes.
-    private let state: Mutex<State>
+    private let state: Lock<State>
 
     /// A plan whose die always falls the same way for the same seed.
     init(_ faults: [Fault], seed: UInt64) {
-        state = Mutex(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
+        state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }
 
     /// Replaces all faults; counting begins anew.
