@@ -68,6 +68,9 @@ package final class Daemon {
     /// The thread that has libcurl loaded.
     private var starter: WorkerThread?
 
+    /// Has the kernel answer, by way of a thread that is not to outlive the daemon.
+    private var acceleration: Task<Void, Never>?
+
     /// What the daemon asks itself.
     let own = OwnQuery()
 
@@ -152,7 +155,7 @@ package final class Daemon {
         }
         for warning in assembly.settings.warnings { logger.warning("\(warning)") }
         if assembly.settings.accelerate.loopback != .required {
-            ServiceLoop.task { [self] in
+            acceleration = ServiceLoop.task { [self] in
                 do throws(StartError) {
                     try await accelerate()
                 } catch {
@@ -349,6 +352,7 @@ package final class Daemon {
         scrapePoints.stop()
         queryLog.use(false)
         reception.finish()
+        await acceleration?.value
         await keeping.value
     }
 
