@@ -69,11 +69,8 @@ struct AbuseTests {
         }
         // What they need is had once, and not again.
         let grown = first.rssOctets - (before["rss-octets"].int ?? 0)
-        #expect(grown < 8 << 20, "\(grown)")
-        #expect(
-            second.rssOctets - first.rssOctets < 4 << 20,
-            "\(second.rssOctets - first.rssOctets)"
-        )
+        expectGrowth(grown, below: 8 << 20)
+        expectGrowth(second.rssOctets - first.rssOctets, below: 4 << 20)
         try daemon.stop()
     }
 
@@ -92,7 +89,7 @@ struct AbuseTests {
         }
         try Self.check(stack.daemon)
         let grown = try #require(try stack.daemon.stats()["process", "rss-octets"].int) - before
-        #expect(grown < 8 << 20, "\(grown) after \(sent)")
+        expectGrowth(grown, below: 8 << 20, "after \(sent)")
         try stack.daemon.stop()
     }
 

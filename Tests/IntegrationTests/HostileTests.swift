@@ -40,8 +40,8 @@ struct HostileTests {
         try Self.check(daemon)
         let last = try Self.settle(daemon, to: first.descriptors)
         #expect(last.descriptors <= first.descriptors, "\(first) \(warm) \(last)")
-        #expect(warm.rssOctets - first.rssOctets < 8 << 20, "\(first) \(warm) \(last)")
-        #expect(last.rssOctets - warm.rssOctets < 4 << 20, "\(first) \(warm) \(last)")
+        expectGrowth(warm.rssOctets - first.rssOctets, below: 8 << 20)
+        expectGrowth(last.rssOctets - warm.rssOctets, below: 4 << 20)
         try daemon.stop()
     }
 

@@ -102,7 +102,7 @@ struct LogTests {
 
     @Test(
         "a failure is told once, with what was done about it, and then counted",
-        .timeLimit(.minutes(3))
+        .timeLimit(.minutes(15))
     )
     func failures() throws {
         let stack = try Stack(firstFaults: ["status=500"])

@@ -2,7 +2,7 @@
 import Testing
 
 /// AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8) before an unbound that validates a signed zone.
-@Suite("An upstream that validates", .needs(.dig, .nsd, .unbound), .timeLimit(.minutes(2)))
+@Suite("An upstream that validates", .needs(.dig, .nsd, .unbound), .timeLimit(.minutes(15)))
 struct ValidationTests {
     /// A name server with a signed zone and one that is not, and an unbound that validates.
     private static func unbound() throws -> (server: TestUpstream, unbound: ForwardingUnbound) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
+import Testing
 
 /// A program that runs beside the tests, with its output kept, and ends with this object at the
 /// latest.
@@ -62,7 +63,7 @@ final class Child: @unchecked Sendable {
 
         let directories = "/usr/sbin:/usr/bin:/sbin:/bin"
         let whole = ["PATH": directories, "LC_ALL": "C", "HOME": "/nonexistent"]
-            .merging(environment) { $1 }
+            .merging(Self.sanitizer) { $1 }.merging(environment) { $1 }
         let argv = ([program] + arguments).map { strdup($0) } + [nil]
         let envp = whole.map { strdup("\($0)=\($1)") } + [nil]
         defer { for text in argv + envp { free(text) } }
@@ -163,6 +164,15 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Details
 
+    /// What the programs of a build with a sanitizer need to know, of all that is in our environment.
+    private static let sanitizer = ProcessInfo.processInfo.environment.filter {
+        ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
+    }
+
+    /// Whether a sanitizer watches the programs of this build: it keeps what was freed for a while,
+    /// and notes of its own about every octet.
+    static var isWatched: Bool { !sanitizer.isEmpty }
+
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         // A pair of sockets, as pipe2 is not in the Glibc module, and close-on-exec set later would
@@ -210,4 +220,15 @@ final class Child: @unchecked Sendable {
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 {
     try Child(program, arguments).end(within: seconds)
+}
+
+/// Holds what a program's memory has grown by to a bound, unless much of it is a sanitizer's.
+func expectGrowth(
+    _ octets: Int,
+    below bound: Int,
+    _ comment: Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation
+) {
+    guard !Child.isWatched else { return }
+    #expect(octets < bound, comment, sourceLocation: sourceLocation)
 }
