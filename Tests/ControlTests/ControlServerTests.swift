@@ -5,7 +5,7 @@ import Testing
 @testable import Net
 @testable import Server
 
-@Suite("The control server", .timeLimit(.minutes(5)))
+@Suite("The control server", .timeLimit(.minutes(15)))
 struct ControlServerTests {
     /// The loop must run before tests can be on it.
     init() { ServiceLoop.start() }

@@ -5,7 +5,7 @@ import Testing
 @testable import Control
 @testable import Net
 
-@Suite("A client that is not ours", .timeLimit(.minutes(5)))
+@Suite("A client that is not ours", .timeLimit(.minutes(15)))
 struct VarlinkClientTests {
     /// The loop must run before tests can be on it.
     init() { ServiceLoop.start() }

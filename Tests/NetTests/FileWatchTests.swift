@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("Files that change are noticed", .timeLimit(.minutes(2)))
+@Suite("Files that change are noticed", .timeLimit(.minutes(15)))
 struct FileWatchTests {
     init() { ServiceLoop.start() }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Net
 
-@Suite("An HTTP client", .timeLimit(.minutes(1)))
+@Suite("An HTTP client", .timeLimit(.minutes(15)))
 struct HTTPClientTests {
     let nginx: Nginx
     let client: HTTPClient

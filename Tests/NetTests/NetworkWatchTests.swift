@@ -96,7 +96,7 @@ private final class PrivateNetwork: Sendable {
 @Suite(
     "A watched network",
     .enabled(if: PrivateNetwork.complaint == nil, "\(PrivateNetwork.complaint ?? "")"),
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(15))
 )
 struct NetworkWatchTests {
     private let network: PrivateNetwork

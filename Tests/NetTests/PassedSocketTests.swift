@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("Sockets from systemd", .timeLimit(.minutes(1)))
+@Suite("Sockets from systemd", .timeLimit(.minutes(15)))
 struct PassedSocketTests {
     init() { ServiceLoop.start() }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("Signals and the service manager", .timeLimit(.minutes(1)))
+@Suite("Signals and the service manager", .timeLimit(.minutes(15)))
 struct ServiceManagerTests {
     @Test
     func `a blocked signal comes out of the stream`() async {

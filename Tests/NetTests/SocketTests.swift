@@ -10,7 +10,7 @@ private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
     try #require(SocketAddress(text))
 }
 
-@Suite("A datagram socket", .timeLimit(.minutes(1)))
+@Suite("A datagram socket", .timeLimit(.minutes(15)))
 struct DatagramSocketTests {
     init() { ServiceLoop.start() }
 
@@ -127,7 +127,7 @@ struct DatagramSocketTests {
     }
 }
 
-@Suite("A stream", .timeLimit(.minutes(1)))
+@Suite("A stream", .timeLimit(.minutes(15)))
 struct StreamTests {
     init() { ServiceLoop.start() }
 

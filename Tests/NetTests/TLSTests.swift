@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("A connection over TLS", .timeLimit(.minutes(1)))
+@Suite("A connection over TLS", .timeLimit(.minutes(15)))
 struct TLSTests {
     let nginx: Nginx
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("A Unix listener", .timeLimit(.minutes(1)))
+@Suite("A Unix listener", .timeLimit(.minutes(15)))
 struct UnixListenerTests {
     let directory: TemporaryDirectory
     var path: String { directory.path("control.sock") }

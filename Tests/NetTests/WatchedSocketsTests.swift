@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("Sockets that libcurl waits for", .timeLimit(.minutes(1)))
+@Suite("Sockets that libcurl waits for", .timeLimit(.minutes(15)))
 struct WatchedSocketsTests {
     init() { ServiceLoop.start() }
 

@@ -14,7 +14,7 @@ import Testing
 /// whose end looks as another's did: same cache, same people waiting, same calls under way, same
 /// record of the servers.  A server that changes its mind is seen by the next call only, so no
 /// sequence is played for that alone.
-@Suite("What a client is told of a name, whatever happens to its vendor", .timeLimit(.minutes(10)))
+@Suite("What a client is told of a name, whatever happens to its vendor", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     init() { ServiceLoop.start() }
 

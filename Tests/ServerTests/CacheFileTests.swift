@@ -8,7 +8,7 @@ import Testing
 
 @testable import Server
 
-@Suite("The cache survives a restart", .timeLimit(.minutes(1)))
+@Suite("The cache survives a restart", .timeLimit(.minutes(15)))
 struct CacheFileTests {
     let folder: TemporaryFolder
     let hours = Hours()

@@ -32,7 +32,7 @@ private enum Writer {
     }
 }
 
-@Suite("Whoever is killed while it writes leaves a whole file", .timeLimit(.minutes(5)))
+@Suite("Whoever is killed while it writes leaves a whole file", .timeLimit(.minutes(15)))
 struct KilledWriterTests {
     @Test
     func `a hundred times, at any instant`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Server
 
-@Suite("Cookies of a listener (RFC 7873 §5.2, RFC 9018)", .timeLimit(.minutes(1)))
+@Suite("Cookies of a listener (RFC 7873 §5.2, RFC 9018)", .timeLimit(.minutes(15)))
 struct ListeningCookieTests {
     init() { ServiceLoop.start() }
 

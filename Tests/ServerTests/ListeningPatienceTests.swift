@@ -7,7 +7,7 @@ import Testing
 
 @Suite(
     "How long a TCP connection is kept (RFC 7766 §6.2.3, RFC 9210 §4.4, RFC 7828)",
-    .timeLimit(.minutes(1))
+    .timeLimit(.minutes(15))
 )
 struct ListeningPatienceTests {
     init() { ServiceLoop.start() }

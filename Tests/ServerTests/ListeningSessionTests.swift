@@ -7,7 +7,7 @@ import Testing
 
 @testable import Server
 
-@Suite("A TCP client (RFC 7766)", .timeLimit(.minutes(1)))
+@Suite("A TCP client (RFC 7766)", .timeLimit(.minutes(15)))
 struct ListeningSessionTests {
     init() { ServiceLoop.start() }
 

@@ -127,7 +127,7 @@ struct ListeningAccessTests {
     }
 }
 
-@Suite("The sockets of an address", .timeLimit(.minutes(1)))
+@Suite("The sockets of an address", .timeLimit(.minutes(15)))
 struct ListenersTests {
     init() { ServiceLoop.start() }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Server
 
-@Suite("A worker over real sockets", .timeLimit(.minutes(1)))
+@Suite("A worker over real sockets", .timeLimit(.minutes(15)))
 struct ListeningWorkerTests {
     init() { ServiceLoop.start() }
 

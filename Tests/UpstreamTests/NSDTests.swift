@@ -119,7 +119,7 @@ private final class NSD: Sendable {
     }
 }
 
-@Suite("An upstream that is a real server", .timeLimit(.minutes(1)))
+@Suite("An upstream that is a real server", .timeLimit(.minutes(15)))
 struct NSDTests {
     init() { ServiceLoop.start() }
 

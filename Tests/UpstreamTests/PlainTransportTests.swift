@@ -6,7 +6,7 @@ import Testing
 
 @testable import Upstream
 
-@Suite("An upstream over UDP and TCP", .timeLimit(.minutes(1)))
+@Suite("An upstream over UDP and TCP", .timeLimit(.minutes(15)))
 struct PlainTransportTests {
     /// The server at an address.
     @ServiceLoop

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Upstream
 
-@Suite("An upstream on one connection", .timeLimit(.minutes(1)))
+@Suite("An upstream on one connection", .timeLimit(.minutes(15)))
 struct StreamTransportTests {
     init() { ServiceLoop.start() }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Upstream
 
-@Suite("A group of upstreams", .timeLimit(.minutes(1)))
+@Suite("A group of upstreams", .timeLimit(.minutes(15)))
 struct UpstreamGroupTests {
     private let scene = Scene()
 

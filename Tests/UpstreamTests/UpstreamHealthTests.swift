@@ -6,7 +6,7 @@ import Testing
 
 @testable import Upstream
 
-@Suite("The health of upstreams", .timeLimit(.minutes(1)))
+@Suite("The health of upstreams", .timeLimit(.minutes(15)))
 struct UpstreamHealthTests {
     private let scene = Scene()
 
