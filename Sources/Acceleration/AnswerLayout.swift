@@ -17,7 +17,12 @@ extension CBPF.answer {
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        counts = (answer.answerCount, answer.authorityCount, answer.additionalCount)
+        // No more than there are TTLs.
+        counts = (
+            UInt8(truncatingIfNeeded: answer.answerCount),
+            UInt8(truncatingIfNeeded: answer.authorityCount),
+            UInt8(truncatingIfNeeded: answer.additionalCount)
+        )
     }
 }
 

@@ -171,7 +171,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
             guard let slot = takeSlot(for: key, &copies) else { return false }
             var copy = CBPF.answer(answer, origin: origin, slot: slot)
             copy.name_count = UInt8(truncatingIfNeeded: name.byteCount)
-            copy.ttl_count = UInt16(truncatingIfNeeded: ttlOffsets.byteCount / 2)
+            copy.ttl_count = UInt8(truncatingIfNeeded: ttlOffsets.byteCount / 2)
             copy.section_count = UInt16(truncatingIfNeeded: sections.byteCount)
             let result = change(&copies) {
                 unsafe name.withUnsafeBytes { name in

@@ -35,7 +35,7 @@ static int make_map(const char *name, uint32_t type, uint32_t key, uint32_t valu
         .max_entries = entries,
         .map_flags = flags,
     };
-    strncpy(attributes.map_name, name, sizeof attributes.map_name - 1);
+    memcpy(attributes.map_name, name, strnlen(name, sizeof attributes.map_name - 1));
     return bpf(BPF_MAP_CREATE, &attributes);
 }
 
@@ -145,11 +145,14 @@ int bpf_loopback_device(void) {
     return device == 0 ? -errno : (int)device;
 }
 
+/// What a reply says of us to who sent an OPT record: UDP payloads of 1232 octets.
+static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
+
 /// A name in lower case, padded with 0.
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
     memset(lowered, 0, ANSWER_NAME_OCTETS);
     memcpy(lowered, name, count);
-    for (unsigned int word = 0; 8 * word < count; word++)
+    for (unsigned int word = 0; word < answer_words(count); word++)
         lowered[word] = answer_lower(lowered[word]);
 }
 
@@ -157,9 +160,11 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections) {
     if (answer->ttl_count > ANSWER_TTLS || answer->section_count > ANSWER_SECTION_OCTETS)
         return -EINVAL;
-    lower(answer->name, name, answer->name_count);
+    lower((uint64_t *)answer->octets, name, answer->name_count);
+    uint8_t *end = answer->octets + 8 * answer_words(answer->name_count);
     if (answer->section_count > 0)
-        memcpy(answer->sections, sections, answer->section_count);
+        memcpy(end, sections, answer->section_count);
+    memcpy(end + answer->section_count, our_opt, sizeof our_opt);
     for (unsigned int index = 0; index < answer->ttl_count; index++) {
         uint16_t offset;
         memcpy(&offset, ttl_offsets + 2 * index, sizeof offset);
@@ -217,7 +222,7 @@ uint64_t bpf_answering_key(uint64_t seed, const uint8_t *name, uint8_t count, ui
     uint64_t lowered[ANSWER_NAME_OCTETS / 8];
     lower(lowered, name, count);
     uint64_t state = answer_hash_start(seed, type, count);
-    for (unsigned int word = 0; 8 * word < count; word++)
+    for (unsigned int word = 0; word < answer_words(count); word++)
         state = answer_hash_step(state, lowered[word]);
     return answer_hash_end(state, variant);
 }

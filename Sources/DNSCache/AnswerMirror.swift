@@ -38,7 +38,7 @@ package protocol AnswerMirror: AnyObject, Sendable {
 /// What is known of a copy besides its octets.
 package struct MirroredAnswer: Sendable {
     /// What an answer may have at most to be copied.
-    package static let mostOctets = 512
+    package static let mostOctets = 500
     package static let mostTTLs = 16
 
     /// The number under which the cache finds the entry.

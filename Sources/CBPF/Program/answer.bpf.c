@@ -6,8 +6,14 @@
 // among the answers that the daemon has left for it, and makes the packet its own reply, which goes on
 // to where the query would have gone: up.  Whatever it does not know passes, as it came.
 //
-// It writes by helpers only: a program that writes to packets directly has every packet of the device
-// made writable before, and on loopback most are shared.  `scripts/bpf` makes `answer.inc` of it.
+// It reads where packets lie, but writes by helpers only: a program that writes to packets directly has
+// every packet of the device made writable before, and on loopback most are shared.  A helper costs as
+// much as a hundred instructions, so there are few calls.  So does the first write to a place on the
+// stack, which gets a barrier behind it without CAP_PERFMON, unless a helper has filled it: so headers
+// are loaded, and names are read twice and not kept.  `scripts/bpf` makes `answer.inc` of it.
+//
+// Numbers have 64 bits where they may come to lie on the stack: of smaller ones there Linux 6.1 thinks
+// that they could be half a pointer.
 #include "../include/answer.h"
 
 typedef uint8_t u8;
@@ -50,36 +56,83 @@ static u64 (*const boottime)(void) = (void *)125;
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
+#define TIMES32(step)                                                                                  \
+    TIMES16(step, 0)                                                                                   \
+    TIMES16(step, 16)
 
 /// Keeps the compiler from knowing what a number was before, so that its bounds are tested here, where
 /// the verifier sees them.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
+/// Has a pointer into the packet made where it is, for the same reason as `TIMES4`: two that differ by
+/// a number would become one and a variable.
+#define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
+
+/// Before a write to the beginning of eight octets of the stack, others to the same eight come first: of
+/// a number there Linux 6.1 wants all or nothing to be overwritten.
+#define LAST() asm volatile("" : : : "memory")
+
 INLINE u16 swap16(u16 number) { return __builtin_bswap16(number); }
 INLINE u32 swap32(u32 number) { return __builtin_bswap32(number); }
 
+enum { ETHERNET = 14, UDP_OCTETS = 8, DNS_OCTETS = 12, TAIL_OCTETS = 8 + 4 + ANSWER_OPT_OCTETS };
+
 /// UDP and DNS headers, in network order.
 struct heads {
-    u16 source, destination, count, check;
+    union {
+        struct {
+            u16 source, destination;
+        };
+        u32 ports;
+    };
+    u16 count, check;
     u16 id, flags, questions, answers, authorities, additionals;
-};
+} __attribute__((aligned(4)));
 
 struct ipv4 {
     u8 version, service;
     u16 count, id, fragment;
     u8 hops, protocol;
     u16 check;
-    u32 source, destination;
-};
+    union {
+        struct {
+            u32 source, destination;
+        };
+        u64 addresses;
+    };
+} __attribute__((packed, aligned(4)));
 
 struct ipv6 {
     u32 version;
     u16 count;
     u8 next, hops;
-    u32 source[4], destination[4];
+    union {
+        struct {
+            u32 source[4], destination[4];
+        };
+        u64 addresses[4];
+    };
+} __attribute__((packed, aligned(4)));
+
+/// All headers of a packet; `v4` ends where `v6` does.
+struct frame {
+    union {
+        struct ipv6 v6;
+        struct {
+            u8 none[6], ethernet[ETHERNET];
+            struct ipv4 v4;
+        };
+    };
+    struct heads heads;
+} __attribute__((aligned(8)));
+
+/// The last octets of a name, or with a short one what is before it, too; and what comes behind.
+struct tail {
+    u64 last;
+    u16 type, class;
+    u8 opt[ANSWER_OPT_OCTETS + 1];
 };
 
-enum { ETHERNET = 14, UDP_OCTETS = 8, DNS_OCTETS = 12, OPT_OCTETS = 11 };
 enum { LARGEST_PAYLOAD = 1232, LEAST_LIMIT = 512 };
 
 /// A sum of 16-bit numbers in ones' complement, whichever their order.
@@ -109,15 +162,20 @@ INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 fam
     return 0;
 }
 
-/// Takes `age` seconds from the TTL at `place`, down to zero; not 0 on failure.
-INLINE long shorten(struct __sk_buff *skb, u32 place, u32 age) {
-    u32 ttl = 0;
-    if (skb_load(skb, place, &ttl, sizeof ttl) != 0)
-        return -1;
-    ttl = swap32(ttl);
-    ttl = swap32(ttl > age ? ttl - age : 0);
-    return skb_store(skb, place, &ttl, sizeof ttl, 0);
-}
+/// Whether there is an OPT record.
+INLINE int has_opt(const struct tail *tail) { return tail->opt[2] != 0; }
+
+/// Finds the words of the name in the packet, which a call of the kernel makes the verifier forget.
+#define FIND_WORDS(why)                                                                                \
+    data = (const u8 *)(long)*(volatile u32 *)&skb->data;                                              \
+    end = (const u8 *)(long)*(volatile u32 *)&skb->data_end;                                           \
+    if (udp_at == ETHERNET + sizeof(struct ipv4)) {                                                    \
+        words = (const u64 *)(data + ETHERNET + sizeof(struct ipv4) + sizeof(struct heads));           \
+        FIX(words, why " of IPv4");                                                                    \
+    } else {                                                                                           \
+        words = (const u64 *)(data + ETHERNET + sizeof(struct ipv6) + sizeof(struct heads));           \
+        FIX(words, why " of IPv6");                                                                    \
+    }
 
 __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     const struct answer_state *state = MAP(ANSWER_MAP_STATE);
@@ -128,107 +186,109 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     // From whom to whom: headers of one size, and nobody but this machine itself.
     const u8 *data = (const u8 *)(long)skb->data;
     const u8 *end = (const u8 *)(long)skb->data_end;
-    u32 udp_at;
-    u16 udp_count;
+    struct frame frame;
+    struct heads *const heads = &frame.heads;
+    u64 udp_at;
     u64 sum;
     if (skb->protocol == swap16(0x0800)) {
         const struct ipv4 *ip = (const void *)(data + ETHERNET);
-        if ((const u8 *)(ip + 1) + sizeof(struct heads) > end)
+        const struct heads *there = (const void *)(ip + 1);
+        if ((const u8 *)(there + 1) > end)
             return PASSED;
-        const struct heads *heads = (const void *)(ip + 1);
         if (ip->version != 0x45 || ip->protocol != 17 || (ip->fragment & swap16(0x3FFF)) != 0)
             return PASSED;
         if (!(families & ANSWER_IPV4) || (ip->source & 0xFF) != 127)
             return PASSED;
-        if (!is_ours(state, &ip->destination, 4, heads->destination))
+        if (!is_ours(state, &ip->destination, 4, there->destination))
             return PASSED;
-        udp_at = ETHERNET + sizeof *ip;
         if (swap16(ip->count) != skb->len - ETHERNET)
             return PASSED;
+        udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
+        // The whole of `frame` is written to: in the verifier's mind this may still become IPv6.
+        *(u64 *)&frame = 0;
+        if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
+            return PASSED;
     } else if (skb->protocol == swap16(0x86DD)) {
         const struct ipv6 *ip = (const void *)(data + ETHERNET);
-        if ((const u8 *)(ip + 1) + sizeof(struct heads) > end)
+        const struct heads *there = (const void *)(ip + 1);
+        if ((const u8 *)(there + 1) > end)
             return PASSED;
-        const struct heads *heads = (const void *)(ip + 1);
         if ((ip->version & 0xF0) != 0x60 || ip->next != 17 || !(families & ANSWER_IPV6))
             return PASSED;
         if (ip->source[0] || ip->source[1] || ip->source[2] || ip->source[3] != swap32(1))
             return PASSED;
-        if (!is_ours(state, ip->destination, 6, heads->destination))
+        if (!is_ours(state, ip->destination, 6, there->destination))
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         if (swap16(ip->count) != skb->len - udp_at)
             return PASSED;
         sum = (u64)ip->source[3] + ip->destination[0] + ip->destination[1] + ip->destination[2] +
               ip->destination[3];
+        if (skb_load(skb, ETHERNET, &frame.v6, sizeof frame.v6 + sizeof frame.heads) != 0)
+            return PASSED;
     } else {
         return PASSED;
     }
-    udp_count = skb->len - udp_at;
     if (skb->gso_size != 0 || skb->vlan_present || skb->len > 0x1FF)
         return PASSED;
 
     // What is asked: one question, and perhaps an OPT that has nothing in it.
-    struct heads heads;
-    if (skb_load(skb, udp_at, &heads, sizeof heads) != 0)
-        return PASSED;
-    if (swap16(heads.count) != udp_count || heads.source == 0)
+    if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
     // Loopback leaves the sum of the pseudo-header where the check belongs; what somebody else has
     // worked out is not checked here.
-    sum += swap16(17);
-    if (heads.check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
-                         : heads.check != folded(sum + heads.count))
+    if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
+                          : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
-    const u16 flags = swap16(heads.flags);
-    if ((flags & 0xF800) != 0 || heads.questions != swap16(1) || heads.answers != 0 ||
-        heads.authorities != 0 || (heads.additionals & ~swap16(1)) != 0)
+    if ((heads->flags & swap16(0xF800)) != 0 || heads->questions != swap16(1) || heads->answers != 0 ||
+        heads->authorities != 0 || (heads->additionals & ~swap16(1)) != 0)
         return PASSED;
-    const u32 opt_count = heads.additionals != 0 ? OPT_OCTETS : 0;
     // Its length is known from the message's; that it is a name, from that it is one we know.
-    u32 name_count = skb->len - udp_at - UDP_OCTETS - DNS_OCTETS - 4 - opt_count;
+    u64 name_count = skb->len - udp_at - UDP_OCTETS - DNS_OCTETS - 4;
+    if (heads->additionals != 0)
+        name_count -= ANSWER_OPT_OCTETS;
     HIDE(name_count);
     if (name_count - 1 >= 255)
         return PASSED;
-    const u32 name_at = udp_at + UDP_OCTETS + DNS_OCTETS;
-    const u32 question_end = name_at + name_count + 4;
-
-    u8 opt[OPT_OCTETS + 1] = {0};
-    if (opt_count != 0) {
-        if (skb_load(skb, question_end, opt, OPT_OCTETS) != 0)
+    struct tail tail = {0};
+    const u64 tail_at = udp_at + UDP_OCTETS + DNS_OCTETS + name_count - sizeof tail.last;
+    // CD and DO.
+    u64 variant = (swap16(heads->flags) & 0x0010) >> 3;
+    if (heads->additionals != 0) {
+        if (skb_load(skb, tail_at, &tail, TAIL_OCTETS) != 0)
             return PASSED;
-        if (opt[0] != 0 || opt[1] != 0 || opt[2] != 41 || opt[6] != 0 || opt[9] != 0 || opt[10] != 0)
+        if (tail.opt[0] != 0 || tail.opt[1] != 0 || tail.opt[2] != 41 || tail.opt[6] != 0 ||
+            tail.opt[9] != 0 || tail.opt[10] != 0)
             return PASSED;
-    }
-    // CD and DO; AD is for those who set it or DO.
-    const u8 variant = (flags & 0x0010) >> 3 | opt[7] >> 7;
-    const u16 wanted = (flags & 0x0020) | (opt[7] & 0x80) >> 2;
-    u32 kind;
-    if (skb_load(skb, name_at + name_count, &kind, sizeof kind) != 0 || kind >> 16 != swap16(1))
+        variant |= tail.opt[7] >> 7;
+    } else if (skb_load(skb, tail_at, &tail, TAIL_OCTETS - ANSWER_OPT_OCTETS) != 0) {
         return PASSED;
-    const u16 type = swap16(kind & 0xFFFF);
+    }
+    if (tail.class != swap16(1))
+        return PASSED;
 
     // Who knows.
+    state = MAP(ANSWER_MAP_STATE);
     const u64 sequence = *(volatile const u64 *)&state->sequence;
     if (sequence & 1)
         return PASSED;
-    u64 name[ANSWER_NAME_OCTETS / 8] = {0};
-    if (skb_load(skb, name_at, name, name_count) != 0)
-        return PASSED;
-    u64 hash = answer_hash_start(state->seed, type, name_count);
-    // One for each row of steps, or the verifier follows what comes after once for each length.
-    u32 same_count = name_count;
-    HIDE(same_count);
-    const u32 hashed_words = (name_count + 7) / 8, compared_words = (same_count + 7) / 8;
+    u64 hash = answer_hash_start(state->seed, swap16(tail.type), name_count);
+    const u64 *words;
+    FIND_WORDS("hashed")
+    u64 left = name_count / 8;
+    HIDE(left);
 #define HASH(word)                                                                                     \
-    if ((word) >= hashed_words)                                                                        \
+    if ((word) >= left)                                                                                \
         goto hashed;                                                                                   \
-    name[word] = answer_lower(name[word]);                                                             \
-    hash = answer_hash_step(hash, name[word]);
-    TIMES16(HASH, 0)
-    TIMES16(HASH, 16)
-hashed:;
+    if ((const u8 *)(words + (word) + 1) > end)                                                        \
+        return PASSED;                                                                                 \
+    hash = answer_hash_step(hash, answer_lower(words[word]));
+    TIMES32(HASH)
+hashed:
+    // Of the last word, which is not a whole one, only what is the name's.
+    tail.last = answer_lower(tail.last >> 8 >> (56 - 8 * (name_count % 8)));
+    hash = answer_hash_step(hash, tail.last);
     u64 key = answer_hash_end(hash, ANSWER_FOR_ALL);
     const struct answer *known = map_lookup(MAP(ANSWER_MAP_ANSWERS), &key);
     if (!known) {
@@ -237,99 +297,122 @@ hashed:;
         if (!known)
             return PASSED;
     }
-    if (known->type != type || known->name_count != name_count ||
+    if (known->type != swap16(tail.type) || known->name_count != name_count ||
         (known->variant != ANSWER_FOR_ALL && known->variant != variant))
         return PASSED;
+    FIND_WORDS("compared")
+    left = name_count / 8;
+    HIDE(left);
 #define COMPARE(word)                                                                                  \
-    if ((word) >= compared_words)                                                                      \
+    if ((word) >= left)                                                                                \
         goto compared;                                                                                 \
-    if (name[word] != known->name[word])                                                               \
+    if ((const u8 *)(words + (word) + 1) > end ||                                                      \
+        answer_lower(words[word]) != ((const u64 *)known->octets)[word])                               \
         return PASSED;
-    TIMES16(COMPARE, 0)
-    TIMES16(COMPARE, 16)
+    TIMES32(COMPARE)
 compared:;
+    u64 compared_octets = name_count & ~7;
+    HIDE(compared_octets);
+    if (compared_octets > ANSWER_NAME_OCTETS - 8)
+        return PASSED;
+    const u8 *sections = known->octets + compared_octets;
+    if (*(const u64 *)sections != tail.last)
+        return PASSED;
+    sections += 8;
     const u64 now = boottime();
     if (now >= known->ends_at)
         return PASSED;
-    const u32 age = (now - known->stored_at) / 1000000000;
-    u32 section_count = known->section_count;
-    HIDE(section_count);
-    if (section_count > ANSWER_SECTION_OCTETS)
-        return PASSED;
-    const u32 reply_count = question_end - name_at + DNS_OCTETS + section_count + opt_count;
-    const u32 size = opt[3] << 8 | opt[4];
-    if (reply_count > LEAST_LIMIT && (reply_count > size || reply_count > LARGEST_PAYLOAD))
-        return PASSED;
-    const u32 slot = known->slot;
-    u64 *const hits = map_lookup(MAP(ANSWER_MAP_HITS), &slot);
-    if (!hits)
-        return PASSED;
+    const u64 age = (now - known->stored_at) / 1000000000;
+    const u64 question_end = udp_at + UDP_OCTETS + DNS_OCTETS + name_count + 4;
+    u64 written = known->section_count;
+    if (has_opt(&tail))
+        written += ANSWER_OPT_OCTETS;
+    const u64 reply_octets = question_end + written;
+    const u64 reply_count = reply_octets - udp_at - UDP_OCTETS;
+    if (reply_count > LEAST_LIMIT) {
+        if (reply_count > LARGEST_PAYLOAD || reply_count > (u64)(tail.opt[3] << 8 | tail.opt[4]))
+            return PASSED;
+    }
 
     // The answer, behind the question; the headers stay those of a query until it is sure to be right.
-    const u32 query_octets = skb->len;
-    const u32 reply_octets = udp_at + UDP_OCTETS + reply_count;
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
-    long failed = 0;
-    if (section_count > 0)
-        failed |= skb_store(skb, question_end, known->sections, section_count, 0);
+    // Here, as Linux 6.1 forgets of a number on the stack what it was compared with.
+    HIDE(written);
+    if ((int64_t)written > 0 && (written > ANSWER_SECTION_OCTETS + ANSWER_OPT_OCTETS ||
+                                 skb_store(skb, question_end, sections, written, 0) != 0))
+        goto undone;
 #define TTL(index)                                                                                     \
     if ((index) >= known->ttl_count)                                                                   \
         goto aged;                                                                                     \
-    failed |= shorten(skb, question_end + known->ttls[index], age);
+    {                                                                                                  \
+        const u64 place = known->ttls[index];                                                          \
+        u64 ttl_at = compared_octets + 8 + place;                                                      \
+        HIDE(ttl_at);                                                                                  \
+        if (ttl_at > ANSWER_OCTETS - sizeof(u32))                                                      \
+            goto aged;                                                                                 \
+        u32 ttl = swap32(*(const u32 *)(known->octets + ttl_at));                                      \
+        ttl = swap32(ttl > age ? ttl - age : 0);                                                       \
+        if (skb_store(skb, question_end + place, &ttl, sizeof ttl, 0) != 0)                            \
+            goto undone;                                                                               \
+    }
     TIMES16(TTL, 0)
 aged:
-    if (opt_count != 0) {
-        u8 ours[OPT_OCTETS + 1] = {0,          0, 41, LARGEST_PAYLOAD >> 8, LARGEST_PAYLOAD & 0xFF, 0, 0,
-                                   opt[7] & 0x80};
-        failed |= skb_store(skb, question_end + section_count, ours, OPT_OCTETS, 0);
+    if (tail.opt[7] & 0x80) {
+        const u8 dnssec_ok = 0x80;
+        if (skb_store(skb, reply_octets - ANSWER_OPT_OCTETS + 7, &dnssec_ok, 1, 0) != 0)
+            goto undone;
     }
-    heads.flags = swap16(0x8080 | (flags & 0x0110) | (known->flags & (wanted | 0x000F)));
-    heads.answers = swap16(known->counts[0]);
-    heads.authorities = swap16(known->counts[1]);
-    heads.additionals = swap16(known->counts[2] + (opt_count != 0));
+    const u32 slot = known->slot;
+    // AD is for those who set it or DO.
+    const u16 wanted = 0x000F | (swap16(heads->flags) & 0x0020) | (tail.opt[7] & 0x80) >> 2;
+    heads->flags = swap16(0x8080 | (swap16(heads->flags) & 0x0110) | (known->flags & wanted));
+    heads->answers = swap16(known->counts[0]);
+    heads->additionals += swap16(known->counts[2]);
+    LAST();
+    heads->authorities = swap16(known->counts[1]);
 
     // All of it is copied before the number is read again: an atomic operation with a result keeps the
     // order on every processor.
+    key = 0;
     u64 fence = 0;
-    __sync_fetch_and_add(&fence, 1);
-    asm volatile("" : : "r"(fence) : "memory");
-    if (failed || *(volatile const u64 *)&state->sequence != sequence) {
-        if (opt_count != 0)
-            skb_store(skb, question_end, opt, OPT_OCTETS, 0);
-        skb_resize(skb, query_octets, 0);
-        return PASSED;
-    }
+    asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");
+    state = MAP(ANSWER_MAP_STATE);
+    if (*(volatile const u64 *)&state->sequence != sequence)
+        goto undone;
 
-    const u16 source = heads.source;
-    heads.source = heads.destination;
-    heads.destination = source;
-    heads.count = swap16(reply_octets - udp_at);
-    if (heads.check != 0)
-        heads.check = folded(sum + heads.count);
-    skb_store(skb, udp_at, &heads, sizeof heads, 0);
+    const u16 count = swap16(reply_octets - udp_at);
+    if (heads->check != 0)
+        heads->check = folded((u64)heads->check + (u16)~heads->count + count);
+    heads->count = count;
+    LAST();
+    heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
-        struct ipv4 ip;
-        skb_load(skb, ETHERNET, &ip, sizeof ip);
-        const u32 asker = ip.source;
-        ip.source = ip.destination;
-        ip.destination = asker;
+        struct ipv4 *const ip = &frame.v4;
         // What was wrong stays wrong.
-        const u16 count = swap16(reply_octets - ETHERNET);
-        ip.check = ~folded((u64)(u16)~ip.check + (u16)~ip.count + count);
-        ip.count = count;
-        skb_store(skb, ETHERNET, &ip, sizeof ip, 0);
+        const u16 all = swap16(reply_octets - ETHERNET);
+        ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
+        ip->count = all;
+        ip->addresses = ip->addresses >> 32 | ip->addresses << 32;
+        skb_store(skb, ETHERNET, ip, sizeof *ip + sizeof *heads, 0);
     } else {
-        struct ipv6 ip;
-        skb_load(skb, ETHERNET, &ip, sizeof ip);
-        for (int word = 0; word < 4; word++) {
-            const u32 asker = ip.source[word];
-            ip.source[word] = ip.destination[word];
-            ip.destination[word] = asker;
+        struct ipv6 *const ip = &frame.v6;
+        ip->count = count;
+        for (int word = 0; word < 2; word++) {
+            const u64 asker = ip->addresses[word];
+            ip->addresses[word] = ip->addresses[word + 2];
+            ip->addresses[word + 2] = asker;
         }
-        ip.count = swap16(reply_octets - udp_at);
-        skb_store(skb, ETHERNET, &ip, sizeof ip, 0);
+        skb_store(skb, ETHERNET, ip, sizeof *ip + sizeof *heads, 0);
     }
-    __sync_fetch_and_add(hits, 1);
+    u64 *const hits = map_lookup(MAP(ANSWER_MAP_HITS), &slot);
+    if (hits)
+        __sync_fetch_and_add(hits, 1);
     return ANSWERED;
+
+undone:
+    if (has_opt(&tail))
+        skb_store(skb, question_end, tail.opt, ANSWER_OPT_OCTETS, 0);
+    skb_resize(skb, question_end + (has_opt(&tail) ? ANSWER_OPT_OCTETS : 0), 0);
+    return PASSED;
 }

@@ -7,9 +7,16 @@
 /// Bounds of what the program answers; anything larger is a worker's.
 enum {
     ANSWER_NAME_OCTETS = 256,
-    ANSWER_SECTION_OCTETS = 512,
+    ANSWER_SECTION_OCTETS = 500,
     ANSWER_TTLS = 16,
     ANSWER_LISTENERS = 16,
+
+    /// An OPT record without options.
+    ANSWER_OPT_OCTETS = 11,
+
+    /// Room for a name, sections and an OPT record: with the rest of `answer`, and what the kernel has
+    /// before it, whole lines of a processor's cache, so that each answer begins with one.
+    ANSWER_OCTETS = 768,
 
     /// For clients that said this of DNSSEC, or for all: `AnswerVariant`.
     ANSWER_FOR_ALL = 0xFF,
@@ -65,19 +72,20 @@ struct answer {
 
     /// RCODE, and AD as it is in a header.
     uint16_t flags;
-
-    /// Records of the three sections.
-    uint16_t counts[3];
     uint16_t section_count;
-    uint16_t ttl_count;
 
-    /// Where TTLs lie in `sections`.
+    /// Records of the three sections, of which none has more than there may be TTLs.
+    uint8_t counts[3];
+    uint8_t ttl_count;
+
+    /// Where TTLs lie in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// The name in wire form and lower case, the rest 0.
-    uint64_t name[ANSWER_NAME_OCTETS / 8];
-
-    uint8_t sections[ANSWER_SECTION_OCTETS];
+    /// The name in wire form and lower case, as `answer_words` and filled up with 0; the sections; and
+    /// the OPT record for who sent one, without DO.
+    ///
+    /// So all of a usual answer is on two lines of a processor's cache.
+    uint8_t octets[ANSWER_OCTETS];
 };
 
 /// Eight octets with each `A` to `Z` among them made lower case (RFC 4343).
@@ -86,6 +94,11 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     const uint64_t at_least_a = seven + 0x3F3F3F3F3F3F3F3FULL;
     const uint64_t above_z = seven + 0x2525252525252525ULL;
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
+}
+
+/// Words of a name, of which the last one has a free octet at least.
+static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
+    return name_count / 8 + 1;
 }
 
 /// The key of an answer, a step for each eight octets of the name and one for the rest.
