@@ -185,8 +185,16 @@ static uint8_t received[batch][4096], sent[batch][room];
 static struct mmsghdr in[batch], out[batch];
 static struct iovec in_parts[batch], out_parts[batch];
 
+// One that is on its way alone goes and comes by `send` and `recv`, as with programs that ask.
 static int receive_datagrams(Socket *from) {
-    const int count = recvmmsg(from->descriptor, in, batch, MSG_DONTWAIT, NULL);
+    int count = 1;
+    if (from->waiting == 1) {
+        const ssize_t octets = recv(from->descriptor, received[0], sizeof received[0], MSG_DONTWAIT);
+        if (octets < 0)
+            return 0;
+        in[0].msg_len = (unsigned)octets;
+    } else
+        count = recvmmsg(from->descriptor, in, batch, MSG_DONTWAIT, NULL);
     if (count <= 0)
         return 0;
     const int64_t time = now();
@@ -201,7 +209,9 @@ static void send_datagrams(Socket *to, int count, int64_t due, int is_fresh) {
         out_parts[index].iov_len = ask(to, sent[index], due, is_fresh);
     int done = 0;
     while (done < count) {
-        const int now_sent = sendmmsg(to->descriptor, out + done, (unsigned)(count - done), 0);
+        const int now_sent =
+            count == 1 ? (send(to->descriptor, sent[0], out_parts[0].iov_len, 0) < 0 ? -1 : 1)
+                       : sendmmsg(to->descriptor, out + done, (unsigned)(count - done), 0);
         if (now_sent > 0)
             done += now_sent;
         else if (errno != ENOBUFS && errno != EAGAIN && errno != ECONNREFUSED)

@@ -60,7 +60,7 @@ final class Accelerator {
 
     /// Begins to load what answers in the kernel, if the settings want it.
     ///
-    /// That takes 40 ms of a thread, which has the capabilities for it that its creator has at this
+    /// That takes 100 ms of a thread, which has the capabilities for it that its creator has at this
     /// moment; nothing afterwards needs any.
     ///
     /// - Throws: `StartError.system` if there can be no thread.
