@@ -3,7 +3,7 @@ import Acceleration
 import Testing
 
 /// What this kernel lets this process do.
-private enum Kernel {
+enum Kernel {
     /// Whether it may load the program.
     static let runsPrograms = (try? KernelAnswers(entries: 1, origin: .now, seed: 1)) != nil
 }

@@ -26,10 +26,19 @@ struct HostileTests {
         return try Holding(daemon)
     }
 
-    /// Does something nasty twice, the first time to warm up, and finds the daemon as it was.
+    /// Does something nasty to a daemon, and to one whose answers the kernel gives if it may.
     private func survives(_ nastiness: (TestDaemon) throws -> Void) throws {
-        // The kernel's part comes a moment after the start, with descriptors of its own.
-        let stack = try Stack(settings: "accelerate: {loopback: off}")
+        for mode in Kernel.runsPrograms ? ["off", "required"] : ["off"] {
+            try survives(accelerated: mode, nastiness)
+        }
+    }
+
+    /// Does something nasty twice, the first time to warm up, and finds the daemon as it was.
+    private func survives(
+        accelerated mode: String,
+        _ nastiness: (TestDaemon) throws -> Void
+    ) throws {
+        let stack = try Stack(settings: "accelerate: {loopback: \(mode)}")
         let daemon = stack.daemon
         try Self.check(daemon)
         let first = try Holding(daemon)
