@@ -40,8 +40,8 @@ class Fault:
     is_absence: bool = False
     preload: bool = False
     holds: bool = False
-    # Whether the upstream is asked over TLS.
-    is_secure: bool = False
+    # How the upstream is asked: udp, tcp or tls.
+    scheme: str = "udp"
     # How many seconds it lasts, if that is the fault's own; else --seconds.
     lasts: typing.Optional[float] = None
 
@@ -63,14 +63,24 @@ def upstream(name, title, fault, **more):
     )
 
 
-def front(name, title, begins, ends, **more):
-    """An upstream behind dnsdist, which speaks TLS for it, and is what goes wrong."""
-    return Fault(f"tls-{name}", f"upstream over TLS {title}", begins, ends, is_secure=True, **more)
+def front(scheme, name, title, begins, ends):
+    """An upstream behind dnsdist, which speaks TCP or TLS for it, and is what goes wrong."""
+    return Fault(
+        f"{scheme}-{name}", f"upstream over {scheme.upper()} {title}", begins, ends,
+        scheme=scheme, within=2,
+    )
 
 
-def restart_front(server):
-    """Starts dnsdist again."""
-    server.world.start_front()
+def fronts(scheme):
+    """All that can go wrong with such an upstream."""
+    return [
+        front(scheme, "silent", "is silent",
+              lambda server: server.world.signal_front(signal.SIGSTOP),
+              lambda server: server.world.signal_front(signal.SIGCONT)),
+        front(scheme, "gone", "breaks off, and is gone",
+              lambda server: server.world.signal_front(signal.SIGKILL),
+              lambda server: server.world.start_front()),
+    ]
 
 
 # What flaps, and clients that are held
@@ -261,10 +271,8 @@ FAULTS = [
     upstream("servfail", "says SERVFAIL", "servfail", within=2),
     upstream("wrong-id", "answers with other IDs", "wrong-id", within=2),
     upstream("refuses", "refuses connections", "refuses", within=2),
-    front("silent", "is silent", lambda server: server.world.signal_front(signal.SIGSTOP),
-          lambda server: server.world.signal_front(signal.SIGCONT), within=2),
-    front("gone", "breaks off, and is gone",
-          lambda server: server.world.signal_front(signal.SIGKILL), restart_front, within=2),
+    *fronts("tcp"),
+    *fronts("tls"),
     Fault("everything-silent", "vendor and upstream are silent",
           everything_silent, lambda server: server.world.well(), within=2, vendor_within=5),
     Fault("clock-forward", "wall clock an hour forward",

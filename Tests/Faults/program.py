@@ -125,7 +125,7 @@ def one(bench, options, there, fault, title, storm):
     """Lets one thing go wrong with one server."""
     there.well()
     server = world.Server(there, title, fault.preload, fault.holds and title == "httpdnsd",
-                          fault.is_secure)
+                          fault.scheme)
     client = None
     try:
         server.fill()

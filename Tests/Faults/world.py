@@ -40,13 +40,16 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-PLAIN = '{name: upstream, url: "udp://192.0.2.1"}'
+# How the upstream is asked: itself, or dnsdist before it.
 SECURE_NAME = "upstream.example"
-SECURE = ('{{name: upstream, url: "tls://' + SECURE_NAME + '", addresses: [192.0.2.1], '
-          'ca-file: {authority}}}')
-
-# TLS before the upstream.
+UPSTREAMS = {
+    "udp": '{{name: upstream, url: "udp://192.0.2.1"}}',
+    "tcp": '{{name: upstream, url: "tcp://192.0.2.1:54"}}',
+    "tls": '{{name: upstream, url: "tls://' + SECURE_NAME + '", addresses: [192.0.2.1], '
+           'ca-file: {authority}}}',
+}
 DNSDIST = """
+setLocal('192.0.2.1:54', {{tcpListenQueueSize=1024, maxInFlight=1000}})
 addTLSLocal('192.0.2.1:853', '{chain}', '{key}', {{maxInFlight=1000}})
 setACL('192.0.2.0/24')
 setSecurityPollSuffix('')
@@ -143,13 +146,13 @@ class World:
             raise Failure("the upstream did not start")
         return program
 
-    def secure(self):
-        """Puts dnsdist before the upstream, which speaks DNS over TLS; returns the authority."""
-        if not self.authority:
+    def upstream_settings(self, scheme):
+        """How the daemon is to ask; puts dnsdist before the upstream if that takes a connection."""
+        if scheme != "udp" and not self.dnsdist:
             self.authority, chain, key = self.bench.certificates(f"DNS:{SECURE_NAME}")
             self.dnsdist = self.bench.write("dnsdist.conf", DNSDIST.format(chain=chain, key=key))
             self.start_front()
-        return self.authority
+        return UPSTREAMS[scheme].format(authority=self.authority)
 
     def start_front(self):
         """Starts dnsdist, for the first time or again."""
@@ -182,9 +185,9 @@ class World:
 class Server:
     """A server under test, on port 53 of the machine's loopback, that can be started again."""
 
-    def __init__(self, world, title, preload=False, holds=False, is_secure=False):
+    def __init__(self, world, title, preload=False, holds=False, scheme="udp"):
         self.world, self.bench, self.title = world, world.bench, title
-        self.upstream = SECURE.format(authority=world.secure()) if is_secure else PLAIN
+        self.upstream = world.upstream_settings(scheme)
         self.state = self.bench.directory(title)
         self.clocks = Clocks(self.bench, self.state) if preload else None
         self.control = os.path.join(self.state, "control.sock")
