@@ -16,16 +16,34 @@ struct DescriptorTests {
         try #require(end.status == 0, "\(end.errors)")
     }
 
+    /// Has clients over TCP take all that a daemon may have.
+    private static func exhaust(_ daemon: TestDaemon) throws -> [Socket] {
+        let used = try descriptors(of: daemon).count
+        try limit(daemon, to: used)
+        let clients = try (0..<20).map { _ in try Socket(.stream, to: daemon.port) }
+        while try descriptors(of: daemon).count(where: { $0 < used }) < used {}
+        return clients
+    }
+
+    @Test("vendors are asked all the same, over a connection that is new")
+    func vendors() throws {
+        let stack = try Stack()
+        let clients = try Self.exhaust(stack.daemon)
+        try withExtendedLifetime(clients) {
+            for number in 0..<10 {
+                let reply = try stack.daemon.dig("new\(number).many.example.com", "A")
+                #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")
+            }
+        }
+        try stack.daemon.stop()
+    }
+
     @Test("upstreams are asked all the same, and who waits over TCP has his turn later")
     func upstreams() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)
         #expect(try daemon.dig("mail.example.org", "A").status == "NOERROR")
-        let used = try Self.descriptors(of: daemon).count
-        try Self.limit(daemon, to: used)
-        let clients = try (0..<20).map { _ in try Socket(.stream, to: daemon.port) }
-        while try Self.descriptors(of: daemon).count(where: { $0 < used }) < used {}
-
+        let clients = try Self.exhaust(daemon)
         let client = try Socket(.datagram, to: daemon.port)
         for number in 0..<100 {
             try client.send(RawMessage.query("new\(number).example.org", id: UInt16(number)))

@@ -28,7 +28,10 @@ final class WatchedSockets {
             handler: @escaping @ServiceLoop (DescriptorWatch.Events) -> Void
         ) throws(SocketError) {
             self.events = events
-            duplicate = try OwnedDescriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0), from: "fcntl")
+            duplicate = try OwnedDescriptor(
+                SpareDescriptors.open { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) },
+                from: "fcntl"
+            )
             watch = nil
             // Level-triggered, as libcurl expects.
             watch = try DescriptorWatch(duplicate.raw, events) { [weak self] in
@@ -68,11 +71,13 @@ final class WatchedSockets {
     /// Ends all watches.
     func forgetAll() { all = [:] }
 
-    /// Opens a socket; -1 if that fails.
+    /// Opens a socket, if need be with a descriptor of those that are kept back; -1 if that fails.
     ///
     /// If it gets the number of one that libcurl closed without a word, it is watched in its place.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
-        let descriptor = socket(family, type | Int32(SOCK_CLOEXEC.rawValue), `protocol`)
+        let descriptor = SpareDescriptors.open {
+            socket(family, type | Int32(SOCK_CLOEXEC.rawValue), `protocol`)
+        }
         if let events = all.removeValue(forKey: descriptor)?.events {
             do throws(SocketError) {
                 try watch(descriptor, events)
@@ -87,6 +92,7 @@ final class WatchedSockets {
     /// Ends the watch of a socket, then closes it.
     func close(_ descriptor: Int32) -> Int32 {
         forget(descriptor)
+        defer { SpareDescriptors.refill() }
         return Glibc.close(descriptor)
     }
 }

@@ -24,11 +24,8 @@ struct OwnedDescriptor: ~Copyable {
         _ type: __socket_type
     ) throws(SocketError) -> OwnedDescriptor {
         let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-        func open() -> Int32 { Glibc.socket(family, Int32(type.rawValue) | flags, 0) }
-        let first = open()
-        let isOutOfThem = first < 0 && errno == EMFILE
         return try OwnedDescriptor(
-            isOutOfThem && SpareDescriptors.giveUp() ? open() : first,
+            SpareDescriptors.open { Glibc.socket(family, Int32(type.rawValue) | flags, 0) },
             from: "socket"
         )
     }

@@ -26,8 +26,16 @@ package enum SpareDescriptors {
         refill()
     }
 
+    /// Calls what opens a descriptor, and once more with one of these if there is no other.
+    ///
+    /// - Returns: what it returned last; `errno` is of that call.
+    static func open(_ call: () -> Int32) -> Int32 {
+        let first = call()
+        return first < 0 && errno == EMFILE && giveUp() ? call() : first
+    }
+
     /// Gives one up, whose number the next call that wants a descriptor gets; false if none is left.
-    static func giveUp() -> Bool {
+    private static func giveUp() -> Bool {
         stock.withLock { stock in
             guard let last = stock.kept.popLast() else { return false }
             close(last)
@@ -35,7 +43,8 @@ package enum SpareDescriptors {
         }
     }
 
-    /// Takes back what was given up, as far as there are descriptors again.
+    /// Takes back what was given up, as far as there are descriptors again: called where one of a
+    /// server's was closed.
     static func refill() {
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {
