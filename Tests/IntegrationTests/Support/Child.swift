@@ -104,11 +104,12 @@ final class Child: @unchecked Sendable {
 
     /// Waits for a line with `text` on standard output or standard error and returns that line.
     ///
-    /// - Throws: `Failure` with everything it wrote, if it ends or 20 s pass before.
+    /// - Throws: `Failure` with everything it wrote, if it ends or 20 s pass before; a sanitizer may
+    ///   take ten times as long.
     func line(with text: String) throws -> String {
         changes.lock()
         defer { changes.unlock() }
-        let deadline = Date(timeIntervalSinceNow: 20)
+        let deadline = Date(timeIntervalSinceNow: Self.isWatched ? 200 : 20)
         while true {
             for stream in [output, errors] {
                 let whole = stream.split(separator: 0x0A, omittingEmptySubsequences: false)
