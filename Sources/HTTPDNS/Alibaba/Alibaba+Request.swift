@@ -10,11 +10,7 @@ extension Alibaba {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        precondition(
-            (1...facts.maximumNames).contains(lookup.names.count),
-            "a call carries one to five names"
-        )
-        let names = try lookup.list()
+        let names = try lookup.list(for: facts)
         let expiry = String(wallSeconds + VendorLimits.requestLifetime)
         do throws(CipherError) {
             let path =

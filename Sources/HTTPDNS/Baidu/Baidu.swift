@@ -56,11 +56,7 @@ package struct Baidu: Vendor {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        precondition(
-            (1...facts.maximumNames).contains(lookup.names.count),
-            "a call carries one to ten names"
-        )
-        let names = try lookup.list()
+        let names = try lookup.list(for: facts)
         let expiry = String(wallSeconds + VendorLimits.requestLifetime)
         var query = QueryWriter()
         query.append("account_id", account)

@@ -90,8 +90,7 @@ extension DNSJSON {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        precondition(lookup.names.count == 1, "a call carries one name")
-        let name = try lookup.list()
+        let name = try lookup.list(for: facts)
         let type = lookup.recordType == .v6 ? "AAAA" : "A"
         var query = QueryWriter(self.query.filled(name: name, type: type))
         if let subnet = lookup.clientSubnet, let prefix = Self.prefix(of: subnet) {

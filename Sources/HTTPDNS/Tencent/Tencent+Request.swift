@@ -14,11 +14,7 @@ extension Tencent {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        precondition(
-            (1...facts.maximumNames).contains(lookup.names.count),
-            "a call carries one to eight names"
-        )
-        var names = try lookup.list()
+        var names = try lookup.list(for: facts)
         if expires {
             names += ";\(wallSeconds + VendorLimits.requestLifetime)"
         }

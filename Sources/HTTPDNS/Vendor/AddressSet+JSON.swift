@@ -70,8 +70,13 @@ extension Lookup {
 
     /// The text of the names as vendors want it: in lower case, with commas between them.
     ///
+    /// - Precondition: as many names as one call may carry.
     /// - Throws: `VendorError.unusableName` if one is no host name.
-    func list() throws(VendorError) -> String {
+    func list(for facts: VendorFacts) throws(VendorError) -> String {
+        precondition(
+            (1...facts.maximumNames).contains(names.count),
+            "a call carries one to \(facts.maximumNames) names"
+        )
         var text = ""
         for name in names {
             guard let host = name.hostText else { throw .unusableName }

@@ -12,13 +12,13 @@ package protocol Vendor: Sendable {
 
     /// Writes a look-up as the request of this API.
     ///
+    /// A vendor that does not pair families is asked for one; of `.both` it takes IPv4 and is
+    /// silent about the other.
+    ///
     /// - Parameters:
     ///   - server: the server to connect to; it names the peer unless a TLS name is configured.
     ///   - wallSeconds: seconds since 1970 by the vendor's clock, for signatures that expire.
     ///   - entropy: where initialisation vectors and nonces come from.
-    /// A vendor that does not pair families is asked for one; of `.both` it takes IPv4 and is
-    /// silent about the other.
-    ///
     /// - Precondition: one to `facts.maximumNames` names.
     /// - Throws: `VendorError.unusableName` or `.cipher`.
     func request(

@@ -54,8 +54,7 @@ package struct Volcengine: Vendor {
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest {
-        precondition(lookup.names.count == 1, "a call carries one name")
-        let name = try lookup.list()
+        let name = try lookup.list(for: facts)
         let expiry = String((wallSeconds + VendorLimits.requestLifetime) * 1000)
         let subnet = lookup.clientSubnet.map { String(describing: $0) }
         var query = QueryWriter()
