@@ -8,7 +8,7 @@ import Testing
 
 @testable import Resolver
 
-/// Every sequence of up to six events around one name, and what must hold after each.
+/// Every sequence of up to eight events around one name, and what must hold after each.
 ///
 /// A house cannot be copied, so each sequence is played from its beginning, and none is continued
 /// whose end looks as another's did: same cache, same people waiting, same calls under way, same
@@ -163,13 +163,13 @@ struct StaleExplorationTests {
         var look = ""
     }
 
-    @Test("six events in any order break no promise")
+    @Test("eight events in any order break no promise")
     @ServiceLoop
     func explore() async throws {
         var known: Set<End> = []
         var frontier: [(path: [Event], end: End)] = [([], End())]
         var played = 0
-        for _ in 1...6 {
+        for _ in 1...8 {
             var next: [(path: [Event], end: End)] = []
             for (path, end) in frontier {
                 for event in Event.allCases where event != end.servers {
