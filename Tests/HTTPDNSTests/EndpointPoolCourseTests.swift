@@ -22,11 +22,11 @@ struct EndpointPoolCourseTests {
     @Test("a course wakes for each hedge, and not when nobody is left")
     func wakes() {
         var course = course()
-        #expect(course.begin(now: epoch).count == 1)
+        #expect(course.begin(now: epoch) != nil)
         #expect(course.wake == epoch + .milliseconds(300))
-        #expect(course.tick(now: epoch + .milliseconds(299)).isEmpty)
-        #expect(course.tick(now: epoch + .milliseconds(300)).count == 1)
-        #expect(course.tick(now: epoch + .milliseconds(600)).count == 1)
+        #expect(course.tick(now: epoch + .milliseconds(299)) == nil)
+        #expect(course.tick(now: epoch + .milliseconds(300)) != nil)
+        #expect(course.tick(now: epoch + .milliseconds(600)) != nil)
         #expect(course.wake == nil)
     }
 
@@ -35,7 +35,7 @@ struct EndpointPoolCourseTests {
         var course = course()
         _ = course.begin(now: epoch)
         let later = epoch + .milliseconds(200)
-        #expect(course.failed(0, .server, now: later).count == 1)
+        #expect(course.failed(0, .server, now: later) != nil)
         #expect(course.wake == later + .milliseconds(300))
     }
 
@@ -44,8 +44,8 @@ struct EndpointPoolCourseTests {
         var course = course()
         _ = course.begin(now: epoch)
         _ = course.tick(now: epoch + .milliseconds(300))
-        #expect(course.failed(1, .ours, now: epoch + .milliseconds(301)).isEmpty)
-        #expect(course.failed(0, .ours, now: epoch + .milliseconds(302)) == [.end])
+        #expect(course.failed(1, .ours, now: epoch + .milliseconds(301)) == nil)
+        #expect(course.failed(0, .ours, now: epoch + .milliseconds(302)) == .end)
     }
 
     @Test("somebody who joins can keep the call going")
@@ -54,7 +54,7 @@ struct EndpointPoolCourseTests {
         _ = course.begin(now: epoch)
         course.extend(to: epoch + .seconds(1))
         course.extend(to: epoch)
-        #expect(course.failed(0, .server, now: epoch + .milliseconds(200)).count == 1)
+        #expect(course.failed(0, .server, now: epoch + .milliseconds(200)) != nil)
     }
 
     /// What can happen to a call.
@@ -75,18 +75,16 @@ struct EndpointPoolCourseTests {
     }
 
     /// Notes what the course wants done.
-    private func apply(_ moves: [Course.Move], to state: inout State) {
-        for move in moves {
-            switch move {
-            case .ask(let number, let server, let isFresh, let until):
-                #expect(state.ends + state.answers == 0, "nothing is sent after the end")
-                #expect(state.running[number] == nil)
-                #expect(until <= state.course.deadline && until > epoch + state.time)
-                state.running[number] = server
-                if isFresh { state.fresh.append(server) } else { state.asked.append(server) }
-            case .end:
-                state.ends += 1
-            }
+    private func apply(_ move: Course.Move?, to state: inout State) {
+        switch move {
+        case .ask(let number, let server, let isFresh, let until):
+            #expect(state.ends + state.answers == 0, "nothing is sent after the end")
+            #expect(state.running[number] == nil)
+            #expect(until <= state.course.deadline && until > epoch + state.time)
+            state.running[number] = server
+            if isFresh { state.fresh.append(server) } else { state.asked.append(server) }
+        case .end: state.ends += 1
+        case nil: break
         }
         #expect(Set(state.asked).count == state.asked.count, "each server is asked once")
         #expect(Set(state.fresh).count == state.fresh.count, "and once on a fresh connection")
@@ -101,11 +99,11 @@ struct EndpointPoolCourseTests {
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = epoch + state.time
-        var moves: [Course.Move] = []
+        var move: Course.Move?
         func failed(_ number: Int?, _ fault: Course.Fault) -> Bool {
             guard let number else { return false }
             state.running[number] = nil
-            moves = state.course.failed(number, fault, now: now)
+            move = state.course.failed(number, fault, now: now)
             return true
         }
         let (first, last) = (state.running.keys.min(), state.running.keys.max())
@@ -113,7 +111,7 @@ struct EndpointPoolCourseTests {
         switch event {
         case .tick, .hour:
             state.time += event == .tick ? .milliseconds(300) : .seconds(3_600)
-            moves = state.course.tick(now: epoch + state.time)
+            move = state.course.tick(now: epoch + state.time)
             happened = true
         case .answeredFirst, .answeredLast:
             guard let number = event == .answeredFirst ? first : last else { return nil }
@@ -127,17 +125,17 @@ struct EndpointPoolCourseTests {
         case .ours: happened = failed(first, .ours)
         }
         guard happened else { return nil }
-        apply(moves, to: &state)
+        apply(move, to: &state)
         return state
     }
 
-    @Test("six events in any order break no promise")
+    @Test("eight events in any order break no promise")
     func explore() {
         var start = State(course: course())
         apply(start.course.begin(now: epoch), to: &start)
         var frontier: Set<State> = [start]
         var count = 0
-        for _ in 1...6 {
+        for _ in 1...8 {
             var next: Set<State> = []
             for state in frontier {
                 for event in Event.allCases {

@@ -259,28 +259,27 @@ struct CourseTests {
         var hasEnded = false
         var hasAnswer = false
 
-        func perform(_ moves: [Course.Move]) {
-            for move in moves {
-                switch move {
-                case .ask(let number, let server, let until, let since):
-                    #expect(!hasEnded && !hasAnswer && now < deadline)
-                    #expect(until <= deadline && until > now)
-                    #expect(until <= now + candidates[server].timeout)
-                    #expect(running[number] == nil && !refused.contains(server))
-                    #expect((since == nil) == (times[server] == nil))
-                    for other in running.values {
-                        #expect(
-                            candidates[server].isProtected || !candidates[other.server].isProtected
-                        )
-                        #expect(other.server != server || candidates[server].repeatsAfter != nil)
-                    }
-                    running[number] = (server, until)
-                    times[server, default: 0] += 1
-                    #expect(running.count <= UpstreamLimits.triesAtOnce)
-                case .end:
-                    #expect(running.isEmpty && !hasEnded && !hasAnswer)
-                    hasEnded = true
+        func perform(_ move: Course.Move?) {
+            switch move {
+            case .ask(let number, let server, let until, let since):
+                #expect(!hasEnded && !hasAnswer && now < deadline)
+                #expect(until <= deadline && until > now)
+                #expect(until <= now + candidates[server].timeout)
+                #expect(running[number] == nil && !refused.contains(server))
+                #expect((since == nil) == (times[server] == nil))
+                for other in running.values {
+                    #expect(
+                        candidates[server].isProtected || !candidates[other.server].isProtected
+                    )
+                    #expect(other.server != server || candidates[server].repeatsAfter != nil)
                 }
+                running[number] = (server, until)
+                times[server, default: 0] += 1
+                #expect(running.count <= UpstreamLimits.triesAtOnce)
+            case .end:
+                #expect(running.isEmpty && !hasEnded && !hasAnswer)
+                hasEnded = true
+            case nil: break
             }
         }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// One call's way through the servers: events in, moves out.
+/// One call's way through the servers: an event in, at most one move out.
 ///
 /// The next server is asked at once when one fails, and after `hedgeAfter` when none has answered;
 /// each server once, except that a silence on an old connection earns it one more try on a fresh
@@ -89,13 +89,13 @@ package struct Course: Sendable, Hashable {
 
 extension Course {
     /// The call begins.
-    package mutating func begin(now: ContinuousClock.Instant) -> [Move] {
+    package mutating func begin(now: ContinuousClock.Instant) -> Move? {
         askNext(now)
     }
 
     /// Time has passed.
-    package mutating func tick(now: ContinuousClock.Instant) -> [Move] {
-        guard let wake, now >= wake, now < deadline else { return [] }
+    package mutating func tick(now: ContinuousClock.Instant) -> Move? {
+        guard let wake, now >= wake, now < deadline else { return nil }
         return askNext(now)
     }
 
@@ -118,15 +118,15 @@ extension Course {
         _ number: Int,
         _ fault: Fault,
         now: ContinuousClock.Instant
-    ) -> [Move] {
-        guard let server = running.removeValue(forKey: number), !isOver else { return [] }
+    ) -> Move? {
+        guard let server = running.removeValue(forKey: number), !isOver else { return nil }
         switch fault {
         case .account:
             return end()
         case .ours:
-            return running.isEmpty ? end() : []
+            return running.isEmpty ? end() : nil
         case .oldConnection where now < deadline && refreshed.insert(server).inserted:
-            return [ask(server, fresh: true, now)]
+            return ask(server, fresh: true, now)
         case .server, .oldConnection:
             return askNext(now)
         }
@@ -142,11 +142,11 @@ extension Course {
 
 extension Course {
     /// Asks the next server if there is one, or ends the call if nothing is left to come.
-    private mutating func askNext(_ now: ContinuousClock.Instant) -> [Move] {
+    private mutating func askNext(_ now: ContinuousClock.Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
-            return [ask(server, fresh: false, now)]
+            return ask(server, fresh: false, now)
         }
-        return running.isEmpty ? end() : []
+        return running.isEmpty ? end() : nil
     }
 
     /// Begins a try.
@@ -162,8 +162,8 @@ extension Course {
     }
 
     /// Ends the call without an answer.
-    private mutating func end() -> [Move] {
+    private mutating func end() -> Move {
         isOver = true
-        return [.end]
+        return .end
     }
 }

@@ -41,14 +41,12 @@ extension VendorClient {
     }
 
     /// Does what the course wants, for this reason.
-    func perform(_ moves: [Course.Move], of call: VendorCall, _ why: Trace.Why) {
-        for move in moves {
-            switch move {
-            case .ask(let number, let server, let fresh, let until):
-                ask(server, fresh ? .fresh : why, until: until, number, of: call)
-            case .end:
-                fail(call)
-            }
+    func perform(_ move: Course.Move?, of call: VendorCall, _ why: Trace.Why) {
+        switch move {
+        case .ask(let number, let server, let fresh, let until):
+            ask(server, fresh ? .fresh : why, until: until, number, of: call)
+        case .end: fail(call)
+        case nil: break
         }
         arm(call)
     }
@@ -77,12 +75,12 @@ extension VendorClient {
     /// Time has passed for `call`.
     private func tick(_ call: VendorCall) {
         let now = clocks.now()
-        let moves = call.course.tick(now: now)
-        if !moves.isEmpty {
+        let move = call.course.tick(now: now)
+        if move != nil {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
         }
-        perform(moves, of: call, .hedge)
+        perform(move, of: call, .hedge)
         let waits = call.running.sorted { $0.key < $1.key }.map { _, running in
             FailedTry(
                 server: running.attempt.server,

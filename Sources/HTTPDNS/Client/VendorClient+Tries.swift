@@ -74,17 +74,15 @@ extension VendorClient {
         let now = clocks.now()
         let server = running.attempt.server
         call.failed.append(FailedTry(server: server, error: error, duration: now - running.start))
-        let moves = call.course.failed(number, error.fault, now: now)
-        let isRetried = moves.contains { move in
-            if case .ask(_, server, fresh: true, _) = move { true } else { false }
-        }
+        let move = call.course.failed(number, error.fault, now: now)
+        let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
         noteFailure(of: server, error, now)
         if error.verdict == .accountRefused {
             gate.refused(error, now: now)
             observer?(.refused(error, pause: ClientLimits.refusalPause))
         } else if error.isNews {
-            observer?(.failed(server, error, next: moves.lazy.compactMap(\.server).first))
+            observer?(.failed(server, error, next: move?.server))
         }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
         let outcome = error.outcome(isRetried: isRetried, wasFair: wasFair)
@@ -101,7 +99,7 @@ extension VendorClient {
             schedule.serversFailed(now: now)
             armRefresh()
         }
-        perform(moves, of: call, .next)
+        perform(move, of: call, .next)
     }
 
     /// Gives each name of a call its answer.

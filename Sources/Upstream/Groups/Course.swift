@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One query's way through the servers of a group: events in, moves out; no clock, no network.
+/// One query's way through the servers of a group: an event in, at most one move out; no clock, no
+/// network.
 ///
 /// The next server is asked at once when one fails, and besides when one has been silent for longer
 /// than it usually is.  The first answer ends the course; tries that still run then report in vain.
@@ -42,8 +43,13 @@ struct Course: Sendable, Hashable {
 
     private let deadline: ContinuousClock.Instant
 
-    /// Who is to be asked, the next one first.
-    private var plan: [Candidate]
+    /// The servers, which take turns, and those of them that said no.
+    private let candidates: [Candidate]
+    private var refused: [Int] = []
+
+    /// The turns that there were, and that there are at most.
+    private var turn = 0
+    private let turns: Int
 
     /// The tries that run.
     private var running: [Try] = []
@@ -64,23 +70,32 @@ struct Course: Sendable, Hashable {
     init(_ candidates: [Candidate], deadline: ContinuousClock.Instant) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         let rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
-        let count = min(rounds * candidates.count, UpstreamLimits.tries)
-        plan = (0..<count).map { candidates[$0 % candidates.count] }
+        turns = min(rounds * candidates.count, UpstreamLimits.tries)
+        self.candidates = candidates
         asked = Array(repeating: nil, count: candidates.reduce(0) { max($0, $1.server + 1) })
         self.deadline = deadline
     }
 
     /// When ``tick(now:)`` has something to do; nil if only a failure can bring the query on.
     var wake: ContinuousClock.Instant? {
-        guard !isOver, let latest, !running.isEmpty, let next = plan.first, mayJoin(next) else {
-            return nil
-        }
+        guard !isOver, let latest, !running.isEmpty, let next, mayJoin(next) else { return nil }
         var wake = latest.start + latest.candidate.patience
         if let last = asked[next.server], isRunning(next) {
             wake = max(wake, last + (next.repeatsAfter ?? .zero))
         }
         return wake < deadline ? wake : nil
     }
+
+    /// Whose turn it is.
+    private var next: Candidate? { nextTurn.map(candidate) }
+
+    /// The next turn of a server that has not said no.
+    private var nextTurn: Int? { (turn..<turns).first { mayBeAsked(candidate($0)) } }
+
+    /// Who has a turn.
+    private func candidate(_ turn: Int) -> Candidate { candidates[turn % candidates.count] }
+
+    private func mayBeAsked(_ candidate: Candidate) -> Bool { !refused.contains(candidate.server) }
 
     /// Whether a server is being asked.
     private func isRunning(_ candidate: Candidate) -> Bool {
@@ -102,12 +117,12 @@ struct Course: Sendable, Hashable {
 // MARK: - Events
 
 extension Course {
-    /// The first moves.
-    mutating func begin(now: ContinuousClock.Instant) -> [Move] { advance(now: now) }
+    /// The first move.
+    mutating func begin(now: ContinuousClock.Instant) -> Move { advance(now: now) }
 
     /// Time has passed.
-    mutating func tick(now: ContinuousClock.Instant) -> [Move] {
-        guard let wake, now >= wake else { return [] }
+    mutating func tick(now: ContinuousClock.Instant) -> Move? {
+        guard let wake, now >= wake else { return nil }
         return advance(now: now)
     }
 
@@ -118,16 +133,16 @@ extension Course {
         _ number: Int,
         isFinal: Bool,
         now: ContinuousClock.Instant
-    ) -> [Move] {
-        guard let ended = end(number), !isOver else { return [] }
-        if isFinal { plan.removeAll { $0.server == ended.candidate.server } }
-        guard let next = plan.first, now < deadline else {
-            guard running.isEmpty else { return [] }
+    ) -> Move? {
+        guard let ended = end(number), !isOver else { return nil }
+        if isFinal { refused.append(ended.candidate.server) }
+        guard let next, now < deadline else {
+            guard running.isEmpty else { return nil }
             isOver = true
-            return [.end]
+            return .end
         }
         // One that is being asked is not asked again for another's failure.
-        return mayJoin(next) && !isRunning(next) ? advance(now: now) : []
+        return mayJoin(next) && !isRunning(next) ? advance(now: now) : nil
     }
 
     /// A try brought an answer.
@@ -145,14 +160,15 @@ extension Course {
     }
 
     /// Asks the next one.
-    private mutating func advance(now: ContinuousClock.Instant) -> [Move] {
-        guard now < deadline, !plan.isEmpty else {
+    private mutating func advance(now: ContinuousClock.Instant) -> Move {
+        guard now < deadline, let place = nextTurn else {
             isOver = true
-            return [.end]
+            return .end
         }
-        let next = plan.removeFirst()
+        turn = place + 1
+        let next = candidate(place)
         var left = deadline - now
-        if next.isProtected, plan.contains(where: { !$0.isProtected }) {
+        if next.isProtected, standsInLater {
             // They are asked only when this one has failed, and need time for it.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
@@ -165,6 +181,14 @@ extension Course {
         running.append(new)
         latest = new
         asked[next.server] = now
-        return [.ask(number, server: next.server, until: until, since: since)]
+        return .ask(number, server: next.server, until: until, since: since)
+    }
+
+    /// Whether an unprotected server has a turn yet.
+    private var standsInLater: Bool {
+        (turn..<turns).contains { turn in
+            let candidate = candidate(turn)
+            return !candidate.isProtected && mayBeAsked(candidate)
+        }
     }
 }

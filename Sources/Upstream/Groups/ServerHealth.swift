@@ -69,7 +69,7 @@ extension ServerHealth {
     var patience: Duration {
         guard let latency else { return UpstreamLimits.firstPatience }
         let range = UpstreamLimits.patience
-        return min(max(latency + deviation * 4, range.lowerBound), range.upperBound)
+        return min(max(latency + deviation.doubled(2), range.lowerBound), range.upperBound)
     }
 
     /// Whether its rest is over and nobody is trying it.
@@ -113,11 +113,11 @@ extension ServerHealth {
     mutating func answered(in time: Duration, now: ContinuousClock.Instant) -> Bool {
         if let smoothed = latency {
             let distance = smoothed > time ? smoothed - time : time - smoothed
-            deviation += (distance - deviation) / 4
-            latency = smoothed + (time - smoothed) / 8
+            deviation += (distance - deviation).doubled(-2)
+            latency = smoothed + (time - smoothed).doubled(-3)
         } else {
             latency = time
-            deviation = time / 2
+            deviation = time.doubled(-1)
         }
         measuredAt = now
         failuresInRow = 0
@@ -172,5 +172,13 @@ extension ServerHealth {
     mutating func didNotLoop() -> Bool {
         defer { loopsUntil = nil }
         return loopsUntil != nil
+    }
+}
+
+extension Duration {
+    /// Doubled so many times, or halved and rounded down: every answer is reckoned with, and `/` takes
+    /// 600 instructions.
+    fileprivate func doubled(_ times: Int) -> Duration {
+        Duration(attoseconds: attoseconds << times)
     }
 }

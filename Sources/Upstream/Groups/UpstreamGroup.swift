@@ -191,15 +191,14 @@ private final class Run {
     }
 
     /// Does what the course says.
-    private func perform(_ moves: [Course.Move], _ why: Trace.Why, after error: UpstreamError) {
-        for move in moves {
-            switch move {
-            case .ask(let number, let server, let until, let since):
-                ask(group.servers[server], number, why, until, since)
-            case .end:
-                for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
-                end(.failure(declined.first?.error ?? error))
-            }
+    private func perform(_ move: Course.Move?, _ why: Trace.Why, after error: UpstreamError) {
+        switch move {
+        case .ask(let number, let server, let until, let since):
+            ask(group.servers[server], number, why, until, since)
+        case .end:
+            for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
+            end(.failure(declined.first?.error ?? error))
+        case nil: break
         }
         wait(until: tell == nil ? nil : course.wake)
     }
