@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import attacking
 import faults
 import harness
 import judging
@@ -23,6 +24,8 @@ BEFORE, AFTER = 1.0, 6.0
 def main(root):
     """Runs faults; 0 if all promises were kept, 1 if not, 2 if something could not be run."""
     options = parser().parse_args()
+    if options.attacks:
+        return attack(root, options)
     known = {fault.name: fault for fault in faults.FAULTS}
     unknown = [name for name in options.faults if name not in known]
     if unknown:
@@ -56,6 +59,31 @@ def main(root):
     return 1 if broken else 0
 
 
+def attack(root, options):
+    """Runs attacks; 0 if all promises were kept, 1 if not, 2 if something could not be run."""
+    known = attacking.modules(root)
+    unknown = [name for name in options.faults if name not in known]
+    if unknown:
+        print(f"faults: unknown attack: {', '.join(unknown)}; known: {', '.join(known)}",
+              file=sys.stderr)
+        return 2
+    try:
+        with harness.Bench(root, options) as bench:
+            chosen = {name: known[name] for name in options.faults} or known
+            text, broken = attacking.run(root, bench, chosen, options.before)
+    except Failure as failure:
+        print(f"faults: {failure}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    print(text)
+    if options.write:
+        attacking.write(os.path.join(root, "docs", "reliability.md"), text)
+    for sentence in broken:
+        print(f"attacks: {sentence}", file=sys.stderr)
+    return 1 if broken else 0
+
+
 def parser():
     """The parser of the command."""
     made = argparse.ArgumentParser(
@@ -67,6 +95,13 @@ def parser():
         f"Faults: {', '.join(fault.name for fault in faults.FAULTS)}.",
     )
     made.add_argument("faults", nargs="*", metavar="FAULT", help="which (default all)")
+    made.add_argument(
+        "--attacks", action="store_true",
+        help="run the attacks of Tests/Faults/attacks, or those named, instead of faults",
+    )
+    made.add_argument(
+        "--before", metavar="DIR", help="with --attacks: older programs to compare with"
+    )
     made.add_argument("--seconds", type=float, default=4, help="a fault lasts (default 4)")
     made.add_argument("--rate", type=float, default=5000, help="queries a second (default 5000)")
     made.add_argument(

@@ -98,7 +98,7 @@ def main(root):
 
 def soak(bench, options):
     """Takes samples until the time is over; what it has so far is in a file, always."""
-    there = world.World(bench, extra_zone="*.vendor.example 300 A 198.18.0.1\n")
+    there = world.World(bench, extra_zone="*.vendor.example 300 A 11.18.0.1\n")
     # Listens and takes no word: its backlog is all there is to it.
     bench.start([*there.far, sys.executable, "-c", DEAD], "ready")
     server = Soaked(there, "httpdnsd")

@@ -6,8 +6,8 @@
 //
 // Of a hundred queries 82 are for HOT names that the server should have in its cache, 4 for BRIEF
 // ones that live for seconds, 8 for names that nobody asked for before, and 6 are garbage; half of
-// the names are a vendor's.  A name's address follows from its number: 198.18.0.0 and so many if a
-// vendor tells it, 198.19.0.0 and so many if an upstream does.  The first line on standard output
+// the names are a vendor's.  A name's address follows from its number: 11.18.0.0 and so many if a
+// vendor tells it, 11.19.0.0 and so many if an upstream does.  The first line on standard output
 // is when the first query was due, in ns of CLOCK_MONOTONIC; the last one is what came unasked.
 // FILE gets a record of 12 octets for each query: when it was due and how long it took in us, its
 // kind, its verdict, the answer's RCODE, and 0.
@@ -145,7 +145,7 @@ static Verdict judge(const uint8_t *octets, size_t length, const Asked *query) {
     static const uint8_t front[] = {0xC0, header, 0, 1, 0, 1};
     if (octets + length < record + 16 || memcmp(record, front, sizeof front) != 0)
         return wrong;
-    if (record[10] != 0 || record[11] != 4 || record[12] != 198)
+    if (record[10] != 0 || record[11] != 4 || record[12] != 11)
         return wrong;
     if ((uint32_t)(record[14] << 8 | record[15]) != place(query))
         return wrong;

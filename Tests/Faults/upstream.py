@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A resolver that knows every name of `storm`, and misbehaves when told to on standard input.
 
+It denies all other names; `. NS`, by which forwarders probe it, has no records.
+
 A line is a fault: well, silent, slow, servfail, wrong-id, refuses. It answers over UDP; what comes
 over TCP is reset while it is not well.
 """
@@ -21,7 +23,7 @@ BASES = {b"hot": (0, 86400), b"brief": (4096, 10), b"new": (8192, 60)}
 
 
 def place(word, number):
-    """Where in 198.19.0.0/16 a name's address is, and its TTL."""
+    """Where in 11.19.0.0/16 a name's address is, and its TTL."""
     base, ttl = BASES[word]
     span = 65536 - base if word == b"new" else 4096
     return base + number % span, ttl
@@ -44,7 +46,7 @@ def reply(query, fault):
         rcode = 3
     elif query[end - 4:end] == b"\0\1\0\1":
         offset, ttl = place(found[1], int(found[2]))
-        records = struct.pack(">HHHIH2BH", 0xC00C, 1, 1, ttl, 4, 198, 19, offset)
+        records = struct.pack(">HHHIH2BH", 0xC00C, 1, 1, ttl, 4, 11, 19, offset)
     head = struct.pack(">2s2B4H", identity, 0x81, 0x80 | rcode, 1, bool(records), 0, 0)
     return head + query[12:end] + records
 

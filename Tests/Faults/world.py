@@ -111,7 +111,7 @@ def zone():
     ]:
         for number in range(count):
             place = base + number
-            address = f"198.18.{place >> 8}.{place & 255}"
+            address = f"11.18.{place >> 8}.{place & 255}"
             lines.append(f"{word}{number:07}.vendor.example {ttl} A {address}\n")
     return "".join(lines)
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the attacks of `attacks/` and makes the table of their figures."""
+import glob
+import importlib
+import os
+import sys
+
+import report
+import tables
+
+BEGIN, END = "<!-- attacks: begin -->", "<!-- attacks: end -->"
+
+
+def modules(root):
+    """Returns the attacks by name, in the order of their names."""
+    directory = os.path.join(root, "Tests", "Faults", "attacks")
+    if directory not in sys.path:
+        sys.path.insert(0, directory)
+    names = sorted(os.path.basename(file)[:-3] for file in glob.glob(f"{directory}/*.py"))
+    found = {name: importlib.import_module(name) for name in names if name != "common"}
+    return {name: module for name, module in found.items() if hasattr(module, "run")}
+
+
+def attempt(module, programs, server):
+    """Runs one attack; returns its figure, or the reason why there is none, and whether it holds."""
+    common = importlib.import_module("common")
+    try:
+        return module.run(programs, server)
+    except common.AttackError as error:
+        return f"not run: {str(error).splitlines()[0]}", False
+
+
+def run(root, bench, chosen, before):
+    """Runs attacks against the build, then an older build and the peers.
+
+    - Parameter before: the directory of older programs; None leaves their column empty.
+    - Returns: the table in Markdown, and the sentences of the promises that are broken.
+    """
+    rows, broken = [], []
+    for name, module in chosen.items():
+        figure, holds = attempt(module, os.path.abspath(bench.bin), "httpdnsd")
+        if not holds:
+            broken.append(f"{name}: {figure}, promised: {module.PROMISE}")
+        old = attempt(module, os.path.abspath(before), "httpdnsd")[0] if before else "–"
+        peers = [f"{peer}: {attempt(module, bench.bin, peer)[0]}" for peer in module.PEERS]
+        print(f"attacks: {name}: {figure}", file=sys.stderr, flush=True)
+        rows.append([module.TITLE, module.PROMISE, old, figure, "; ".join(peers) or "–"])
+    head = ["attack", "promise", "before", "now", "peer"]
+    text = "\n\n".join([tables.place(bench.machine()), tables.table(head, rows)])
+    return text, broken
+
+
+def write(path, text):
+    """Puts the table between its markers in a page."""
+    report.write(path, text, BEGIN, END)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An upstream fails and recovers as often as it can, to fill the log."""
+import contextlib
+import socket
+import threading
+import time
+
+import common
+
+TITLE = "an upstream that comes and goes fills the log"
+PROMISE = "at most 8 lines about one server in 12 s"
+PEERS = ()
+
+# Never set: paces the queries and the upstream.
+CLOCK = threading.Event()
+
+SETTINGS = """
+listen: [127.0.0.1:{port}]
+control: {socket: {directory}/control.sock}
+upstreams:
+  - {name: isp, url: "udp://127.0.0.1:UPSTREAM"}
+"""
+
+
+def run(programs, server):
+    """Returns the lines about the upstream in 12 s."""
+    port = common.free_port()
+    end = time.monotonic() + 12
+
+    def flap():
+        """Is open for 30 ms, and closed for 30 ms."""
+        while time.monotonic() < end:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream:
+                try:
+                    upstream.bind(("127.0.0.1", port))
+                except OSError:
+                    continue  # A socket of a query has the port for the moment.
+                upstream.settimeout(0.03)
+                close = time.monotonic() + 0.03
+                with contextlib.suppress(TimeoutError):
+                    while time.monotonic() < close:
+                        query, client = upstream.recvfrom(4096)
+                        upstream.sendto(common.address_reply(query), client)
+            CLOCK.wait(0.03)
+
+    with common.Server(programs, server, SETTINGS.replace("UPSTREAM", str(port))) as victim:
+        thread = threading.Thread(target=flap)
+        thread.start()
+        number = 0
+        while time.monotonic() < end:
+            number += 1
+            common.ask_udp(victim.port, f"n{number}.example.com", 1)
+            CLOCK.wait(0.002)
+        thread.join()
+        lines = [line for line in victim.log_text().splitlines() if "upstream isp" in line]
+    return f"{len(lines)} lines in 12 s, {number} queries", len(lines) <= 8
+
+
+if __name__ == "__main__":
+    common.main(globals())

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients ask over TCP for answers of 64 KiB behind a slow upstream, and do not read the replies."""
+import common
+
+TITLE = "one client fills memory over TCP"
+PROMISE = "resident memory at most 96 MiB"
+PEERS = ("unbound",)
+
+CONNECTIONS, QUERIES, RECORDS = 60, 100, 4000
+LIMIT = 96
+
+
+def run(programs, server):
+    """Asks for one name on all connections, then for another one with each query."""
+    with common.upstream(lambda label: (1.5, RECORDS)) as port:
+        settings = common.forwarding(server, port)
+        with common.Server(programs, server, settings) as daemon:
+            clients = []
+            for name in ("slow.example", "n{}x{}.example"):
+                for _ in range(CONNECTIONS):
+                    clients.append(common.connect(daemon.port, "127.0.0.2"))
+                for number, client in enumerate(clients[-CONNECTIONS:]):
+                    names = (name.format(number, query) for query in range(QUERIES))
+                    try:
+                        client.sendall(b"".join(
+                            common.framed(common.query(name, ident))
+                            for ident, name in enumerate(names)
+                        ))
+                    except OSError:
+                        # The server may close what takes too much.
+                        continue
+                common.pause(6)
+            alive = daemon.is_alive()
+            peak = daemon.resident_mebibytes(peak=True)
+            for client in clients:
+                client.close()
+    return f"{peak:.0f} MiB" + ("" if alive else ", dead"), alive and peak <= LIMIT
+
+
+if __name__ == "__main__":
+    common.main(globals())

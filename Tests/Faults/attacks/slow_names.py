@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client asks for names that are slow, of encrypted upstreams that answer few queries at a time."""
+import contextlib
+import socket
+import tempfile
+
+import common
+import dns.exception
+import dns.message
+
+TITLE = "slow names keep an encrypted upstream of few places busy"
+PROMISE = "no other name is asked in the clear"
+PEERS = ()
+SLOW, OTHERS, SECONDS = 60, 8, 6
+
+SETTINGS = """
+listen: [127.0.0.1:{port}]
+control: {socket: {directory}/control.sock}
+upstreams:
+  - {name: encrypted, url: "SCHEME://dns.example:PORTPATH", addresses: [127.0.0.1], ca-file: CERTIFICATE}
+  - {name: isp, url: "udp://127.0.0.1:PLAIN"}
+"""
+
+
+def reply_in_time(query):
+    """Returns the reply to a query, after some seconds if its name is slow."""
+    if dns.message.from_wire(query).question[0].name.to_text().startswith("slow"):
+        common.pause(SECONDS)
+    return common.address_reply(query)
+
+
+class InOrder(common.EncryptedUpstream):
+    """A server of DNS over TLS that answers the queries of a connection in order."""
+
+    scheme, path = "tls", ""
+
+    def _serve(self, client):
+        with contextlib.suppress(OSError, dns.exception.DNSException):
+            with self._context.wrap_socket(client, server_side=True) as stream:
+                frames = stream.makefile("rb")
+                while head := frames.read(2):
+                    stream.sendall(common.framed(
+                        reply_in_time(frames.read(int.from_bytes(head, "big")))
+                    ))
+
+
+class OneAtATime(common.EncryptedUpstream):
+    """A server of DNS over HTTPS that speaks HTTP/1.1."""
+
+    scheme, path = "https", "/dns-query"
+
+    def _serve(self, client):
+        with contextlib.suppress(OSError, dns.exception.DNSException):
+            with self._context.wrap_socket(client, server_side=True) as stream:
+                lines = stream.makefile("rb")
+                while lines.readline():
+                    length = 0
+                    while (line := lines.readline().strip().lower()) != b"":
+                        if line.startswith(b"content-length:"):
+                            length = int(line.split(b":")[1])
+                    body = reply_in_time(lines.read(length))
+                    head = ("HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\n"
+                            f"Content-Length: {len(body)}\r\n\r\n")
+                    stream.sendall(head.encode() + body)
+
+
+def in_the_clear(programs, server, kind):
+    """Returns how many names, other than the slow ones, the plain upstream has seen."""
+    with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
+            kind(directory) as encrypted, common.PlainUpstream() as plain:
+        text = SETTINGS.replace("SCHEME", kind.scheme).replace("PATH", kind.path)
+        text = text.replace("PORT", str(encrypted.port))
+        text = text.replace("PLAIN", str(plain.port)).replace("CERTIFICATE", encrypted.certificate)
+        with common.Server(programs, server, text) as victim, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            common.ask_udp(victim.port, "first.private.example")
+            for number in range(SLOW):
+                query = common.query(f"slow{number}.attacker.example")
+                client.sendto(query, ("127.0.0.1", victim.port))
+            for number in range(OTHERS):
+                common.ask_udp(victim.port, f"n{number}.private.example", 2)
+        return sum("private" in name for name in plain.names)
+
+
+def run(programs, server):
+    """Returns the other names seen in the clear behind both kinds of servers."""
+    tls = in_the_clear(programs, server, InOrder)
+    https = in_the_clear(programs, server, OneAtATime)
+    figure = f"{tls} of {OTHERS} names in the clear over TLS, {https} of {OTHERS} over HTTP/1.1"
+    return figure, tls + https == 0
+
+
+if __name__ == "__main__":
+    common.main(globals())
