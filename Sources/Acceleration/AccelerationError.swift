@@ -16,8 +16,8 @@ package enum AccelerationError: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .forbidden(let what):
-            "the kernel does not let us make \(what): it takes the capabilities CAP_BPF and "
-                + "CAP_NET_ADMIN and the system call bpf, which httpdnsd-accelerate.conf grants"
+            "no permission to make \(what); to have it, grant CAP_BPF, CAP_NET_ADMIN and the system "
+                + "call bpf, as httpdnsd-accelerate.conf does"
         case .tooOld:
             "the kernel is older than 6.6, or was built without BPF on network devices"
         case .refused(let what, let errno, let why):

@@ -17,7 +17,6 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     /// The cache's origin, in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
-    private let seed: UInt64
     private let copies: Lock<Copies>
 
     /// Octets that are kept of what the kernel says of a program that it does not take.
@@ -30,7 +29,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - origin: the cache's.
-    ///   - seed: a secret number, without which nobody can choose names whose copies collide.
+    ///   - seed: a random number from the kernel, which the secrets of the keys are derived from.
     package init(
         entries: Int,
         origin: ContinuousClock.Instant,
@@ -52,8 +51,9 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
         unsafe answering = .allocate(capacity: 1)
         unsafe answering.initialize(to: made)
-        unsafe made.state.pointee.seed = seed
-        self.seed = seed
+        var words = SecretWords(seed: seed, purpose: 2)
+        let secrets = (0..<Int(ANSWER_SECRETS)).map { _ in words.next() }
+        unsafe bpf_answering_secrets(made.state, secrets)
         self.origin = Self.nanoseconds(ContinuousClock().systemEpoch.duration(to: origin))
         copies = Lock(Copies(room: entries))
     }
@@ -267,7 +267,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         unsafe name.withUnsafeBytes { name in
             guard let start = name.baseAddress else { return 0 }
             return unsafe bpf_answering_key(
-                seed,
+                answering.pointee.state,
                 start.assumingMemoryBound(to: UInt8.self),
                 UInt8(truncatingIfNeeded: name.count),
                 type,

@@ -217,14 +217,20 @@ int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uin
     return attributes.test.retval == 0 ? (int)attributes.test.data_size_out : 0;
 }
 
-uint64_t bpf_answering_key(uint64_t seed, const uint8_t *name, uint8_t count, uint16_t type,
-                           uint8_t variant) {
+void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets) {
+    memcpy(state->secrets, secrets, sizeof state->secrets);
+}
+
+uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
+                           uint16_t type, uint8_t variant) {
     uint64_t lowered[ANSWER_NAME_OCTETS / 8];
     lower(lowered, name, count);
-    uint64_t state = answer_hash_start(seed, type, count);
-    for (unsigned int word = 0; word < answer_words(count); word++)
-        state = answer_hash_step(state, lowered[word]);
-    return answer_hash_end(state, variant);
+    uint64_t hash = answer_hash_start(state, type, count);
+    const unsigned int last = answer_words(count) - 1;
+    for (unsigned int word = 0; word < last; word++)
+        hash = answer_hash_step(hash, lowered[word], state->secrets[word]);
+    hash = answer_hash_step(hash, lowered[last], state->secrets[ANSWER_SECRET_OF_LAST]);
+    return answer_hash_end(hash, variant);
 }
 
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,

@@ -25,7 +25,9 @@ extension ControlInterface {
         # transport: udp or tcp. origin: settings or socket-activation
         type Listener (address: string, transport: string, origin: string)
 
-        # + latency-ms-p50: ?float             median time of a call
+        # failed: calls that failed. failures: the same; goes, as it is a table in Stats
+        # + latency-p50-us: ?int               median time of a call
+        # + latency-ms-p50: ?float             the same; goes
         # + last-error: ?string
         # + last-error-age-seconds: ?int
         type VendorServer (
@@ -33,7 +35,8 @@ extension ControlInterface {
           current: bool,
           state: Health,
           calls: int,
-          failures: int
+          failures: int,
+          failed: ?int
         )
 
         # operator: with Pause. account: the vendor refuses it, one trial passes when the time is
@@ -58,11 +61,14 @@ extension ControlInterface {
 
         # calls: HTTP requests sent
         # + billable-calls, connections-opened, connections-reused: int
+        # protected: a forged answer is detected, by TLS or by the vendor's protocol
         # + clock-skew-seconds: ?int           how far the vendor's clock is ahead of ours
+        # + refused-clock-skew-seconds: ?int   the same, if it is too far to be believed
         type VendorStatus (
           name: string,
           kind: string,
           channel: string,
+          protected: bool,
           state: Health,
           rest: ?Rest,
           servers: []VendorServer,
@@ -72,11 +78,13 @@ extension ControlInterface {
         )
 
         # rests: left alone after failures, unless all others are too. loops: asks this daemon
-        type UpstreamState (up, rests, loops)
+        # paused: by an operator
+        type UpstreamState (up, rests, loops, paused)
 
         # transport: udp, tcp, tls or https. reason: why it is left alone
         # + for-seconds: ?int                  how long still; 0: the next query may try it
-        # + latency-ms: ?float                 smoothed
+        # + latency-us: ?int                   smoothed
+        # + latency-ms: ?float                 the same; goes, as failures does
         # + connections-opened, connections-reused: int
         # + last-error: ?string
         # + last-error-age-seconds: ?int
@@ -88,11 +96,14 @@ extension ControlInterface {
           reason: ?string,
           queries: int,
           successes: int,
-          failures: int
+          failures: int,
+          failed: ?int
         )
 
         # protected: nobody on the way can read or change its answers. validates: its AD is passed on
-        # + latency-ms-p50: ?float
+        # + foreign-replies: ?int              messages that answered no query: forged, or late
+        # + latency-p50-us: ?int
+        # + latency-ms-p50: ?float             the same; goes, as failures does
         # + last-error: ?string
         # + last-error-age-seconds: ?int
         type UpstreamStatus (
@@ -103,6 +114,7 @@ extension ControlInterface {
           state: Health,
           calls: int,
           failures: int,
+          failed: ?int,
           servers: []UpstreamServer
         )
 
@@ -126,7 +138,7 @@ extension ControlInterface {
 
         # One screen: is all well, and if not, why.
         # + uptime-seconds: int
-        # + resolv-conf: (points-here: ?bool, nameservers: []string)
+        # + resolv-conf: (points-here: ?bool, by: ?string, nameservers: []string)
         method Status() -> (
           state: State,
           version: string,
@@ -164,29 +176,39 @@ extension ControlInterface {
         # route: file:line in the settings. domain: its first. names: in billable calls
         type RouteCost (route: string, domain: string, names: int)
 
+        # protected: a forged answer is detected
         # A look-up ends as one of successes, empty and unanswered. Calls are HTTP requests.
-        # routes: divides billable-names. failures: of calls, by kind
+        # routes: divides billable-names. failed: calls that failed
+        # failures: the same as failures-by-kind; goes, as it is a number in Status
+        # dropped: addresses left out of answers: private, unusable
+        # + failures-by-kind: [string]int
         # avoided: calls that were not needed: cached, merged, paired, batched
         # + billable-calls, billable-names, connections-opened, connections-reused: int
         type VendorStats (
           name: string,
+          protected: bool,
           lookups: int,
           successes: int,
           empty: int,
           unanswered: int,
           calls: int,
           routes: []RouteCost,
+          failed: ?int,
           failures: [string]int,
+          dropped: ?[string]int,
           avoided: [string]int,
           budget: ?Budget
         )
 
-        # + tcp-retries, connections-opened, connections-reused: int
+        # failures: the same as failures-by-kind; goes
+        # + failures-by-kind: [string]int
+        # + tcp-retries, foreign-replies, connections-opened, connections-reused: int
         type UpstreamStats (
           name: string,
           protected: bool,
           queries: int,
           successes: int,
+          failed: ?int,
           failures: [string]int
         )
 
@@ -236,7 +258,9 @@ extension ControlInterface {
         ) -> (removed: int, marked: ?int)
 
         # rcode: in lower case, `nodata` for NOERROR without records
-        # protected: of an upstream's answer only. validated: AD
+        # protected: a forged answer would have been detected; absent for our own. validated: AD
+        # origin: the vendor or upstream, as in QueryEvent. source, server: the same; go
+        # + origin-server: ?string             its address or URL
         # + age-seconds: int                   since the answer came
         # + ttl-seconds: int                   until it is stale; 0 if it is
         type CachedEntry (
@@ -245,6 +269,7 @@ extension ControlInterface {
           rcode: string,
           source: string,
           server: string,
+          origin: ?string,
           protected: ?bool,
           validated: bool,
           stale: bool,
@@ -270,10 +295,13 @@ extension ControlInterface {
 
         # A query that was answered.
         # rcode: in lower case, `nodata` for NOERROR without records. source: as in Stats
-        # server: who gave the answer, also if the cache kept it
+        # origin: the vendor or upstream that gave the answer, also if the cache kept it
+        # server: origin/origin-server; goes
+        # + origin-server: ?string             its address or URL
         # fallback: why an upstream was asked in a vendor's place, empty or failed
-        # flags: truncated, merged, refreshed
-        # + time-ms: int                       since 1970
+        # flags: truncated, merged, refreshed, unprotected
+        # + time-us: ?int                      since 1970
+        # + time-ms: int                       the same; goes
         # + took-us: int
         type QueryEvent (
           name: string,
@@ -281,6 +309,7 @@ extension ControlInterface {
           rcode: string,
           source: string,
           server: ?string,
+          origin: ?string,
           fallback: ?string,
           transport: string,
           client: string,
@@ -305,7 +334,8 @@ extension ControlInterface {
         # replies until `count` queries were told or the client has gone, the first, without queries,
         # at once. Allowed as changing calls.
         # source: as in Stats, or a vendor or upstream. rcode: as in QueryEvent
-        # + slower-ms: ?float
+        # + slower-us: ?int
+        # + slower-ms: ?float                  the same; goes
         # missed: queries that are not told, as there were too many
         method Watch(
           name: ?string,
@@ -316,49 +346,7 @@ extension ControlInterface {
           count: ?int
         ) -> (queries: []QueryEvent, missed: int)
 
-        # Leaves a vendor alone until Resume: the next vendor or the fallback answers. Calls under
-        # way go on. No such vendor: NotFound. A changing call.
-        # + in-flight: int
-        method Pause(vendor: string) -> (vendor: string, changed: bool, rest: ?Rest)
-
-        # Asks a vendor again, also one that refused the account a moment ago. A changing call.
-        # + in-flight: int
-        method Resume(vendor: string) -> (vendor: string, changed: bool, rest: ?Rest)
-
-        # line, column: from 1; 0 if the whole file is meant, or what it asks for does not work
-        type Complaint (file: string, line: int, column: int, message: string, hint: ?string)
-
-        # path: entries by their names, routes by their first domains
-        # old, new: in one line of YAML; of a secret that has another value neither
-        type Change (
-          path: string,
-          kind: (added, removed, changed, secret),
-          old: ?string,
-          new: ?string
-        )
-
-        # Reads the settings again and puts them in force, all of them or none: `applied` says
-        # which. A changing call; it takes as long as reading the files does.
-        # + needs-restart: []string            options whose old values stay until then
-        # + removed-answers: int               from the cache: not right any more
-        method Reload() -> (
-          applied: bool,
-          problems: []Complaint,
-          warnings: []Complaint,
-          changes: []Change
-        )
-
-        # What Reload would say of the file as it is now, or of a `text` which is called `file`.
-        # Changes nothing, and does not try whether addresses are free. `applied` is false. Since
-        # settings name files that the daemon then reads, it is for those who may change things.
-        # + needs-restart: []string
-        # + removed-answers: int               always 0
-        method Check(text: ?string, file: ?string) -> (
-          applied: bool,
-          problems: []Complaint,
-          warnings: []Complaint,
-          changes: []Change
-        )
+        \(changes)
 
         # The daemon and the libraries it runs with.
         method Version() -> (

@@ -3,7 +3,10 @@
 extension ControlInterface {
     /// The part of ``description`` about single questions and the cache as a whole.
     static let questions = """
-        # The answer to a question. source: as in Stats. server: also if the cache kept it
+        # The answer to a question. source: as in Stats
+        # origin: the vendor or upstream that gave it, also if the cache kept it
+        # server: origin/origin-server; goes
+        # + origin-server: ?string             its address or URL
         # records: the data of those of that type. explanation: RFC 8914
         # + ttl-seconds: ?int                  the lowest
         # + took-us: ?int                      absent of an answer that was only foretold
@@ -13,6 +16,7 @@ extension ControlInterface {
           rcode: string,
           source: string,
           server: ?string,
+          origin: ?string,
           records: []string,
           explanation: ?string
         )
@@ -42,9 +46,10 @@ extension ControlInterface {
         # first; next: after a failure. hedge: after a silence. fresh: on a new connection
         # repair: signed or written otherwise, as the vendor wants it
         # request: values of parameters are left out. reused: of the connection
-        # + after-ms: float                    from the start until it was sent
-        # + took-ms: ?float                    absent while it is under way
-        # + connected-ms, secured-ms, first-octet-ms: ?float  since it was sent
+        # + after-us: ?int                     from the start until it was sent
+        # + took-us: ?int                      absent while it is under way
+        # + connected-us, secured-us, first-octet-us: ?int  since it was sent
+        # + after-ms, took-ms, connected-ms, secured-ms, first-octet-ms: ?float  the same; go
         type Attempt (
           name: string,
           server: string,

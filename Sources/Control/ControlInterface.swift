@@ -20,6 +20,9 @@ package enum ControlInterface {
         case resume = "Resume"
         case reload = "Reload"
         case check = "Check"
+        case settings = "Settings"
+        case routes = "Routes"
+        case logLevel = "LogLevel"
         case version = "Version"
 
         /// The full name, as a call carries it.

@@ -10,7 +10,7 @@ internal import Locks
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// The table's; here, too, as it needs no lock.
+    /// The same instance as the table's: hashing needs no lock.
     private let hash: NameHash
 
     /// The instant from which entries count their age.
@@ -27,7 +27,7 @@ package final class AnswerCache: Sendable {
     /// - Parameters:
     ///   - limit: octets that entries and index take at most; less than 256 KiB counts as that.
     ///   - origin: any instant not later than the first `now` that is passed in.
-    ///   - seed: a secret number, without which nobody can choose names that collide.
+    ///   - seed: the secret of the hash: a random number from the kernel.
     ///   - rotates: whether each answer begins with another address than the one before.
     package init(
         limit: Int,
@@ -36,14 +36,13 @@ package final class AnswerCache: Sendable {
         rotates: Bool = false
     ) {
         self.origin = origin
-        hash = NameHash(seed: seed)
-        table = Lock(
-            AnswerTable(
-                limit: max(limit, Self.sizes.smallest),
-                seed: seed,
-                rotates: rotates
-            )
+        let table = AnswerTable(
+            limit: max(limit, Self.sizes.smallest),
+            seed: seed,
+            rotates: rotates
         )
+        hash = table.hash
+        self.table = Lock(table)
     }
 
     /// Lets each answer begin with another address than the one before from now on, or not.

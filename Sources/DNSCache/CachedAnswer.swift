@@ -137,7 +137,7 @@ package struct CacheEntry: Sendable, Equatable {
     /// Seconds for which it may be given as a stale answer, from the end of `remaining` on.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit, if it is not the first, has it asked for anew; nil if none will.
+    /// Seconds until a hit requests a refresh; nil if none will.
     package var refreshIn: UInt64?
 
     /// Answers made from it; each new answer halves what those before it had.

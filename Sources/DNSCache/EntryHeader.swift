@@ -32,7 +32,7 @@ struct EntryHeader {
     /// Seconds from the end of its lifetime on in which it is better than no answer.
     var staleWindow: UInt32
 
-    /// The age in seconds from which a hit asks for a refresh; the top bit is set once one did.
+    /// The age in seconds from which a hit requests a refresh; the top bit is set once one did.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -132,11 +132,9 @@ extension EntryHeader {
     /// An age that is not reached: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// Whether this hit at `age`, with the header as it was before, asks for a refresh: the entry is
-    /// old enough, no hit has asked yet, and it is not the first one.
-    func wantsRefresh(age: UInt64) -> Bool {
-        age >= UInt64(refreshAt) && demand.isAgain
-    }
+    /// Whether a hit at `age`, with the header as it was before, requests a refresh: the entry is old
+    /// enough, and no hit has requested one yet.
+    func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
     /// Notes that a refresh was asked for.
     mutating func noteRefresh() { refreshAt |= ~Self.never }

@@ -32,6 +32,9 @@ package final class Resolver {
     /// What asks for answers anew before their time is over.
     package let refreshing: Refreshing
 
+    /// The clients that wait for the snapshot of the cache.
+    package let restoring: Restoring
+
     /// What finds out which addresses are fast; nil if nobody wants to know.
     private let probing: Probing?
 
@@ -39,7 +42,9 @@ package final class Resolver {
     private let overrides: Overrides
     private let storing: Storing
     private let clocks: Clocks
-    private let routes: RouteTable
+    /// The routes.
+    package let routes: RouteTable
+    private var comparison: RouteTable.Comparison?
     private let plan: Succession.Plan
     private let staticHosts: StaticHosts
     private let router: Router
@@ -55,6 +60,7 @@ package final class Resolver {
     ///   - probe: how to find out whether a server answers, where the order of addresses needs it.
     ///   - clocks: the kind of time in which deadlines are given and answers grow old.
     ///   - old: the one whose place it will take, if there is one: see `takeOver`.
+    ///   - comparison: that of `routes` with those of `old`, if a thread has made it already.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -64,8 +70,10 @@ package final class Resolver {
         freshness: Freshness = Freshness(),
         cache: AnswerCache,
         clocks: Clocks = .system,
-        succeeding old: Resolver? = nil
+        succeeding old: Resolver? = nil,
+        comparison: RouteTable.Comparison? = nil
     ) {
+        self.comparison = comparison
         self.cache = cache
         self.clocks = clocks
         self.routes = routes
@@ -74,7 +82,12 @@ package final class Resolver {
         self.books = books
         overrides = Overrides(suppressesAAAA: answers.suppressesAAAA)
         vendors = VendorStage(policy: policy, books: books, clocks: clocks)
-        upstreams = UpstreamStage(policy: policy, books: books, clocks: clocks)
+        // As for a query of a client, but upstreams only: no reply of one may cost a vendor's call.
+        upstreams = UpstreamStage(policy: policy, books: books, clocks: clocks) { target in
+            let match = routes.route(for: target.name)
+            guard SpecialNames.answer(target, match) == nil else { return nil }
+            return match?.route.upstreams ?? standard
+        }
         self.policy = policy
         router = Router(
             policy: policy,
@@ -88,9 +101,12 @@ package final class Resolver {
                 cache: cache,
                 clocks: clocks
             ),
+            denials: DenialFilter(cache: cache, clocks: clocks),
             standard: standard
         )
-        storing = Storing(freshness, cache: cache, clocks: clocks)
+        patience = Patience(freshness.stale, cache: cache)
+        restoring = Restoring(patience, clocks: clocks)
+        storing = Storing(freshness, cache: cache, restoring: restoring, clocks: clocks)
         var ordering: Ordering?
         if case .fastest(let rules) = answers.order {
             let probing = old?.probing ?? Probing(probe, cache: cache, clocks: clocks)
@@ -106,7 +122,6 @@ package final class Resolver {
             clocks: clocks
         )
         staticHosts = StaticHosts(overrides, origins: books.origins)
-        patience = Patience(freshness.stale, cache: cache)
         refreshing = Refreshing(
             freshness.prefetch,
             routes: routes,
@@ -123,9 +138,12 @@ package final class Resolver {
 
     /// Answers `query`, with SERVFAIL if need be, at `deadline` at the latest.
     ///
-    /// - Parameter tell: called once, perhaps before this returns.
+    /// - Parameters:
+    ///   - client: the client that the query counts against; nil for the daemon itself.
+    ///   - tell: called once, perhaps before this returns.
     package func resolve(
         _ query: Query,
+        of client: ClientNetwork? = nil,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell
     ) {
@@ -133,12 +151,22 @@ package final class Resolver {
         if let own = ownAnswer(query.question, match) { return tell(own.answer) }
         let now = clocks.now()
         guard let lastResort = patience.lastResort(query, match, now: now) else {
-            return merging.ask(query, match, now: now, deadline: deadline) { tell($0.resolution) }
+            guard restoring.isLoading else {
+                return merging.ask(query, match, for: client, now: now, deadline: deadline) {
+                    tell($0.resolution)
+                }
+            }
+            let began = merging.began(query) ?? now
+            let place = restoring.add(query, match, began: began, deadline: deadline, tell)
+            return merging.ask(query, match, for: client, now: now, deadline: deadline) {
+                [restoring] in
+                restoring.resolved(place, $0.resolution)
+            }
         }
         guard let patience = lastResort.patience else { return tell(lastResort.resolution) }
         // From when it was first asked for: while nobody answers, one wait is enough for all.
         let end = (merging.began(query) ?? now) + patience
-        merging.ask(query, match, now: now, deadline: min(deadline, end)) {
+        merging.ask(query, match, for: client, now: now, deadline: min(deadline, end)) {
             tell(lastResort.unless($0.resolution))
         }
     }
@@ -262,10 +290,13 @@ extension Resolver {
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
+        // It holds the former vendors, whose secrets must leave the memory.
+        defer { comparison = nil }
         overrides.hosts = hosts
         let succession = Succession(
             from: old.plan,
             to: plan,
+            comparison: comparison,
             sameVendors: sameVendors,
             origins,
             overridden: overridden

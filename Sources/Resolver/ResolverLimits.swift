@@ -36,12 +36,25 @@ package enum ResolverLimits {
     /// Seconds that answers from hosts may be kept: soon after a file has changed everybody knows.
     static let hostsLifetime: UInt32 = 10
 
-    /// Different queries that may be found out at once; more get SERVFAIL at once.
-    package static let inFlight = 4_096
-
-    /// Queries that may wait for an answer at once; more get SERVFAIL at once.
+    /// Different queries that are resolved at the same time; the oldest ones make room for new ones.
     ///
-    /// After a restart with an empty cache all wait that have gathered in the sockets, some 10 000 in
-    /// 4 MiB.
-    package static let waiting = 16_384
+    /// One client may take three quarters: what upstreams and vendors are asked at the same time is
+    /// bounded by this, too, and there is always a part of it that one client cannot take.
+    package static let inFlight = FairLimits(
+        all: 4_096,
+        perClient: 3_072,
+        share: 64,
+        grace: .seconds(1)
+    )
+
+    /// Queries that wait for an answer at the same time; the oldest ones make room for new ones.
+    ///
+    /// After a restart with an empty cache all queries wait that have gathered in the sockets, some
+    /// 10 000 in 4 MiB.
+    package static let waiting = FairLimits(
+        all: 16_384,
+        perClient: 12_288,
+        share: 256,
+        grace: .seconds(1)
+    )
 }

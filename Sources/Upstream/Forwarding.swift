@@ -31,6 +31,9 @@ package protocol Forwarding: AnyObject, Sendable {
     /// The servers behind the name, each of which is chosen and judged by itself: itself, or more.
     var servers: [any Forwarding] { get }
 
+    /// How often a socket was closed because of messages that answered no query.
+    var forgeries: UInt64 { get }
+
     /// What has become of the queries sent to it.
     var numbers: UpstreamNumbers { get }
 
@@ -60,6 +63,8 @@ extension Forwarding {
     package nonisolated var repeatsAfter: Duration? { nil }
 
     package var servers: [any Forwarding] { [self] }
+
+    package var forgeries: UInt64 { 0 }
 
     /// What ``ask(_:repeating:deadline:_:_:)`` tells, for whoever waits in a task.
     package func exchange(

@@ -22,6 +22,12 @@ package enum UpstreamError: Error, Hashable {
 
     /// It asks us what we ask it.
     case loop
+
+    /// An operator has paused it, so it was not asked.
+    case paused
+
+    /// A limit of this daemon or of the machine, which says nothing about the server.
+    case exhausted(String)
 }
 
 extension UpstreamError: CustomStringConvertible {
@@ -30,11 +36,14 @@ extension UpstreamError: CustomStringConvertible {
         switch self {
         case .timedOut: "timed out"
         case .unreachable(let why): why
+        case .declined(.noError, because: _): "answered with a referral"
         case .declined(let rcode, because: let code?): "answered \(rcode) (\(code))"
         case .declined(let rcode, because: nil): "answered \(rcode)"
         case .broken(let why): why
         case .untrusted(let why): "cannot be trusted: \(why)"
         case .loop: "leads back to this server"
+        case .paused: "paused by an operator"
+        case .exhausted(let why): why
         }
     }
 
@@ -47,11 +56,16 @@ extension UpstreamError: CustomStringConvertible {
         case .broken: "broken"
         case .untrusted: "untrusted"
         case .loop: "loop"
+        case .paused: "paused"
+        case .exhausted: "exhausted"
         }
     }
 
     /// Whether the server did answer, if only to say no.
     var isDecline: Bool { if case .declined = self { true } else { false } }
+
+    /// Whether it says nothing about the server.
+    var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }
 
 // MARK: - Faults of others
@@ -68,6 +82,7 @@ extension UpstreamError {
         case .timedOut: self = .timedOut
         case .closed: self = .broken("closed the connection before the reply")
         case .broken(let why): self = .broken(why)
+        case _ where error.isShortage: self = .exhausted(error.description)
         default: self = .unreachable(error.description)
         }
     }
@@ -87,6 +102,7 @@ extension UpstreamError {
         switch error {
         case .timedOut: self = .timedOut
         case .connect(let why): self = .unreachable(why)
+        case .exhausted(let why): self = .exhausted(why)
         case .tls(let why): self = .untrusted(why)
         case .broken(let why), .invalidRequest(let why): self = .broken(why)
         case .bodyTooLarge(let limit): self = .broken("sent more than \(limit) octets")

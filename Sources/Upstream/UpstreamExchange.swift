@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
+package import Net
 
 /// What is asked of an upstream resolver: a question and what the client said of DNSSEC.
 package struct ForwardedQuery: Hashable, Sendable {
@@ -11,12 +12,42 @@ package struct ForwardedQuery: Hashable, Sendable {
     /// Whether the upstream is not to validate (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool
 
+    /// Ends the query early; nil if that never happens.
+    ///
+    /// Two queries that differ in this alone are equal.
+    package var cancellation: CancellationSignal?
+
+    /// Whether the query has an OPT record; not if the server does not know EDNS (RFC 6891 §7).
+    var usesEDNS = true
+
     /// Puts the parts together.
-    package init(question: Question, dnssecOK: Bool, checkingDisabled: Bool) {
+    package init(
+        question: Question,
+        dnssecOK: Bool,
+        checkingDisabled: Bool,
+        cancellation: CancellationSignal? = nil
+    ) {
         self.question = question
         self.dnssecOK = dnssecOK
         self.checkingDisabled = checkingDisabled
+        self.cancellation = cancellation
     }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.question == right.question && left.dnssecOK == right.dnssecOK
+            && left.checkingDisabled == right.checkingDisabled && left.usesEDNS == right.usesEDNS
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(question)
+        hasher.combine(dnssecOK)
+        hasher.combine(checkingDisabled)
+        hasher.combine(usesEDNS)
+    }
+
+    /// Whether nobody wants the reply any more.
+    @ServiceLoop
+    var isCancelled: Bool { cancellation?.isCancelled ?? false }
 }
 
 /// One query sent to one upstream, and the judgement of what comes back: no I/O.
@@ -26,6 +57,12 @@ package struct ForwardedQuery: Hashable, Sendable {
 package struct UpstreamExchange {
     /// The message to send.
     package private(set) var message: [UInt8]
+
+    /// Ends the query early.
+    let cancellation: CancellationSignal?
+
+    /// Whether it asks the daemon's own question.
+    let isProbe: Bool
 
     /// What makes a reply ours, besides the question.
     let id: UInt16
@@ -56,6 +93,8 @@ package struct UpstreamExchange {
         validates: Bool = false,
         random: inout some RandomNumberGenerator
     ) {
+        cancellation = query.cancellation
+        isProbe = query.isProbe
         var header = Header()
         header.recursionDesired = true
         header.checkingDisabled = query.checkingDisabled
@@ -71,6 +110,7 @@ package struct UpstreamExchange {
             query.question,
             payload: UInt16(QueryFacts.largestPayload),
             dnssecOK: query.dnssecOK,
+            hasEDNS: query.usesEDNS,
             block: transport == .encrypted ? UpstreamLimits.padding : nil
         )
         if transport == .datagram {
@@ -105,6 +145,7 @@ package struct UpstreamExchange {
     /// The question is compared where it is: it is the first thing in a message, so nothing can be
     /// compressed in it.
     func judge(_ octets: Span<UInt8>) -> Judgement {
+        if isBareError(octets) { return .caseLost }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
             // QR set, OPCODE 0, QDCOUNT 1.
             octets[2] & 0xF8 == 0x80, octets[4] == 0, octets[5] == 1
@@ -119,6 +160,16 @@ package struct UpstreamExchange {
         guard let reply = try? Message(parsing: octets) else { return .foreign }
         guard keepsCase else { return .caseLost }
         return reply.header.isTruncated ? .truncated : .reply(reply)
+    }
+
+    /// Whether octets are a header alone that says FORMERR or NOTIMP with the ID of the query.
+    ///
+    /// Servers that cannot read a query may send that.  It proves too little over UDP, so that the
+    /// query is repeated over TCP.
+    private func isBareError(_ octets: Span<UInt8>) -> Bool {
+        octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
+            && octets[2] & 0xF8 == 0x80 && octets[4] == 0 && octets[5] == 0
+            && [RCode.formErr.rawValue, RCode.notImp.rawValue].contains(UInt16(octets[3] & 0x0F))
     }
 
     /// Judges the octets of a stream's reply, where the case of letters proves nothing more.

@@ -28,11 +28,18 @@ package enum UpstreamLimits {
 
     // MARK: - Health
 
-    /// Failures in a row after which a server rests.
-    static let failuresBeforeRest = 3
-
-    /// A silence that was shorter than this, and than the timeout, says nothing about a server.
+    /// A silence that was shorter than this, and than the timeout, says nothing about a server; and
+    /// the least time that a probe has.
     static let fairWait: Duration = .milliseconds(500)
+
+    /// The least time from one probe of a server to the next.
+    static let probeSpacing: Duration = .milliseconds(500)
+
+    /// Datagrams of one probe at most, as datagrams get lost.
+    static let probeDatagrams = 3
+
+    /// Probes that a server declines in a row before it rests.
+    static let declinesBeforeRest = 3
 
     /// How long it rests at first and, doubled each time, at most (RFC 9520 §3.2: 1 s to 300 s).
     static let firstRest: Duration = .seconds(1)
@@ -41,8 +48,16 @@ package enum UpstreamLimits {
     /// Latency that is never too slow, and how much slower than a sibling is: twice, and so much.
     static let slack: Duration = .milliseconds(50)
 
-    /// How long a measurement of a server that is not asked is good.
+    /// How long a measured round trip holds.
     static let measurementAge: Duration = .seconds(60)
+
+    // MARK: - EDNS
+
+    /// How long a server that does not know EDNS is asked without it before it is tested again.
+    static let noEDNS: Duration = .seconds(900)
+
+    /// The least time from one test for EDNS of a server to the next.
+    static let ednsTestSpacing: Duration = .seconds(10)
 
     // MARK: - Loops
 
@@ -57,20 +72,32 @@ package enum UpstreamLimits {
 
     // MARK: - Datagrams
 
+    /// Greatest delay in noticing that a probe timed out.
+    ///
+    /// Beyond it the daemon was too busy to read a reply, and the probe is discarded.
+    static let lateness: Duration = .milliseconds(50)
+
     /// Sockets of one server that take queries at the same time.
     static let lanes = 8
 
     /// Queries that one socket sends, and for how long: then another port takes its place.
     static let queriesPerLane = 64
-    static let laneLife: Duration = .milliseconds(500)
+    static let laneLife: Duration = .milliseconds(100)
+
+    /// Messages that answer no query, after which a socket is closed and its queries go over TCP.
+    static let foreignReplies = 8
 
     /// How late a query may be given up, so that not each of many needs a timer.
     static let grain: Duration = .milliseconds(5)
 
     // MARK: - Streams
 
-    /// Queries in flight on one connection (RFC 7766 §6.2.1 sets no number).
+    /// Queries in flight on one connection (RFC 7766 §6.2.1 sets no number); the next one goes over
+    /// another connection.
     static let inFlight = 4_096
+
+    /// Queries of clients in flight to one server over HTTPS: a share of what libcurl carries for all.
+    static let requestsInFlight = 1_024
 
     /// Queries given up on one connection whose replies may still come; more end the connection.
     static let givenUp = 4_096

@@ -67,8 +67,10 @@ struct Program: AsyncParsableCommand {
         // A client that leaves early is a failed write, not a reason to die (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
-        let emulator = try makeEmulator()
+        // Mistakes of the command line come before those of the network.
+        _ = try makeEmulator(at: try endpoint())
         let listener = try await makeListener()
+        let emulator = try makeEmulator(at: Endpoint(own: listener.address) ?? endpoint())
         FileHandle.standardOutput.write(Data("listening on \(listener.address)\n".utf8))
 
         // Whichever ends first: the signals, and then well, or the listener, which throws.
@@ -95,8 +97,8 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// Everything but the socket.
-    private func makeEmulator() throws -> Emulator {
+    /// Everything but the socket; `own` is where clients find it.
+    private func makeEmulator(at own: Endpoint) throws -> Emulator {
         let faults = try fault.map { spec in
             do throws(Fault.Failure) {
                 return try Fault(spec)
@@ -109,8 +111,8 @@ struct Program: AsyncParsableCommand {
         }
         let account = try makeAccount()
         let vendors: [any Vendor] = [
-            Tencent(account: account, manner: try tencent.manner()),
-            Alibaba(account: account, manner: try alibaba.manner()),
+            Tencent(account: account, manner: try tencent.manner(at: own)),
+            Alibaba(account: account, manner: try alibaba.manner(at: own)),
             Baidu(account: account),
             // Both have /resolve; Volcengine's has parameters the other one lacks.
             Volcengine(account: account),
@@ -150,17 +152,32 @@ struct Program: AsyncParsableCommand {
         return made
     }
 
-    /// The socket.
-    private func makeListener() async throws -> Listener {
+    /// Where to listen.
+    private func endpoint() throws -> Endpoint {
         guard let endpoint = Endpoint(listen) else {
             throw ValidationError("--listen: '\(listen)' is not ADDR:PORT")
         }
+        return endpoint
+    }
+
+    /// The socket.
+    private func makeListener() async throws -> Listener {
+        let endpoint = try endpoint()
         do {
             return try await Listener(endpoint)
         } catch {
             Emulator.complain("cannot listen on \(listen): \(error.localizedDescription)")
             throw ExitCode.failure
         }
+    }
+}
+
+extension Endpoint {
+    /// The address at which clients of this machine find a listener that is bound to `text`.
+    fileprivate init?(own text: String) {
+        let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
+        let wildcard = loopback.first { text.hasPrefix($0.key) }
+        self.init(wildcard.map { $0.value + text.dropFirst($0.key.count) } ?? text)
     }
 }
 

@@ -25,11 +25,39 @@ struct Failure: Error, Equatable {
     /// What the program exits with.
     var status: ExitStatus
 
+    /// The name of the daemon's error, such as `io.httpdnsd.Control.NotFound`; nil for others.
+    var error: String?
+
+    /// Whether the reply that is on standard output says it, so that JSON needs no error besides.
+    var isInReply = false
+
     /// Makes a failure of its parts.
-    init(message: String, hint: String? = nil, status: ExitStatus) {
+    init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {
         self.message = message
         self.hint = hint
         self.status = status
+        self.error = error
+    }
+
+    /// The failure as an object, for `--json`.
+    struct Report: Encodable {
+        /// What went wrong.
+        struct Fault: Encodable {
+            /// The daemon's error, or `usage`, `unreachable` or `failed`.
+            let name: String
+            let message: String
+            let hint: String?
+        }
+
+        let error: Fault
+    }
+
+    /// The line for standard output with `--json`.
+    var json: String {
+        let name = error ?? "\(status)"
+        let report = Report(error: Report.Fault(name: name, message: message, hint: hint))
+        // Strings always have a JSON form.
+        return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
     /// The lines for standard error, safe to print on a terminal.

@@ -33,7 +33,8 @@ struct Httpdnsctl: ParsableCommand {
         subcommands: [
             StatusVerb.self, StatsVerb.self, TopVerb.self, WatchVerb.self, LookupVerb.self,
             ExplainVerb.self, ResolveVerb.self, DumpVerb.self, FlushVerb.self, PauseVerb.self,
-            ResumeVerb.self, ReloadVerb.self, CheckVerb.self,
+            ResumeVerb.self, ReloadVerb.self, CheckVerb.self, SettingsVerb.self,
+            RoutesVerb.self, LogLevelVerb.self,
             SetupVerb.self, DoctorVerb.self, VersionVerb.self, CompletionVerb.self,
         ]
     )
@@ -57,7 +58,8 @@ struct OptionsBefore: ParsableArguments {
         help: ArgumentHelp(
             "The daemon's control socket. (default: \(Product.defaultSocket))",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var socket: String?
 
@@ -74,7 +76,8 @@ struct Options: ParsableArguments {
         help: ArgumentHelp(
             "The daemon's control socket. (default: \(Product.defaultSocket))",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var socket: String?
 

@@ -12,6 +12,20 @@ enum Output {
             && environment("TERM") != "dumb"
     }
 
+    /// The colours and the width of standard output.
+    static var palette: Palette { Palette(isEnabled: isColoured, width: width) }
+
+    /// The width of the terminal behind standard output in characters, at least 40; nil if it is none.
+    private static var width: Int? {
+        guard isatty(STDOUT_FILENO) == 1 else { return nil }
+        var size = winsize()
+        // SAFETY: TIOCGWINSZ writes the one structure it is given.
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
+            return nil
+        }
+        return max(40, Int(size.ws_col))
+    }
+
     /// Writes `text` to standard output.
     ///
     /// - Throws: `Failure` if not all of it could be written; a reader that went away is `ok`, as

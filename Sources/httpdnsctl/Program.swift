@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
+import Control
 import Glibc
 
 /// Where the program begins.
@@ -14,7 +15,9 @@ struct Program {
 
     /// Runs the verb of `arguments`, printing what went wrong to standard error.
     private static func run(_ arguments: [String]) -> ExitStatus {
+        let printsJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do {
+            if let failure = unknownVerb(in: arguments) { throw failure }
             var command = try Httpdnsctl.parseAsRoot(arguments)
             if let verb = command as? any Verb {
                 return try verb.perform(over: ControlClient(socket: verb.options.path))
@@ -22,12 +25,23 @@ struct Program {
             try command.run()
             return .ok
         } catch let failure as Failure {
-            if failure.status != .ok { Output.error(failure.text) }
+            guard failure.status != .ok else { return .ok }
+            if printsJSON, !failure.isInReply {
+                // A reader that went away needs no error.
+                try? Output.write(failure.json)
+            } else {
+                Output.error(failure.text)
+            }
             return failure.status
         } catch {
             let message = Httpdnsctl.fullMessage(for: error)
             guard Httpdnsctl.exitCode(for: error) == .success else {
-                Output.error(message)
+                if printsJSON {
+                    let failure = Failure(message: Httpdnsctl.message(for: error), status: .usage)
+                    try? Output.write(failure.json)
+                } else {
+                    Output.error(message)
+                }
                 return .usage
             }
             do {
@@ -38,5 +52,25 @@ struct Program {
             }
             return .ok
         }
+    }
+
+    /// Returns the failure of a verb that there is not, with the verb that is near.
+    ///
+    /// The parser would call it an unexpected argument.
+    private static func unknownVerb(in arguments: [String]) -> Failure? {
+        var rest = arguments[...]
+        while let first = rest.first, first.hasPrefix("-") {
+            guard first == "--json" || first == "--socket" || first.hasPrefix("--socket=") else {
+                return nil
+            }
+            rest = rest.dropFirst(first == "--socket" ? 2 : 1)
+        }
+        let verbs = Httpdnsctl.configuration.subcommands.map { $0._commandName } + ["help"]
+        guard let verb = rest.first, !verbs.contains(verb) else { return nil }
+        return Failure(
+            message: "there is no verb `\(verb)`",
+            hint: DidYouMean.hint(for: verb, among: verbs) ?? "`httpdnsctl --help` lists all verbs",
+            status: .usage
+        )
     }
 }

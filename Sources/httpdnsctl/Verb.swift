@@ -27,7 +27,7 @@ extension Verb {
         if options.printsJSON {
             try Output.write(try JSONOutput.text(reply.parameters, indented: true) + "\n")
         } else {
-            try Output.write(render(results, Palette(isEnabled: Output.isColoured)))
+            try Output.write(render(results, Output.palette))
         }
         return results
     }
@@ -39,7 +39,7 @@ extension Reply {
         do {
             return try results(as: type)
         } catch let error as MethodError {
-            throw Failure(message: error.description, status: .failed)
+            throw Failure(message: error.description, status: .failed, error: error.name)
         } catch {
             throw Failure(message: "the daemon's reply is not readable: \(error)", status: .failed)
         }

@@ -75,7 +75,9 @@ struct Program: ParsableCommand {
         let file = config ?? Self.standardConfig
         let settings: Handover<Settings>
         do throws(SettingsErrors) {
-            settings = Handover(try Settings.load(file: file))
+            var environment = SettingsEnvironment.process
+            environment.passesOverCredentials = check
+            settings = Handover(try Settings.load(file: file, environment: environment))
         } catch {
             Self.complain("\(error)")
             Glibc.exit(2)
@@ -107,9 +109,14 @@ struct Program: ParsableCommand {
         ServiceLoop.start()
         // If it may not, that thread says so.
         try? OwnProcess.dropCapabilities()
+        // After that: the thread has the capabilities of this one.
+        log.startWriter()
+        defer { log.flush() }
         return ServiceLoop.run {
             do throws(StartError) {
-                return await (try Daemon(settings.take(), from: source, log: log)).run()
+                let code = await (try Daemon(settings.take(), from: source, log: log)).run()
+                ServiceManager.flush()
+                return code
             } catch {
                 log.logger.critical("\(error)")
                 return 1

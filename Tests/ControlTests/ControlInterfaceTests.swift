@@ -14,7 +14,10 @@ struct InterfaceTests {
 
     /// All names of objects inside a JSON value whose names are not free, such as counters.
     func names(in value: JSONValue) -> Set<String> {
-        let maps: Set = ["by-source", "by-rcode", "by-transport", "failures", "avoided", "packets"]
+        let maps: Set = [
+            "by-source", "by-rcode", "by-transport", "failures", "failures-by-kind", "avoided",
+            "dropped", "packets",
+        ]
         switch value {
         case .array(let values):
             return values.reduce(into: []) { $0.formUnion(names(in: $1)) }
@@ -38,6 +41,9 @@ struct InterfaceTests {
             try JSONText.encode(Samples.reloaded), try JSONText.encode(Samples.rejected),
             try JSONText.encode(Samples.explained), try JSONText.encode(Samples.foretold),
             try JSONText.encode(Samples.resolved), try JSONText.encode(Samples.dump),
+            try JSONText.encode(Samples.settings), try JSONText.encode(Samples.routes),
+            try JSONText.encode(LogLevelReply(level: "info", settingsLevel: "info")),
+            try JSONText.encode(PauseReply(upstream: "isp", changed: true, isPaused: true)),
         ]
         let sent = try values.reduce(into: Set<String>()) { result, octets in
             result.formUnion(names(in: try JSONText.decode(JSONValue.self, from: octets)))
@@ -61,7 +67,7 @@ struct InterfaceTests {
         #expect(
             members("method") == [
                 "Status", "Stats", "Flush", "Lookup", "Explain", "Resolve", "Dump", "Top", "Watch",
-                "Pause", "Resume", "Reload", "Check", "Version",
+                "Pause", "Resume", "Reload", "Check", "Settings", "Routes", "LogLevel", "Version",
             ]
         )
         #expect(

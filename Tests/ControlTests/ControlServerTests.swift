@@ -49,7 +49,7 @@ struct ControlServerTests {
             let reply = try await client.ask(
                 #"{"method":"io.httpdnsd.Control.\#(method)","parameters":{"vendor":"tencent"}}"#
             )
-            #expect(try reply?.results(as: VendorChange.self) == change)
+            #expect(try reply?.results(as: PauseReply.self) == change)
         }
         let version = try await client.ask(call("Version"))
         #expect(try version?.results(as: VersionReply.self) == Samples.version)
@@ -185,7 +185,7 @@ struct ControlServerTests {
             ),
             (
                 #"{"method":"io.httpdnsd.Control.Resume"}"#,
-                "org.varlink.service.InvalidParameter"
+                "io.httpdnsd.Control.InvalidArgument"
             ),
             (
                 #"{"method":"org.varlink.service.GetInterfaceDescription","#

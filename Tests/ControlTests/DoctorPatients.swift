@@ -137,6 +137,14 @@ struct Patient: Sendable, CustomTestStringConvertible {
             $0.daemon = down
             $0.unit = .init(active: "inactive", enabled: "disabled")
         },
+        Patient("error in the settings", .unit, .failure, "corrected, systemctl restart httpdnsd") {
+            $0.daemon = down
+            $0.unit = .init(active: "failed", enabled: "enabled", result: "exit-code", code: 2)
+        },
+        Patient("given up", .unit, .failure, "systemctl reset-failed 'httpdnsd*'") {
+            $0.daemon = down
+            $0.unit = .init("ActiveState=failed\nResult=signal\nExecMainStatus=9\n")
+        },
         Patient("failed", .unit, .failure, "failed") {
             $0.daemon = down
             $0.unit = .init(active: "failed", enabled: "enabled")
@@ -158,6 +166,13 @@ struct Patient: Sendable, CustomTestStringConvertible {
             $0.settings = .init(
                 status: 2,
                 output: "x:1:1: there are no credentials: $CREDENTIALS_DIRECTORY is not set\n"
+            )
+        },
+        Patient("credentials that were not checked", .settings, .ok, "without credentials") {
+            $0.settings = .init(
+                status: 0,
+                output:
+                    "warning: x:1:1: `t` is not checked: $CREDENTIALS_DIRECTORY is not set\nok\n"
             )
         },
         Patient("none", .settings, .warning, "there is no") { $0.hasSettings = false },
@@ -231,6 +246,15 @@ struct Patient: Sendable, CustomTestStringConvertible {
             $0.daemon = status {
                 $0.upstreams.append($0.upstreams[0])
                 $0.upstreams[0].state = .down
+            }
+        },
+        Patient("forged replies", .upstreams, .warning, "12 messages from its address") {
+            $0.daemon = status { $0.upstreams[0].foreignReplies = 12 }
+        },
+        Patient("a few late replies", .upstreams, .ok, "doh is up") {
+            $0.daemon = status {
+                $0.upstreams[0].calls = 1_200
+                $0.upstreams[0].foreignReplies = 12
             }
         },
         Patient("a loop", .upstreams, .failure, "back to this daemon") {

@@ -120,14 +120,30 @@ struct FixedHandler: ControlHandling {
         try await tell(Samples.watch)
     }
 
-    func pause(_ vendor: String) async throws(MethodError) -> VendorChange {
-        guard vendor == "tencent" else { throw .notFound(what: "vendor \(vendor)") }
-        return Samples.paused
+    func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {
+        switch subject {
+        case .vendor("tencent"), .either("tencent"): return Samples.paused
+        case .vendor(let name), .upstream(let name), .either(let name):
+            throw .notFound(what: "vendor \(name)")
+        }
     }
 
-    func resume(_ vendor: String) async throws(MethodError) -> VendorChange {
-        guard vendor == "tencent" else { throw .notFound(what: "vendor \(vendor)") }
-        return Samples.resumed
+    func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {
+        switch subject {
+        case .vendor("tencent"), .either("tencent"): return Samples.resumed
+        case .vendor(let name), .upstream(let name), .either(let name):
+            throw .notFound(what: "vendor \(name)")
+        }
+    }
+
+    func settings() async throws(MethodError) -> SettingsReply { Samples.settings }
+
+    func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply {
+        Samples.routes
+    }
+
+    func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply {
+        LogLevelReply(level: request.level ?? "info", settingsLevel: "info")
     }
 
     func reload() async throws(MethodError) -> ReloadReply { Samples.reloaded }

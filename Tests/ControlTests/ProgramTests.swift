@@ -70,6 +70,11 @@ struct ProgramTests {
                     return .close
                 }
                 return .results(request.text == nil ? Samples.reloaded : Samples.rejected)
+            case .settings: return .results(Samples.settings)
+            case .routes: return .results(Samples.routes)
+            case .logLevel:
+                let level = try? call.arguments(as: LogLevelRequest.self).level
+                return .results(LogLevelReply(level: level ?? "info", settingsLevel: "info"))
             case .version: return .results(Samples.version)
             case nil: return .error(.methodNotFound(call.method))
             }
@@ -109,6 +114,7 @@ struct ProgramTests {
         defer { daemon.stop() }
         let run = try await httpdnsctl(["--socket", daemon.path, "--json", "resolve"] + arguments)
         #expect(run.status == status, "\(run.errors)")
+        guard status != 2 else { return }
         let results = try run.output.split(separator: "\n").map {
             try JSONText.decode(Resolved.self, from: Array($0.utf8))
         }
@@ -208,10 +214,10 @@ struct ProgramTests {
         }
         run = try await httpdnsctl("--socket", daemon.path, "pause", "tencent")
         #expect(run.status == 0)
-        #expect(run.output == VendorText.render(Samples.paused, isPause: true))
+        #expect(run.output == PauseText.render(Samples.paused, isPause: true))
         run = try await httpdnsctl("--socket", daemon.path, "resume", "tencent")
         #expect(run.status == 0)
-        #expect(run.output == VendorText.render(Samples.resumed, isPause: false))
+        #expect(run.output == PauseText.render(Samples.resumed, isPause: false))
         for verb in ["reload", "check"] {
             run = try await httpdnsctl("--socket", daemon.path, verb)
             #expect(run.status == 0)
@@ -280,7 +286,7 @@ struct ProgramTests {
                 : .error(.denied(reason: "only for root\u{1B}[2J"))
         }
         defer { daemon.stop() }
-        var run = try await httpdnsctl("--socket", daemon.path, "lookup", "a.example.com", "--json")
+        var run = try await httpdnsctl("--socket", daemon.path, "lookup", "a.example.com")
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
         #expect(run.errors == "httpdnsctl: nothing found for a.example.com\n")
@@ -370,5 +376,83 @@ struct ProgramTests {
         let run = try await httpdnsctl("--socket", daemon.path, "stats", "--watch", "1")
         #expect(run.status == 3)
         #expect(run.output.contains("nothing happened\nnow: 3 in flight"))
+    }
+
+    @Test(
+        "with --json every failure is an object on standard output, with the usual exit code",
+        arguments: [
+            (["--socket", "/nowhere/control.sock", "--json", "status"], "unreachable", 3),
+            (["--json", "status", "surplus"], "usage", 2),
+            (["--json", "sttaus"], "usage", 2),
+            (["--json", "watch", "--slower", "soon"], "usage", 2),
+        ] as [([String], String, Int32)]
+    )
+    func failures(_ arguments: [String], _ name: String, _ status: Int32) async throws {
+        let run = try await httpdnsctl(arguments)
+        #expect(run.status == status)
+        #expect(run.errors.isEmpty)
+        let report = try JSONText.decode(JSONValue.self, from: Array(run.output.utf8))
+        #expect(report["error"]?["name"]?.text == name, "\(run.output)")
+        #expect(report["error"]?["message"]?.text?.isEmpty == false)
+    }
+
+    @Test("an error of the daemon has its full name in JSON")
+    func daemonsError() async throws {
+        let daemon = try ScriptedDaemon { _ in .error(.notFound(what: "route of a.example")) }
+        defer { daemon.stop() }
+        let run = try await httpdnsctl("--socket", daemon.path, "--json", "routes", "a.example")
+        #expect(run.status == 1 && run.errors.isEmpty)
+        #expect(
+            run.output == #"{"error":{"message":"nothing found for route of a.example","#
+                + #""name":"io.httpdnsd.Control.NotFound"}}"# + "\n"
+        )
+    }
+
+    @Test("a mistyped verb is answered with the verb that is near")
+    func mistypedVerb() async throws {
+        let run = try await httpdnsctl("sttaus")
+        #expect(run.status == 2)
+        #expect(
+            run.errors == "httpdnsctl: there is no verb `sttaus`\nhint: did you mean `status`?\n"
+        )
+    }
+
+    @Test("settings, routes and the level of the log are shown")
+    func inspection() async throws {
+        let daemon = try daemon()
+        defer { daemon.stop() }
+        let settings = try await httpdnsctl("--socket", daemon.path, "settings")
+        #expect(settings.output == Samples.settings.text)
+        let routes = try await httpdnsctl("--socket", daemon.path, "routes")
+        #expect(routes.output.contains("example.com, =www.example.org  tencent, alibaba  upstream"))
+        #expect(routes.output.contains("except: own.example.com"))
+        let level = try await httpdnsctl("--socket", daemon.path, "log-level", "debug")
+        #expect(level.output == "debug (the settings say info)\n")
+        let json = try await httpdnsctl("--socket", daemon.path, "--json", "log-level")
+        #expect(json.output.contains(#""settings-level" : "info""#))
+    }
+
+    @Test(
+        "shells complete lists, names and files",
+        arguments: ["bash", "zsh", "fish"]
+    )
+    func completions(_ shell: String) async throws {
+        let script = try await httpdnsctl("completion", shell).output
+        #expect(script.contains("misses") && script.contains("fallback"), "kinds of top")
+        #expect(script.contains("nxdomain") && script.contains("critical"))
+        #expect(script.contains("---completion"), "vendors and upstreams of the daemon")
+    }
+
+    @Test("flush --help breaks lines at the margin only")
+    func flushHelp() async throws {
+        let help = try await httpdnsctl("flush", "--help").output
+        let start = try #require(help.firstRange(of: "The next query")).lowerBound
+        let end = try #require(help.firstRange(of: "EXAMPLES")).lowerBound
+        let lines = help[start..<end].split(separator: "\n")
+        #expect(lines.count > 1)
+        for (line, next) in zip(lines, lines.dropFirst()) {
+            let word = next.prefix { $0 != " " }
+            #expect(line.count + 1 + word.count >= 80, "\(line)")
+        }
     }
 }

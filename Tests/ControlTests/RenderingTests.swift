@@ -127,8 +127,8 @@ struct RenderingTests {
                          httpdnsd.yaml:12 (example.com)                          45  75.0 %
                          httpdnsd.yaml:16 (=www.example.org)                     15  25.0 %
 
-                UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  CONNECTIONS  REUSED
-                isp       unprotected       42        41       1            1            3       4
+                UPSTREAM               QUERIES  ANSWERED  FAILED  TCP RETRIES  FOREIGN  CONNECTIONS  REUSED
+                isp       unprotected       42        41       1            1        2            3       4
                     failed: 1 timeout
 
                 MISSES   3 in flight, 7 merged, 0 dropped
@@ -319,7 +319,7 @@ struct RenderingTests {
             Samples.dump.entries.map(DumpText.render).joined() == """
                 www.example.com. 18 IN A 192.0.2.10, 192.0.2.11 ; tencent 192.0.2.1:443 age=42 hits=1234
                 www.example.com. 0 IN TXT ; isp udp://192.0.2.53 unprotected validated nodata stale age=400 hits=0 do
-                example.com. 0 IN SOA localhost. nobody.invalid. 1 2 3 4 5 ; isp udp://192.0.2.53 unprotected validated nodata stale age=400 hits=0 do
+                  example.com. 0 IN SOA localhost. nobody.invalid. 1 2 3 4 5 ; part of www.example.com. TXT
 
                 """
         )
@@ -342,19 +342,19 @@ struct RenderingTests {
     func pause() {
         var change = Samples.paused
         #expect(
-            VendorText.render(change, isPause: true)
+            PauseText.render(change, isPause: true)
                 == "tencent is paused until it is resumed or the daemon starts anew; "
                 + "2 calls under way go on\n"
         )
         change.changed = false
-        #expect(VendorText.render(change, isPause: true) == "tencent was paused already\n")
+        #expect(PauseText.render(change, isPause: true) == "tencent was paused already\n")
         #expect(
-            VendorText.render(Samples.resumed, isPause: false)
+            PauseText.render(Samples.resumed, isPause: false)
                 == "tencent is asked again; it refuses the account (HTTP 401): one trial call in "
                 + "4 min 10 s\n"
         )
         change.rest = nil
-        #expect(VendorText.render(change, isPause: false) == "tencent was not paused\n")
+        #expect(PauseText.render(change, isPause: false) == "tencent was not paused\n")
     }
 
     @Test(
@@ -399,6 +399,10 @@ struct RenderingTests {
         )
         #expect(
             ReloadText.render(ReloadReply(applied: true), plain) == "reloaded, nothing changed\n"
+        )
+        #expect(
+            ReloadText.render(ReloadReply(applied: true, notes: ["restart"]), plain)
+                == "reloaded, nothing changed\nnote: restart\n"
         )
         #expect(
             ReloadText.render(ReloadReply(applied: false), plain)
@@ -491,7 +495,7 @@ struct RenderingTests {
             LookupText.render(lookup, plain), TopText.costs(top, plain),
             ExplainText.render(explained, plain), ResolveText.render(resolved, plain),
             DumpText.render(lookup.entries[0]),
-            VendorText.render(change, isPause: true), VendorText.render(change, isPause: false),
+            PauseText.render(change, isPause: true), PauseText.render(change, isPause: false),
             RatesText.render(from: Samples.stats, to: stats, seconds: 1, plain),
             try JSONOutput.text(status, indented: true),
         ] {
@@ -509,5 +513,117 @@ struct RenderingTests {
         let text = try JSONOutput.text(value, indented: false)
         #expect(text.contains(#"\u009b"#) && text.contains(#"\udb40\udc01"#))
         #expect(try JSONText.decode(JSONValue.self, from: Array(text.utf8)) == value)
+    }
+
+    @Test("on a narrow terminal a table breaks between words, and no line is wider")
+    func narrow() {
+        let narrow = Palette(isEnabled: false, width: 80)
+        let wide = StatusText.render(Samples.status, plain)
+        let text = StatusText.render(Samples.status, narrow)
+        let lines = text.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.count <= 80 }, "\(text)")
+        let words = { (text: String) in text.split(whereSeparator: \.isWhitespace) }
+        #expect(words(text) == words(wide))
+    }
+
+    @Test("lines are wrapped between words, and a word longer than a line stays whole")
+    func wrapping() {
+        #expect(wrapped("  one two three", to: 10, indent: 4) == "  one two\n    three")
+        #expect(wrapped("a 0123456789 b", to: 5, indent: 0) == "a\n0123456789\nb")
+        #expect(wrapped("one two three", to: nil, indent: 0) == "one two three")
+    }
+
+    @Test("the titles of watch stand above their columns")
+    func watchColumns() throws {
+        let line = try #require(
+            QueryText.render(Samples.watch, plain).split(separator: "\n").first
+        )
+        let query = try #require(Samples.watch.queries.first)
+        for (title, cell) in [
+            ("RCODE", query.rcode), ("TYPE", " " + query.type + " "), ("NAME", query.name),
+        ] {
+            let column = try #require(QueryText.heading.firstRange(of: title)).lowerBound
+            let start = QueryText.heading.distance(
+                from: QueryText.heading.startIndex,
+                to: column
+            )
+            let blanks = cell.prefix { $0 == " " }.count
+            #expect(line.dropFirst(start - blanks).hasPrefix(cell), "\(title)")
+        }
+    }
+
+    @Test("dump marks records of other names as part of their entry")
+    func dumpedAlias() {
+        let entry = CachedEntry(
+            name: "www.example.com.",
+            type: "A",
+            rcode: "noerror",
+            source: "isp",
+            server: "udp://192.0.2.53",
+            ageSeconds: 2,
+            ttlSeconds: 58,
+            records: [
+                "www.example.com. 300 IN CNAME web.example.net.",
+                "web.example.net. 58 IN A 192.0.2.1",
+            ]
+        )
+        #expect(
+            DumpText.render(entry) == """
+                www.example.com. 300 IN CNAME web.example.net. ; isp udp://192.0.2.53 age=2 hits=0
+                  web.example.net. 58 IN A 192.0.2.1 ; part of www.example.com. A
+
+                """
+        )
+    }
+
+    @Test("stats shows addresses that were left out of answers, and why")
+    func droppedAddresses() {
+        var stats = Samples.stats
+        stats.vendors[0].dropped = ["private": 3, "unusable": 1]
+        let text = StatsText.render(stats, plain)
+        #expect(text.contains("addresses dropped: 3 private, 1 unusable"), "\(text)")
+    }
+
+    @Test(
+        "a time on the command line has a unit, or is in milliseconds",
+        arguments: [
+            ("50ms", 50_000), ("1s", 1_000_000), ("0.5s", 500_000), ("800us", 800), ("50", 50_000),
+            ("0", 0), ("soon", nil), ("1h", nil), ("", nil), ("-1", nil), ("1e9", nil),
+        ] as [(String, Int?)]
+    )
+    func latencies(_ text: String, _ microseconds: Int?) {
+        #expect(Latency(argument: text)?.microseconds == microseconds)
+    }
+
+    @Test("JSON has times in microseconds, numbers of failures, and origins under one name each")
+    func oneMeaning() throws {
+        var server = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
+        server.latency = 1.25
+        server.failures = 7
+        #expect(server.latencyUs == 1_250 && server.failed == 7)
+        var stats = UpstreamStats(name: "isp", protected: false)
+        stats.failures = ["timeout": 2, "broken": 1]
+        #expect(stats.failed == 3 && stats.failuresByKind == stats.failures)
+        let result = Resolved(
+            name: "a.",
+            type: "A",
+            rcode: "noerror",
+            source: "cache",
+            server: "isp/udp://192.0.2.53"
+        )
+        #expect(result.origin == "isp" && result.originServer == "udp://192.0.2.53")
+        let entry = CachedEntry(
+            name: "a.",
+            type: "A",
+            rcode: "noerror",
+            source: "isp",
+            server: "udp://192.0.2.53",
+            ageSeconds: 0,
+            ttlSeconds: 1
+        )
+        #expect(entry.origin == result.origin && entry.originServer == result.originServer)
+        var attempt = LiveAttempt(name: "isp", server: "", why: "first", afterMs: 0.5)
+        attempt.tookMs = 20
+        #expect(attempt.afterUs == 500 && attempt.tookUs == 20_000)
     }
 }

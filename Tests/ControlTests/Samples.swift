@@ -178,6 +178,7 @@ enum Samples {
         upstream.successes = 41
         upstream.failures = ["timeout": 1]
         upstream.tcpRetries = 1
+        upstream.foreignReplies = 2
         upstream.connectionsOpened = 3
         upstream.connectionsReused = 4
         stats.upstreams = [upstream]
@@ -455,8 +456,34 @@ enum Samples {
         )
     }
 
-    static var paused: VendorChange {
-        VendorChange(
+    /// Settings in force.
+    static let settings = SettingsReply(
+        file: "/etc/httpdnsd/httpdnsd.yaml",
+        text: "# The effective settings of httpdnsd.\nworkers: auto\n"
+    )
+
+    /// Two routes.
+    static let routes = RoutesReply(routes: [
+        RouteEntry(
+            place: "/etc/httpdnsd/httpdnsd.yaml:7",
+            domains: ["example.com", "=www.example.org"],
+            except: ["own.example.com"],
+            vendors: ["tencent", "alibaba"],
+            upstreams: [],
+            fallback: "upstream"
+        ),
+        RouteEntry(
+            place: "/etc/httpdnsd/httpdnsd.yaml:9",
+            domains: ["corp.example"],
+            except: [],
+            vendors: [],
+            upstreams: ["office"],
+            fallback: "upstream"
+        ),
+    ])
+
+    static var paused: PauseReply {
+        PauseReply(
             vendor: "tencent",
             changed: true,
             inFlight: 2,
@@ -464,8 +491,8 @@ enum Samples {
         )
     }
 
-    static var resumed: VendorChange {
-        VendorChange(
+    static var resumed: PauseReply {
+        PauseReply(
             vendor: "tencent",
             changed: true,
             inFlight: 0,

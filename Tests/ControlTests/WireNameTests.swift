@@ -22,22 +22,28 @@ struct WireNameTests {
             + #""network":{"changes":2,"last-age-seconds":75,"resumes":1},"#
             + #""pid":4711,"problems":["vendor tencent: 1 of 2 servers does not answer"],"#
             + #""resolv-conf":{"nameservers":["127.0.0.1"],"points-here":true},"#
-            + #""state":"degraded","upstreams":[{"calls":99,"failures":1,"#
+            + #""state":"degraded","upstreams":[{"calls":99,"failed":1,"failures":1,"#
             + #""last-error":"refused","last-error-age-seconds":4000,"latency-ms-p50":0.9,"#
+            + #""latency-p50-us":900,"#
             + #""name":"isp","protected":false,"servers":[{"connections-opened":0,"#
-            + #""connections-reused":0,"failures":1,"last-error":"refused","#
-            + #""last-error-age-seconds":4000,"latency-ms":1.2,"protected":false,"queries":99,"#
+            + #""connections-reused":0,"failed":1,"failures":1,"last-error":"refused","#
+            + #""last-error-age-seconds":4000,"latency-ms":1.2,"latency-us":1200,"#
+            + #""protected":false,"queries":99,"#
             + #""state":"up","successes":98,"transport":"udp","url":"udp://192.0.2.53"}],"#
             + #""state":"up","url":"udp://192.0.2.53","validates":false},"#
-            + #"{"calls":1005,"failures":5,"latency-ms-p50":12,"name":"dot","protected":true,"#
-            + #""servers":[{"connections-opened":2,"connections-reused":998,"failures":0,"#
-            + #""latency-ms":11.5,"protected":true,"queries":1000,"state":"up","#
+            + #"{"calls":1005,"failed":5,"failures":5,"latency-ms-p50":12,"#
+            + #""latency-p50-us":12000,"name":"dot","protected":true,"#
+            + #""servers":[{"connections-opened":2,"connections-reused":998,"failed":0,"#
+            + #""failures":0,"#
+            + #""latency-ms":11.5,"latency-us":11500,"protected":true,"queries":1000,"state":"up","#
             + #""successes":1000,"transport":"tls","url":"tls://dns.example (192.0.2.1)"},"#
-            + #"{"connections-opened":2,"connections-reused":0,"failures":4,"for-seconds":7,"#
+            + #"{"connections-opened":2,"connections-reused":0,"failed":4,"failures":4,"#
+            + #""for-seconds":7,"#
             + #""last-error":"timed out","last-error-age-seconds":1,"protected":true,"#
             + #""queries":4,"reason":"timed out","state":"rests","successes":0,"#
             + #""transport":"tls","url":"tls://dns.example (192.0.2.2)"},"#
-            + #"{"connections-opened":2,"connections-reused":0,"failures":1,"for-seconds":0,"#
+            + #"{"connections-opened":2,"connections-reused":0,"failed":1,"failures":1,"#
+            + #""for-seconds":0,"#
             + #""last-error":"timed out","last-error-age-seconds":1,"protected":true,"#
             + #""queries":1,"reason":"leads back to this server","state":"loops","#
             + #""successes":0,"transport":"tls","url":"tls://dns.example (192.0.2.3)"}],"#
@@ -47,14 +53,16 @@ struct WireNameTests {
             + #""spent-today":12000,"state":"within"},"calls":12345,"#
             + #""channel":"https","clock-skew-seconds":-75,"connections-opened":12,"#
             + #""connections-reused":11988,"kind":"tencent","name":"tencent","#
-            + #""refresh":{"count":3,"error":"timeout","failures":1,"last-age-seconds":200},"#
-            + #""servers":[{"address":"192.0.2.1","calls":12000,"current":true,"failures":0,"#
-            + #""latency-ms-p50":18.25,"state":"up"},{"address":"192.0.2.2","calls":345,"#
-            + #""current":false,"failures":345,"last-error":"timeout","#
+            + #""protected":true,"refresh":{"count":3,"error":"timeout","failures":1,"last-age-seconds":200},"#
+            + #""servers":[{"address":"192.0.2.1","calls":12000,"current":true,"failed":0,"#
+            + #""failures":0,"#
+            + #""latency-ms-p50":18.25,"latency-p50-us":18250,"state":"up"},"#
+            + #"{"address":"192.0.2.2","calls":345,"#
+            + #""current":false,"failed":345,"failures":345,"last-error":"timeout","#
             + #""last-error-age-seconds":130,"state":"down"}],"state":"degraded"},"#
             + #"{"billable-calls":0,"calls":0,"channel":"gcm","connections-opened":0,"#
             + #""connections-reused":0,"kind":"alibaba","name":"alibaba","#
-            + #""rest":{"by":"operator"},"servers":[],"state":"paused"}],"#
+            + #""protected":true,"rest":{"by":"operator"},"servers":[],"state":"paused"}],"#
             + #""version":"0.1.0"}"#
         #expect(try text(Samples.status) == expected)
         #expect(
@@ -99,14 +107,16 @@ struct WireNameTests {
             + #""refresh":{"done":11,"failed":1,"held":3,"over-budget":4,"started":12},"#
             + #""since-seconds":60,"#
             + #""upstreams":[{"connections-opened":3,"connections-reused":4,"#
-            + #""failures":{"timeout":1},"name":"isp","protected":false,"#
+            + #""failed":1,"failures":{"timeout":1},"failures-by-kind":{"timeout":1},"#
+            + #""foreign-replies":2,"name":"isp","protected":false,"#
             + #""queries":42,"successes":41,"tcp-retries":1}],"#
             + #""vendors":[{"avoided":{"batched":0,"cached":890,"merged":7,"paired":30},"#
             + #""billable-calls":58,"billable-names":60,"budget":{"beyond":4,"#
             + #""calls-per-day":1000,"day-ends-seconds":3600,"spent-today":1000,"#
             + #""state":"spent"},"calls":61,"connections-opened":4,"connections-reused":57,"#
-            + #""empty":3,"failures":{"http":1,"timeout":2,"tls":0},"lookups":97,"#
-            + #""name":"tencent","routes":[{"domain":"example.com","names":45,"#
+            + #""dropped":{},"empty":3,"failed":3,"failures":{"http":1,"timeout":2,"tls":0},"#
+            + #""failures-by-kind":{"http":1,"timeout":2,"tls":0},"lookups":97,"#
+            + #""name":"tencent","protected":true,"routes":[{"domain":"example.com","names":45,"#
             + #""route":"httpdnsd.yaml:12"},{"domain":"=www.example.org","names":15,"#
             + #""route":"httpdnsd.yaml:16"}],"successes":92,"unanswered":2}]}"#
         #expect(try text(Samples.stats) == expected)
@@ -134,28 +144,39 @@ struct WireNameTests {
         )
         #expect(try text(TopRequest(kind: "cost")) == #"{"kind":"cost"}"#)
         #expect(try text(TopRequest(kind: "cost", count: 3)) == #"{"count":3,"kind":"cost"}"#)
-        #expect(try text(VendorRequest(vendor: "a")) == #"{"vendor":"a"}"#)
+        #expect(try text(PauseRequest(vendor: "a")) == #"{"vendor":"a"}"#)
+        #expect(try text(PauseRequest(upstream: "a")) == #"{"upstream":"a"}"#)
+        #expect(try text(PauseRequest(name: "a")) == #"{"name":"a"}"#)
+        #expect(
+            try text(PauseReply(upstream: "isp", changed: true, isPaused: true))
+                == #"{"changed":true,"in-flight":0,"rest":{"by":"operator"},"upstream":"isp"}"#
+        )
     }
 
     @Test("Explain, Resolve and Dump")
     func questions() throws {
         let answer =
-            #"{"name":"www.example.com.","rcode":"noerror","records":["192.0.2.10","192.0.2.11"],"#
+            #"{"name":"www.example.com.","origin":"tencent","origin-server":"192.0.2.1:443","#
+            + #""rcode":"noerror","records":["192.0.2.10","192.0.2.11"],"#
             + #""server":"tencent/192.0.2.1:443","source":"vendor","took-us":18200,"#
             + #""ttl-seconds":60,"type":"A"}"#
         #expect(
             try text(Samples.explained)
                 == #"{"cost":{"billable-calls":1,"next-billable-calls":0,"vendor":"tencent"},"#
-                + #""live":{"answer":\#(answer),"attempts":[{"after-ms":0.25,"connected-ms":4.5,"#
-                + #""first-octet-ms":17.5,"name":"tencent","#
+                + #""live":{"answer":\#(answer),"attempts":[{"after-ms":0.25,"after-us":250,"#
+                + #""connected-ms":4.5,"connected-us":4500,"#
+                + #""first-octet-ms":17.5,"first-octet-us":17500,"name":"tencent","#
                 + #""request":"GET https://192.0.2.1/d?dn=…&token=…","#
                 + #""result":"www.example.com. A 192.0.2.10 (60 s)","reused":false,"#
-                + #""secured-ms":9,"server":"192.0.2.1:443","status":200,"took-ms":18,"#
-                + #""why":"first"},{"after-ms":12,"name":"tencent","result":"under way","#
+                + #""secured-ms":9,"secured-us":9000,"server":"192.0.2.1:443","status":200,"#
+                + #""took-ms":18,"took-us":18000,"#
+                + #""why":"first"},{"after-ms":12,"after-us":12000,"name":"tencent","#
+                + #""result":"under way","#
                 + #""server":"192.0.2.2:443","why":"hedge"}],"billable-calls":2,"left-out":3,"#
                 + #""notes":["the cache keeps www.example.com. A for 60 s"]},"#
                 + #""name":"www.example.com.","route":{"fallback":"upstream","#
-                + #""pattern":"*.example.com","place":"httpdnsd.yaml:12","silent":[],"upstreams":[],"#
+                + #""pattern":"*.example.com","place":"httpdnsd.yaml:12","silent":[],"#
+                + #""upstreams":[],"#
                 + #""vendors":["tencent"]},"steps":[{"notes":[],"result":"www.example.com. IN A","#
                 + #""stage":"question"},{"notes":[],"result":"miss","stage":"cache"},"#
                 + #"{"notes":["tencent: 192.0.2.1:443 first"],"result":"asked in this order","#
@@ -217,10 +238,12 @@ struct WireNameTests {
         #expect(
             try text(Samples.lookup)
                 == #"{"entries":[{"age-seconds":42,"hits":1234,"name":"www.example.com.","#
+                + #""origin":"tencent","origin-server":"192.0.2.1:443","#
                 + #""rcode":"noerror","records":["192.0.2.10","192.0.2.11"],"#
                 + #""server":"192.0.2.1:443","source":"tencent","stale":false,"ttl-seconds":18,"#
                 + #""type":"A","validated":false,"variant":""},{"age-seconds":400,"hits":0,"#
-                + #""name":"www.example.com.","protected":false,"rcode":"nodata","records":[],"#
+                + #""name":"www.example.com.","origin":"isp","origin-server":"udp://192.0.2.53","#
+                + #""protected":false,"rcode":"nodata","records":[],"#
                 + #""server":"udp://192.0.2.53","source":"isp","stale":true,"ttl-seconds":0,"#
                 + #""type":"TXT","validated":true,"variant":"do"}]}"#
         )

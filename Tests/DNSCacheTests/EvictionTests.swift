@@ -207,4 +207,33 @@ struct EvictionTests {
         }
         #expect(table.numbers.evictions > 3_000)
     }
+
+    @Test
+    func `questions whose types cancel their first octets all stay in an empty cache`() throws {
+        // With `seed ^ type * K ^ word` as the start of the hash all 120 would share two buckets.
+        var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))
+        let chosen = try Self.cancelling(120)
+        for (name, type) in chosen {
+            _ = table.insert(try .addresses(name, type: type), now: 0)
+        }
+        #expect(table.numbers.entries == 120)
+        #expect(table.numbers.evictions == 0)
+        #expect(table.faults() == [])
+    }
+
+    /// Questions whose first eight octets and type times the golden ratio have one exclusive or.
+    private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
+        var chosen: [(Name, RecordType)] = []
+        for type in UInt16(256)...65_000 where chosen.count < count {
+            let word = 0x2121_2121_2121_211F ^ UInt64(type) &* 0x9E37_79B9_7F4A_7C15
+            let octets = (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+            let hasUpper = octets.dropFirst().contains { (0x41...0x5A).contains($0) }
+            // Labels of one octet follow, so that the first label may have any odd length.
+            guard (7...63).contains(octets[0]), octets[0] & 1 == 1, !hasUpper else { continue }
+            let wire = octets + [UInt8](repeating: 1, count: 58) + [0]
+            let name = try wire.withUnsafeBytes { try Name(wire: $0) }
+            chosen.append((name, RecordType(rawValue: type)))
+        }
+        return chosen
+    }
 }

@@ -209,15 +209,48 @@ struct QueryViewReplyTests {
         _ expected: String
     ) {
         var buffer = RawQuery("\(fault)") { $0.flags = flags }.octets
-        let count = buffer.withMutableRawSpan { buffer in fault.reply(in: &buffer) }
+        let length = buffer.count
+        let count = buffer.withMutableRawSpan { buffer in fault.reply(to: length, in: &buffer) }
         #expect(Array(buffer[..<count]) == hex("1234" + expected + "0000 0000 0000 0000"))
+    }
+
+    @Test(arguments: [
+        (QueryFault.otherOpcode, "1000", "9004"), (.otherOpcode, "2400", "A004"),
+        (.malformed, "0100", "8181"),
+    ])
+    func `a fault of a message with EDNS is answered with EDNS (RFC 6891 §6.1.1)`(
+        _ fault: QueryFault,
+        _ flags: String,
+        _ expected: String
+    ) {
+        // An option, one question and one record before the OPT record.
+        let record = "C00C 0006 0001 00000000 0000"
+        var buffer = hex(
+            "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
+                + "00 0029 04D0 00 00 8000 0008 0003 0004 61626364"
+        )
+        let length = buffer.count
+        let count = buffer.withMutableRawSpan { buffer in fault.reply(to: length, in: &buffer) }
+        #expect(
+            Array(buffer[..<count])
+                == hex("1234" + expected + "0000 0000 0000 0001" + "00 0029 04D0 00 00 0000 0000")
+        )
+        // One octet less, and the message cannot be walked.
+        var cut = hex(
+            "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
+                + "00 0029 04D0 00 00 8000 0008 0003 0004 616263"
+        )
+        let cutLength = cut.count
+        let bare = cut.withMutableRawSpan { buffer in fault.reply(to: cutLength, in: &buffer) }
+        #expect(bare == 12)
     }
 
     @Test(arguments: [QueryFault.ignored, .unusual])
     func `what is ignored is not answered and not touched`(_ fault: QueryFault) {
         let query = RawQuery("\(fault)").octets
         var buffer = query
-        let count = buffer.withMutableRawSpan { buffer in fault.reply(in: &buffer) }
+        let length = buffer.count
+        let count = buffer.withMutableRawSpan { buffer in fault.reply(to: length, in: &buffer) }
         #expect(count == 0)
         #expect(buffer == query)
     }

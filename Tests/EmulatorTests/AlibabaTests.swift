@@ -144,13 +144,16 @@ struct AlibabaV1Tests {
 
     // MARK: - Service addresses
 
-    @Test func `ss names the start-up addresses of the region`() throws {
+    @Test func `ss names the emulator itself, with its port, unless it is told otherwise`() throws {
         let emulator = try RunningEmulator()
         let china = try emulator.get("/100000/ss?region=global&platform=ios&sid=abcdefABCD12").text
-        #expect(china.hasPrefix(#"{"service_ip":["203.107.1.1","203.107.1.97","#))
-        #expect(china.contains(#""service_ipv6":["2401:b180:7001::31d","#))
-        #expect(try emulator.get("/100000/ss?region=us").text.contains("47.246.131.175"))
+        #expect(china.hasPrefix(#"{"service_ip":["127.0.0.1"],"service_ip_port":["#))
+        #expect(china.hasSuffix(#"],"service_ipv6":[]}"#))
+        for region in ["cn", "hk", "sg", "us", "de"] {
+            #expect(try emulator.get("/100000/ss?region=\(region)").text == china)
+        }
         #expect(try emulator.get("/100000/ss").text == china)
+        #expect(try emulator.get("/100000/ss?region=moon").text != china)
         #expect(try emulator.calls().lookups == 0)
     }
 

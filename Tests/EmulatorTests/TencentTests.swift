@@ -132,7 +132,6 @@ struct TencentTests {
             ("S5", asked + cloud + "&ttl=1&clientip=1&query=1" + ip),
             ("S6", asked + Vector["R3"].des + "&ttl=1&clientip=1" + ip),
             ("S6", asked + Vector["R3"].des.uppercased() + "&ttl=1&clientip=1&ip=1.2.3.4"),
-            ("S11", "/conf?id=12345"),
         ] {
             #expect(try emulator.get(request).text == Vector[label].des, "\(label)")
         }
@@ -148,12 +147,15 @@ struct TencentTests {
 
     // MARK: - Service addresses
 
-    @Test func `conf names the documented service addresses of each channel`() throws {
-        let emulator = try RunningEmulator()
+    @Test func `conf names the emulator itself unless it is told otherwise`() throws {
         #expect(
-            try emulator.get("/conf?token=987654321").text
-                == "log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60"
+            try RunningEmulator().get("/conf?token=987654321").text
+                == "log:0|domain:0|ip:127.0.0.1|ttl:60"
         )
+    }
+
+    @Test func `conf is sealed as the channel is`() throws {
+        let emulator = try RunningEmulator("--conf-servers", "119.29.29.98,119.28.28.98")
         #expect(try emulator.get("/conf?id=12345&alg=des").text == Vector["S11"].des)
         let hex = try emulator.get("/conf?id=12345&alg=aes").text
         let plain = try Cipher.aes.open(

@@ -66,8 +66,23 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("ports are heeded where they are told")
+    @Test("over http only the usual port and the scheduler's own are believed")
+    func unprotectedPorts() throws {
+        let body = #"""
+            {"service_ip":["203.107.1.97","203.107.1.98","203.107.1.99"],
+            "service_ip_port":[80,8080,22]}
+            """#
+        #expect(try read(body).servers.map(\.description) == ["203.107.1.97:80"])
+        let own = try read(body, from: "203.107.1.1:8080")
+        #expect(own.servers.map(\.description) == ["203.107.1.97:80", "203.107.1.98:8080"])
+    }
+
+    @Test("ports are heeded over https where they are told")
     func ports() throws {
+        let read = { (body: String) in
+            let scheduler = try server("203.107.1.1:443")
+            return try Alibaba(account: "1").servers(in: ok(body), from: scheduler)
+        }
         let told = try read(
             #"""
             {"service_status":"enable","service_ip":["203.107.1.97","203.107.1.98"],

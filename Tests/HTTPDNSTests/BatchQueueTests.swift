@@ -26,6 +26,17 @@ struct BatchQueueTests {
         #expect(queue.nextBatch { _ in true } == nil)
     }
 
+    @Test("a question that may not be sent yet does not hold up those behind it")
+    func maySend() throws {
+        var queue = BatchQueue()
+        for name in ["a", "b", "c"] { queue.add(try question(name)) }
+        let held = try question("a")
+        let first = queue.nextBatch(fit: { $0.count == 1 }, maySend: { $0 != held })
+        #expect(first?.names == [try Name("b")])
+        #expect(queue.nextBatch(fit: { _ in true }, maySend: { $0 == held })?.names == [held.name])
+        #expect(queue.nextBatch { _ in true }?.names == [try Name("c")])
+    }
+
     @Test("a question that is taken back is not asked, and can be asked again")
     func takenBack() throws {
         var queue = BatchQueue()

@@ -33,6 +33,36 @@ struct BatchTests {
         #expect(world.times == [0])
     }
 
+    @Test("a client whose names get no answer leaves a quarter of the places to others")
+    @ServiceLoop
+    func shares() async throws {
+        world.script = {
+            $0.url.contains("dead") ? .silence() : .reply(good($0), after: .milliseconds(20))
+        }
+        let client = try world.client { $0.concurrentCalls = 4 }
+        func ask(_ name: String, for asker: String, _ tell: @escaping VendorClient.Tell) throws {
+            client.ask(
+                try Name(name),
+                .v4,
+                route: "",
+                deadline: world.now + .seconds(3),
+                cancellation: CancellationSignal(client: asker),
+                tell
+            )
+        }
+        for number in 0..<20 { try ask("dead\(number).example.com", for: "attacker") { _ in } }
+        #expect(world.asked.count == 3)
+        var answered = 0
+        for number in 0..<10 {
+            try ask("good\(number).example.com", for: "victim") { result in
+                if case .success = result { answered += 1 }
+            }
+        }
+        await world.advance(by: .milliseconds(250))
+        #expect(answered == 10)
+        await world.advance(by: .seconds(5))
+    }
+
     @Test("names for which there is a place go apart, so that no slow one holds up another")
     @ServiceLoop
     func apart() async throws {

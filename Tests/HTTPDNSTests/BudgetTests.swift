@@ -75,6 +75,30 @@ struct BudgetTests {
         #expect(other.statistics.spentToday == 1)
     }
 
+    @Test("calls that end while they connect cost nothing, however they end")
+    @ServiceLoop
+    func unsent() async throws {
+        world.script = { _ in .silence(whileConnecting: true) }
+        let client = try world.client { $0.budget = Budget.Rule(callsPerDay: 2) }
+        let failure = try await world.failure(client)
+        #expect(failure.reason.kind == .timeout)
+        await world.advance(by: .seconds(5))
+        #expect(client.statistics.tries == 4, "one per server, and the same for the trial")
+        #expect(client.statistics.spentToday == 0)
+        // Given up by the caller, and dropped with the network.
+        let begun = try world.begin(client)
+        await world.advance(by: .milliseconds(100))
+        begun.cancel()
+        await world.advance(by: .milliseconds(100))
+        _ = try world.begin(client, "other.example.com")
+        await world.advance(by: .milliseconds(100))
+        client.networkChanged()
+        await world.advance(by: .seconds(10))
+        #expect(client.statistics.billable == 0)
+        #expect(client.statistics.billableNames == 0)
+        #expect(client.costliestNames(9).isEmpty)
+    }
+
     @Test("a second's calls are sent at once, the rest is the fallback's, and time brings more")
     @ServiceLoop
     func pace() async throws {
@@ -104,7 +128,7 @@ struct BudgetTests {
         world.servers([1: .silence()])
         let client = try world.client { $0.callsPerSecond = 1 }
         #expect(try await world.failure(client).reason.kind == .timeout)
-        #expect(world.sent.count == 1)
+        #expect(world.asked.count == 1)
     }
 
     @Test("another client of the same account goes on where the second was")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Every sequence of up to eight events, and what must hold after each.
+/// Every sequence of up to seven events, and what must hold after each.
 ///
 /// None is continued whose end looks as another's did: same servers, same attempts under way, and the
 /// same time left until something happens.  Numbers and instants as such decide on nothing, only
@@ -13,8 +13,8 @@ import Testing
 struct EndpointPoolExplorationTests {
     /// What can happen to a pool.
     private enum Event: CaseIterable {
-        case beginCurrent, beginOther
-        case answered, late, failed, limited, unjudged
+        case beginCurrent, beginOther, beginTrial
+        case answered, late, failed, suspected, limited, unjudged
         case failedNewest
         case second, tenMinutes
         case network, schedule
@@ -26,8 +26,22 @@ struct EndpointPoolExplorationTests {
         var underWay: [EndpointPool.Attempt] = []
         var time = Duration.zero
 
-        /// Failures of the current server in a row, of attempts that began while it was current.
+        /// Confirmed failures of the current server in a row, of attempts that began while it was current.
         var row = 0
+
+        /// Unconfirmed ones since its latest answer or failed trial.
+        var doubts = 0
+
+        /// The attempts that were under way, or ended, when the current server answered last.
+        var heard: Set<UInt64> = []
+
+        /// The number of the latest failed trial of the current server, if it has not answered since.
+        var failedTrial: UInt64 = 0
+
+        /// Nothing is held against the current server.
+        mutating func forget() {
+            (row, doubts, heard, failedTrial) = (0, 0, [], 0)
+        }
     }
 
     /// All of a state that decides on what can follow.
@@ -36,6 +50,9 @@ struct EndpointPoolExplorationTests {
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int
+            let suspicions: Int
+            let heard: [Bool]
+            let tried: [Bool]
             let silent: Set<Int>
             let pause: Pause?
         }
@@ -52,6 +69,7 @@ struct EndpointPoolExplorationTests {
         private struct Attempt: Hashable {
             let server: SocketAddress
             let isOfThisEra: Bool
+            let isTrial: Bool
         }
 
         private let endpoints: [Endpoint]
@@ -72,6 +90,9 @@ struct EndpointPoolExplorationTests {
                 Endpoint(
                     address: endpoint.address,
                     failuresInRow: endpoint.failuresInRow,
+                    suspicions: endpoint.suspicions,
+                    heard: numbers.map { $0 <= endpoint.heardThrough },
+                    tried: numbers.map { $0 < endpoint.failedTrial },
                     silent: Set(endpoint.silent.map(place)),
                     pause: endpoint.breaker.pause.map { pause in
                         Pause(
@@ -88,7 +109,11 @@ struct EndpointPoolExplorationTests {
             returnIn = pool.returnAt.map(left)
             probe = pool.probe.map(place)
             underWay = state.underWay.map {
-                Attempt(server: $0.server, isOfThisEra: $0.era == pool.era)
+                Attempt(
+                    server: $0.server,
+                    isOfThisEra: $0.era == pool.era,
+                    isTrial: $0.isTrial
+                )
             }
             row = state.row
         }
@@ -131,6 +156,11 @@ struct EndpointPoolExplorationTests {
                 return nil
             }
             state.underWay.append(attempt)
+        case .beginTrial:
+            guard let first = state.pool.trialOrder(now: now).first,
+                let attempt = state.pool.begin(first, isTrial: true, now: now)
+            else { return nil }
+            state.underWay.append(attempt)
         case .second: state.time += .seconds(1)
         case .tenMinutes: state.time += .seconds(600)
         case .network: state.pool.networkChanged(now: now)
@@ -143,17 +173,43 @@ struct EndpointPoolExplorationTests {
             case .limited: end(0, .limited(retryAfter: nil))
             case .unjudged: end(0, .unjudged)
             case .failed: end(0, .failed)
+            case .suspected:
+                // What a trial brings is no suspicion.
+                guard !state.underWay[0].isTrial else { return nil }
+                end(0, .suspected)
             default: end(state.underWay.count - 1, .failed)
             }
         }
         // The bystander counts for itself.
         if let (attempt, outcome) = ended, attempt.server == current {
-            if outcome == .failed, attempt.era == eraBefore { state.row += 1 }
-            if outcome == .answered || outcome == .answeredLate { state.row = 0 }
+            note(attempt, outcome, isOfThisEra: attempt.era == eraBefore, in: &state)
         }
         check(state, event, change, current, eraBefore)
-        if state.pool.era != eraBefore { state.row = 0 }
+        if state.pool.era != eraBefore { state.forget() }
         return state
+    }
+
+    /// Counts an end of an attempt on the current server.
+    private func note(
+        _ attempt: EndpointPool.Attempt,
+        _ outcome: EndpointPool.Outcome,
+        isOfThisEra: Bool,
+        in state: inout State
+    ) {
+        switch outcome {
+        case .answered, .answeredLate:
+            state.forget()
+            state.heard = Set(state.underWay.map(\.number))
+        case .failed where isOfThisEra && attempt.isTrial:
+            state.row += max(1, state.doubts)
+            state.doubts = 0
+            state.failedTrial = attempt.number
+        case .failed where isOfThisEra:
+            state.row += 1
+        case .suspected where isOfThisEra && !state.heard.contains(attempt.number):
+            if attempt.number < state.failedTrial { state.row += 1 } else { state.doubts += 1 }
+        default: break
+        }
     }
 
     /// Whether an attempt on `server` would be begun.
@@ -194,12 +250,18 @@ struct EndpointPoolExplorationTests {
                 !order.isEmpty && order.count == admitting.count && Set(order) == Set(admitting),
                 "the order is of those servers, each once, which admit a call"
             )
-            let isReturn = order[0] == pool.primary && !pool.isProbing
             hold(
-                order[0] == pool.current || !order.contains(pool.current)
-                    || isReturn && (pool.returnAt ?? now) <= now,
-                "it begins with the current one, or the primary one whose time has come"
+                order[0] == pool.current || !order.contains(pool.current),
+                "it begins with the current one"
             )
+            let trial = pool.trialOrder(now: now)
+            let isReturn = trial[0] == pool.primary && !pool.isProbing
+            hold(
+                trial[0] == pool.current || !trial.contains(pool.current)
+                    || isReturn && (pool.returnAt ?? now) <= now,
+                "a trial begins with the current one, or the primary one whose time has come"
+            )
+            hold(Set(trial) == Set(order), "a trial asks every server that a call would ask")
         case .limited:
             hold(
                 !pool.servers.contains { admits(pool, $0, now) },
@@ -209,7 +271,7 @@ struct EndpointPoolExplorationTests {
         switch change {
         case .switched(let from, let to):
             hold(
-                from == current && to == pool.current && from != to && state.row == Self.limit
+                from == current && to == pool.current && from != to && state.row >= Self.limit
                     && pool.era == era + 1,
                 "a switch follows a row of failures"
             )
@@ -221,20 +283,21 @@ struct EndpointPoolExplorationTests {
         case nil:
             hold(
                 (pool.current == current || event == .schedule)
-                    && (state.row < Self.limit || pool.era != era),
+                    && (state.row < Self.limit || pool.era != era)
+                    && pool.isCurrentSuspected == (state.doubts > 0 && pool.era == era),
                 "the current server moves by a row of failures, a return, or a new list only"
             )
         }
     }
 
-    @Test("eight events in any order break no promise")
+    @Test("seven events in any order break no promise")
     func explore() {
         let start = State(
             pool: EndpointPool(servers: Self.servers, failuresBeforeSwitch: Self.limit)
         )
         var known: Set<Look> = [Look(start)]
         var frontier = [start]
-        for _ in 1...8 {
+        for _ in 1...7 {
             var next: [State] = []
             for state in frontier {
                 for event in Event.allCases {

@@ -20,13 +20,19 @@ struct EndpointPoolTests {
         return order.map { String($0.host.suffix(1)) }.joined()
     }
 
+    /// The last digits of the servers that a trial would ask.
+    private func trialOrder(_ pool: EndpointPool, after time: Duration = .zero) -> String {
+        pool.trialOrder(now: now + time).map { String($0.host.suffix(1)) }.joined()
+    }
+
     /// Begins an attempt that must be admitted.
     private func begin(
         _ pool: inout EndpointPool,
         _ server: SocketAddress,
+        isTrial: Bool = false,
         after time: Duration = .zero
     ) throws -> EndpointPool.Attempt {
-        guard let attempt = pool.begin(server, now: now + time) else {
+        guard let attempt = pool.begin(server, isTrial: isTrial, now: now + time) else {
             throw Unexpected(what: "no attempt on \(server)")
         }
         return attempt
@@ -118,14 +124,48 @@ struct EndpointPoolTests {
         #expect(try attempt(&single, 1, .failed, times: 10).isEmpty)
     }
 
-    @Test("when it is time one call tries the first server, and only one at a time")
+    @Test("failures of clients' names count once a trial that began later has failed, too")
+    func suspicions() throws {
+        var pool = try pool(2)
+        let early = try begin(&pool, pool.primary)
+        try attempt(&pool, 1, .suspected, times: 2)
+        #expect(pool.isCurrentSuspected)
+        let trial = try begin(&pool, pool.primary, isTrial: true)
+        let late = try begin(&pool, pool.primary)
+        #expect(pool.end(trial, .failed, now: now) == nil)
+        #expect(!pool.isCurrentSuspected)
+        #expect(pool.end(late, .suspected, now: now) == nil)
+        #expect(
+            pool.end(early, .suspected, now: now)
+                == .switched(from: pool.servers[0], to: pool.servers[1])
+        )
+    }
+
+    @Test("names that are never answered move nothing while trials are answered")
+    func deadNames() throws {
+        var pool = try pool(2)
+        for _ in 1...50 {
+            let dead = try begin(&pool, pool.primary)
+            try attempt(&pool, 1, .suspected, times: 5)
+            let trial = try begin(&pool, pool.primary, isTrial: true)
+            #expect(pool.end(trial, .answered, now: now) == nil)
+            #expect(pool.end(dead, .suspected, now: now) == nil)
+            #expect(!pool.isCurrentSuspected)
+        }
+        #expect(order(pool) == "12")
+    }
+
+    @Test("when it is time one trial tries the first server, and only one at a time")
     func probe() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         try attempt(&pool, 1, .failed)
-        #expect(order(pool, after: .seconds(599)) == "231")
-        #expect(order(pool, after: .seconds(600)) == "123")
-        let probe = try begin(&pool, pool.primary, after: .seconds(600))
+        #expect(trialOrder(pool, after: .seconds(599)) == "231")
+        #expect(trialOrder(pool, after: .seconds(600)) == "123")
         #expect(order(pool, after: .seconds(600)) == "231")
+        let client = try begin(&pool, pool.primary, after: .seconds(600))
+        #expect(pool.end(client, .answered, now: now + .seconds(600)) == nil)
+        let probe = try begin(&pool, pool.primary, isTrial: true, after: .seconds(600))
+        #expect(trialOrder(pool, after: .seconds(600)) == "231")
         #expect(
             pool.end(probe, .answered, now: now + .seconds(600))
                 == .returned(from: pool.servers[1])
@@ -142,7 +182,7 @@ struct EndpointPoolTests {
         try attempt(&pool, 2, .limited(retryAfter: .seconds(60)))
         pool.networkChanged(now: now)
         #expect(pool.end(old, .failed, now: now) == nil)
-        #expect(order(pool) == "12")  // the first is tried at once
+        #expect(trialOrder(pool) == "12")  // the first is tried at once
         #expect(pool.current == pool.servers[1])
         #expect(try attempt(&pool, 2, .failed, times: 2).isEmpty)
     }

@@ -10,20 +10,52 @@ struct SilenceTests {
     private let epoch = ContinuousClock().systemEpoch
     private let world = World()
 
-    @Test("one trial a second begins, and anything heard ends the silence")
-    func trials() {
+    @Test("clients' silent tries count once a trial that began later has heard nothing either")
+    func confirmed() {
         var silence = Silence(limit: 2)
-        silence.lasted()
+        silence.lasted(since: epoch)
+        silence.lasted(since: epoch)
         #expect(!silence.isSilent)
-        silence.lasted()
+        silence.confirmed(since: epoch + .seconds(1))
         #expect(silence.isSilent)
-        let begun = [0, 999, 1_000, 1_999].map {
-            silence.beginsTrial(at: epoch + .milliseconds($0))
-        }
-        #expect(begun == [true, false, true, false])
-        silence.ended()
+        silence.heard(at: epoch + .seconds(2))
         #expect(!silence.isSilent)
-        #expect(silence == Silence(limit: 2))
+    }
+
+    @Test("tries that began before the trial count, those that began later need another one")
+    func order() {
+        var silence = Silence(limit: 2)
+        silence.confirmed(since: epoch + .seconds(1))
+        silence.lasted(since: epoch + .seconds(1))
+        silence.lasted(since: epoch + .seconds(2))
+        #expect(!silence.isSilent)
+        silence.lasted(since: epoch)
+        #expect(silence.isSilent)
+    }
+
+    @Test("nothing counts that began before the latest reply")
+    func heardSince() {
+        var silence = Silence(limit: 1)
+        silence.heard(at: epoch + .seconds(1))
+        silence.lasted(since: epoch)
+        silence.confirmed(since: epoch + .milliseconds(500))
+        #expect(!silence.isSilent)
+        silence.lasted(since: epoch + .seconds(1))
+        silence.confirmed(since: epoch + .seconds(1))
+        #expect(silence.isSilent)
+    }
+
+    @Test("a trial that is answered, and every failed one beyond the burst, is followed by a pause")
+    func trials() {
+        var trials = TrialSchedule(burst: 2)
+        var begun: [Int] = []
+        for tenth in 0..<50 where trials.isDue(at: epoch + .milliseconds(100 * tenth)) {
+            trials.began(at: epoch + .milliseconds(100 * tenth))
+            begun.append(tenth)
+            #expect(!trials.isDue(at: epoch + .seconds(60)))
+            if begun.count == 1 { trials.answered() } else { trials.failed() }
+        }
+        #expect(begun == [0, 10, 11, 21, 31, 41])
     }
 
     @Test("is silent when each server has let `retries-before-switch` tries wait in vain")

@@ -44,28 +44,80 @@ struct SkewTests {
         "a refusal is worth another signature only if the clocks disagree by more than two seconds"
     )
     func repair() {
-        let skew = ClockSkew()
-        #expect(skew.repair(used: 0, vendorSeconds: 1_002, wallSeconds: 1_000) == nil)
-        #expect(skew.repair(used: 0, vendorSeconds: 998, wallSeconds: 1_000) == nil)
-        #expect(skew.repair(used: 0, vendorSeconds: 1_003, wallSeconds: 1_000) == 3)
-        #expect(skew.repair(used: 0, vendorSeconds: 400, wallSeconds: 1_000) == -600)
-        #expect(skew.repair(used: 600, vendorSeconds: 1_600, wallSeconds: 1_000) == nil)
-        #expect(skew.repair(used: 600, vendorSeconds: 1_000, wallSeconds: 1_000) == 0)
+        #expect(repair(0, vendor: 1_002) == .none)
+        #expect(repair(0, vendor: 998) == .none)
+        #expect(repair(0, vendor: 1_003) == .sign(3))
+        #expect(repair(0, vendor: 400) == .sign(-600))
+        #expect(repair(600, vendor: 1_600) == .none)
+        #expect(repair(600, vendor: 1_000) == .sign(0))
+    }
+
+    /// The repair of a request signed with `used` when our clock shows 1000.
+    private func repair(
+        _ used: Int64,
+        vendor: Int64,
+        ours: Int64 = 1_000,
+        usesTLS: Bool = true
+    ) -> ClockSkew.Repair {
+        let limit = ClockSkew.limit(usesTLS: usesTLS)
+        return ClockSkew().repair(
+            used: used,
+            vendorSeconds: vendor,
+            wallSeconds: ours,
+            limit: limit
+        )
+    }
+
+    @Test("a day is repaired over TLS, ten minutes without it, and no more")
+    func bounds() {
+        for (usesTLS, limit) in [(true, 86_400), (false, 600)] as [(Bool, Int64)] {
+            for sign: Int64 in [1, -1] {
+                let (most, more) = (sign * limit, sign * (limit + 1))
+                #expect(repair(0, vendor: 1_000 + most, usesTLS: usesTLS) == .sign(most))
+                #expect(repair(0, vendor: 1_000 + more, usesTLS: usesTLS) == .refused(more))
+            }
+        }
+    }
+
+    @Test("an offset is left out after ten minutes, and dropped if the vendor accepts that")
+    func retest() {
+        let epoch = ContinuousClock().systemEpoch
+        var skew = ClockSkew()
+        skew.repaired(with: 300, at: epoch)
+        #expect(skew.next(at: epoch + .seconds(599)) == (300, false))
+        #expect(skew.next(at: epoch + .seconds(600)) == (0, true))
+        // One request at a time finds out.
+        #expect(skew.next(at: epoch + .seconds(600)) == (300, false))
+        skew.accepted(with: 300)
+        #expect(skew.offset == 300)
+        skew.accepted(with: 0)
+        #expect(skew.offset == nil)
+    }
+
+    @Test("a refused offset is told once, until the vendor accepts a request")
+    func refusedOffset() {
+        var skew = ClockSkew()
+        let news = [skew.refused(90_000), skew.refused(90_001)]
+        #expect(news == [true, false])
+        #expect(skew.refusedOffset == 90_001)
+        skew.accepted(with: 0)
+        #expect(skew.refusedOffset == nil)
+        let isNews = skew.refused(90_000)
+        #expect(isNews)
     }
 
     @Test("absurd clocks are no reason to trap")
     func absurd() {
-        let skew = ClockSkew()
-        #expect(skew.repair(used: 0, vendorSeconds: .max, wallSeconds: -1) == nil)
-        #expect(skew.repair(used: .min, vendorSeconds: 5, wallSeconds: 0) == nil)
+        #expect(repair(0, vendor: .max, ours: -1) == .none)
+        #expect(repair(.min, vendor: 5, ours: 0) == .none)
+        #expect(repair(0, vendor: .min, ours: 0) == .refused(.min))
     }
 
     @Test("only an accepted request makes an offset the next one's")
     func kept() {
         var skew = ClockSkew()
-        _ = skew.repair(used: 0, vendorSeconds: 4_600, wallSeconds: 1_000)
         #expect(skew.vendorSeconds(at: 1_000) == 1_000)
-        skew.repaired(with: 3_600)
+        skew.repaired(with: 3_600, at: ContinuousClock().systemEpoch)
         #expect(skew.vendorSeconds(at: 1_000) == 4_600)
         #expect(skew.repairs == 1)
     }

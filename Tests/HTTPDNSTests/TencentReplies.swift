@@ -96,6 +96,8 @@ enum TencentReplies {
     ]
 
     /// The examples in the source and tests of the vendor's Android and iOS kits.
+    ///
+    /// Their IPv6 addresses have 2001:db8::/32 in place of 2001::/32, which is Teredo's (RFC 4380).
     static let fromTheKits: [ReplyCase] = [
         ReplyCase(
             label: "Android, A",
@@ -134,15 +136,15 @@ enum TencentReplies {
         ),
         ReplyCase(
             label: "iOS, both without name",
-            body: "1.1.1.1;2.2.2.2,60-2001::1;2001::2,120|10.0.0.1",
+            body: "1.1.1.1;2.2.2.2,60-2001:db8::1;2001:db8::2,120|10.0.0.1",
             v4: .init(["1.1.1.1", "2.2.2.2"], 60),
-            v6: .init(["2001::1", "2001::2"], 120)
+            v6: .init(["2001:db8::1", "2001:db8::2"], 120)
         ),
         ReplyCase(
             label: "iOS, AAAA without name",
             families: .v6,
-            body: "2001::1;2001::2,120|2001::ff",
-            v6: .init(["2001::1", "2001::2"], 120)
+            body: "2001:db8::1;2001:db8::2,120|2001:db8::ff",
+            v6: .init(["2001:db8::1", "2001:db8::2"], 120)
         ),
         ReplyCase(
             label: "iOS, semicolon at the end",
@@ -158,9 +160,9 @@ enum TencentReplies {
         ),
         ReplyCase(
             label: "iOS, no A",
-            body: ",0-2001::1,120|10.0.0.1",
+            body: ",0-2001:db8::1,120|10.0.0.1",
             v4: ReplyCase.Expected.none,
-            v6: .init(["2001::1"], 120)
+            v6: .init(["2001:db8::1"], 120)
         ),
     ]
 

@@ -6,9 +6,12 @@ import Testing
 
 @Suite("Tencent's service addresses, page 379/116336")
 struct TencentScheduleTests {
-    /// Reads a body in the plain channel, as told by a server on the Internet.
-    private func read(_ body: String) throws -> ServiceAddresses {
-        try plainTencent().servers(in: ok(body), from: server("119.29.29.89:443"))
+    /// Reads a body in the channel https, as told by a server of this scope.
+    private func read(
+        _ body: String,
+        from scheduler: String = "192.0.2.89:443"
+    ) throws -> ServiceAddresses {
+        try plainTencent().servers(in: ok(body), from: server(scheduler))
     }
 
     @Test("each channel says who asks")
@@ -26,7 +29,7 @@ struct TencentScheduleTests {
         let vector = try TencentVectors.reply("S11")
         let told = try sealedTencent(channel).servers(
             in: ok(channel == .aes ? vector.aes : vector.des),
-            from: server()
+            from: server("119.29.29.88:80")
         )
         #expect(told.servers.map(\.description) == ["119.29.29.98:80", "119.28.28.98:80"])
         #expect(told.validFor == .seconds(3600))
@@ -34,7 +37,10 @@ struct TencentScheduleTests {
 
     @Test("so is the one of the channel https, whose servers have its port")
     func https() throws {
-        let told = try read("log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60\r\n")
+        let told = try read(
+            "log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60\r\n",
+            from: "119.29.29.89:443"
+        )
         #expect(told.servers.map(\.description) == ["119.29.29.99:443", "119.28.28.99:443"])
     }
 
@@ -56,6 +62,20 @@ struct TencentScheduleTests {
     func addresses() throws {
         let told = try read("ip:0.0.0.0;127.0.0.1;x;2001:db8::1;192.0.2.1;192.0.2.1;|ttl:5")
         #expect(told.servers.map(\.description) == ["192.0.2.1:443"])
+    }
+
+    @Test(
+        "servers are of the scope of the one that names them",
+        arguments: [
+            ("119.29.29.89:443", "119.29.29.99"), ("127.0.0.1:8053", "127.0.0.2"),
+            ("10.0.0.1:443", "192.168.1.1"), ("192.0.2.89:443", "198.51.100.1"),
+        ]
+    )
+    func scope(scheduler: String, own: String) throws {
+        let all = ["119.29.29.99", "127.0.0.2", "192.168.1.1", "198.51.100.1", "169.254.1.1"]
+        let told = try read("ip:\(all.joined(separator: ";"))|ttl:5", from: scheduler)
+        let port = try server(scheduler).port
+        #expect(told.servers.map(\.description) == ["\(own):\(port)"])
     }
 
     @Test(

@@ -10,11 +10,19 @@ import Testing
 typealias Begun = Errand<Result<VendorReply, VendorFailure>>
 
 extension World {
-    /// The last digits of the servers that were asked, in order.
-    var hosts: String { sent.map { String($0.request.server.host.suffix(1)) }.joined() }
+    /// What was sent for clients: all but the daemon's own question.
+    var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 
-    /// When each request was sent, in milliseconds.
-    var times: [Int] { sent.map { $0.at.milliseconds } }
+    /// The last digits of the servers that were asked for clients, in order.
+    var hosts: String { asked.map { String($0.request.server.host.suffix(1)) }.joined() }
+
+    /// The last digits of the servers that were asked the daemon's own question, in order.
+    var trials: [Int] {
+        sent.map(\.request).filter { namesAsked($0) == ["www.dnspod.cn"] }.map(digit)
+    }
+
+    /// When each request of a client was sent, in milliseconds.
+    var times: [Int] { asked.map { $0.at.milliseconds } }
 
     /// Begins a look-up.
     func begin(

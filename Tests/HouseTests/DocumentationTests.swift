@@ -127,7 +127,8 @@ struct ManualTests {
                 "httpdnsctl", "httpdnsctl.1",
                 [
                     "", "status", "stats", "top", "lookup", "explain", "resolve", "dump", "flush",
-                    "pause", "resume", "setup", "doctor", "version", "completion",
+                    "pause", "resume", "watch", "reload", "check", "settings", "routes",
+                    "log-level", "setup", "doctor", "version", "completion",
                 ]
             ),
             ("httpdns-emulator", "httpdns-emulator.1", [""]),

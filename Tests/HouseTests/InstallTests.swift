@@ -38,6 +38,17 @@ private final class Tree: Sendable {
         }
     }
 
+    func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: root.appending(path: path).path)
+    }
+
+    func makeDirectory(_ path: String) throws {
+        try FileManager.default.createDirectory(
+            at: root.appending(path: path),
+            withIntermediateDirectories: true
+        )
+    }
+
     func text(_ path: String) throws -> String {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
@@ -70,15 +81,14 @@ struct InstallTests {
             let name = (program as NSString).lastPathComponent
             #expect(pages.contains { $0.hasPrefix("\(name).") })
         }
-        for unit in ["httpdnsd.service", "httpdnsd.socket"] {
-            #expect(files.contains("etc/systemd/system/\(unit)"))
-        }
+        for unit in UnitTests.units { #expect(files.contains("etc/systemd/system/\(unit)")) }
         #expect(files.contains("usr/local/share/doc/httpdnsd/httpdnsd-accelerate.conf"))
         let service = try tree.text("etc/systemd/system/httpdnsd.service")
         #expect(service.contains("ExecStart=/usr/local/sbin/httpdnsd "))
         #expect(service.contains("ExecReload=/usr/local/bin/httpdnsctl "))
         let manual = try Run.product("httpdnsd", "--print-config").output
-        #expect(try tree.text(settings) == manual)
+        #expect(try tree.text("usr/local/share/doc/httpdnsd/httpdnsd.yaml") == manual)
+        #expect(try tree.text(settings) == Repository.text("config/minimal.yaml"))
         let schema = try Run.product("httpdnsd", "--print-schema").output
         #expect(try tree.text("usr/local/share/httpdnsd/httpdnsd.schema.json") == schema)
         let dashboard = try tree.text("usr/local/share/httpdnsd/grafana/httpdnsd.json")
@@ -91,17 +101,88 @@ struct InstallTests {
         #expect(try tree.files == [settings])
     }
 
-    @Test("keeps settings that were changed, and puts the new manual beside them")
+    @Test("uninstalling keeps directories that other programs use, even if they are empty now")
+    func keepsDirectories() throws {
+        let tree = try Tree()
+        try tree.install()
+        try tree.install("--uninstall")
+        for directory in ["bin", "sbin", "share/man/man1", "share/doc"] {
+            #expect(tree.exists("usr/local/\(directory)"))
+        }
+        #expect(!tree.exists("usr/local/share/doc/httpdnsd"))
+        #expect(!tree.exists("usr/local/share/httpdnsd"))
+    }
+
+    @Test("uninstalling first reverts a setup, so that the machine keeps its names")
+    func revertsSetup() throws {
+        let tree = try Tree()
+        try tree.install()
+        try tree.write("nameserver 192.0.2.53\n", to: "etc/resolv.conf")
+        let setup = [
+            "setup", "apply", "--root", tree.root.path, "--server", "127.0.0.1", "--force",
+        ]
+        let run = try Run(Run.product("httpdnsctl"), setup)
+        try #require(run.code == 0, "\(run.errors)")
+        try #require(try tree.text("etc/resolv.conf").contains("nameserver 127.0.0.1"))
+        #expect(try tree.install("--uninstall").output.contains("Reverted"))
+        #expect(try tree.text("etc/resolv.conf") == "nameserver 192.0.2.53\n")
+    }
+
+    @Test("uninstalling removes nothing if a setup cannot be reverted, and says what to do")
+    func refusesWithoutRevert() throws {
+        let tree = try Tree()
+        try tree.install()
+        let journal = "var/lib/httpdnsd-setup/journal.json"
+        try tree.makeDirectory("var/lib/httpdnsd-setup")
+        try tree.write("damaged\n", to: journal)
+        let run = try Run(
+            Repository.root.appending(path: "scripts/install"),
+            ["--destdir", tree.root.path, "--uninstall"]
+        )
+        #expect(run.code == 1)
+        #expect(run.errors.contains(journal) && run.errors.contains("--force"))
+        #expect(tree.exists("usr/local/sbin/httpdnsd"))
+    }
+
+    @Test("keeps settings that exist, changed or not, and asks nothing")
     func keeps() throws {
         let tree = try Tree()
         try tree.install()
         try tree.write("mine\n", to: settings)
+        // An earlier version put the manual there.
+        try tree.write("manual\n", to: "\(settings).new")
         #expect(try tree.install().output.contains("Kept your"))
         #expect(try tree.text(settings) == "mine\n")
-        #expect(try tree.text("\(settings).new").contains("\nlisten:"))
+        #expect(!tree.exists("\(settings).new"))
         try tree.install("--uninstall")
         #expect(try tree.files == [settings])
         #expect(try tree.text(settings) == "mine\n")
+    }
+
+    @Test("the first settings are short, and begin with who sees this machine's names")
+    func firstSettings() throws {
+        let lines = try Repository.text("config/minimal.yaml").split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        #expect(lines.count <= 40)
+        let head = lines.prefix(5).joined(separator: " ")
+        for words in ["resolvers in China", "doh.pub", "dns.alidns.com", "see every name"] {
+            #expect(head.contains(words), "\(words)")
+        }
+        // What the package installs is not a conffile, so dpkg has nothing to ask about.
+        #expect(try !Repository.text("debian/httpdnsd.install").contains("etc/"))
+    }
+
+    @Test("the scripts cite only sections that README.md has")
+    func citations() throws {
+        let readme = try Repository.text("README.md")
+        for script in ["install", "package-deb", "setup", "demo"] {
+            let text = try Repository.text("scripts/\(script)")
+            for match in try text.matches(of: #"README[^"\n]*"([^"\n]+)""#) {
+                #expect(readme.contains("\n## \(match[1])\n"), "\(script): \(match[1])")
+            }
+        }
     }
 
     @Test("puts the units where a distribution has them, below /usr")
@@ -176,13 +257,15 @@ struct InstallTests {
     )
 )
 struct UnitTests {
+    static let units = ["httpdnsd.service", "httpdnsd.socket", "httpdnsd-ipv6.socket"]
+
     private let analyze = URL(filePath: "/usr/bin/systemd-analyze")
 
     @Test("are right, with the programs where they are installed")
     func verify() throws {
         let tree = try Tree()
         try tree.install()
-        for unit in ["httpdnsd.service", "httpdnsd.socket"] {
+        for unit in Self.units {
             let path = "etc/systemd/system/\(unit)"
             let text = try tree.text(path).replacingOccurrences(
                 of: "=/usr/local/",
@@ -193,10 +276,7 @@ struct UnitTests {
         let units = tree.root.appending(path: "etc/systemd/system")
         let run = try Run(
             analyze,
-            [
-                "verify", "--man=no", units.appending(path: "httpdnsd.service").path,
-                units.appending(path: "httpdnsd.socket").path,
-            ]
+            ["verify", "--man=no"] + Self.units.map { units.appending(path: $0).path }
         )
         #expect(run.code == 0 && run.errors.isEmpty, "\(run.errors)")
     }
@@ -214,9 +294,47 @@ struct UnitTests {
         #expect(run.code == 0 && last.contains("Overall exposure level"), "\(last)\(run.errors)")
     }
 
+    @Test("an error in the settings closes the sockets, so that queries do not use up the starts")
+    func wrongSettings() throws {
+        let unit = try Repository.text("systemd/httpdnsd.service")
+        #expect(unit.contains("\nRestartPreventExitStatus=2\n"))
+        let stop = try #require(try unit.matches(of: #"^ExecStopPost=-\+(.*\\\n.*)$"#).first?[1])
+        #expect(stop.contains(#""$$EXIT_STATUS" != 2"#))
+        for socket in Self.units where socket.hasSuffix(".socket") {
+            #expect(stop.contains(socket))
+        }
+    }
+
+    @Test("a crash loop ends, and keeps systemctl restart from working for 10 s at most")
+    func startLimit() throws {
+        let unit = try Repository.text("systemd/httpdnsd.service")
+        func number(_ option: String, _ unitOfTime: String = "") throws -> Int {
+            let pattern = "^\(option)=([0-9]+)\(unitOfTime)$"
+            return try #require(try unit.matches(of: pattern).first.flatMap { Int($0[1]) })
+        }
+        let interval = try number("StartLimitIntervalSec")
+        let starts = try number("StartLimitBurst")
+        #expect(interval <= 10)
+        // Each start of a loop takes the pause before it, and 500 ms until the crash.
+        #expect(starts * (try number("RestartSec", "ms") + 500) < interval * 1000)
+    }
+
+    @Test("a host without IPv6 has the IPv4 sockets and the service")
+    func withoutIPv6() throws {
+        let ipv6 = try Repository.text("systemd/httpdnsd-ipv6.socket")
+        #expect(ipv6.contains("\nConditionPathExists=/proc/net/if_inet6\n"))
+        let ipv4 = try Repository.text("systemd/httpdnsd.socket")
+        #expect(try ipv4.matches(of: #"^Listen.*=\["#).isEmpty)
+        let service = try Repository.text("systemd/httpdnsd.service")
+        #expect(service.contains("\nWants=httpdnsd-ipv6.socket\n"))
+        #expect(service.contains("\nRequires=httpdnsd.socket\n"))
+    }
+
     @Test("name what the settings listen on by default")
     func addresses() throws {
-        let unit = try Repository.text("systemd/httpdnsd.socket")
+        let unit =
+            try Repository.text("systemd/httpdnsd.socket")
+            + Repository.text("systemd/httpdnsd-ipv6.socket")
         let manual = try Repository.text("config/httpdnsd.yaml")
         let listen = try #require(try manual.matches(of: #"^listen: \[(.*)\]$"#).first?[1])
         let addresses = try listen.matches(of: #""([^"]+)""#).map { $0[1] }

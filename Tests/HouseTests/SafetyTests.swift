@@ -13,10 +13,11 @@ private let allowance = [
     "HTTPDNS": 57,
     "Locks": 14,
     // The last one: a handle of libcurl forgets its URL.
-    "Net": 398,
-    "Server": 54,
+    "Net": 414,
+    "Server": 55,
     "httpdns-emulator": 22,
-    "httpdnsctl": 76,
+    // The last one: ioctl(2) says how wide the terminal is.
+    "httpdnsctl": 77,
     "httpdnsd": 1,
 ]
 

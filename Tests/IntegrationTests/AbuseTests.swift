@@ -174,7 +174,8 @@ struct AbuseTests {
             let name = "bank\(round).example.org"
             try client.send(RawMessage.query(name, id: 0x7777))
             _ = try upstream.serveOne { query in
-                var forged = (0..<120).map { _ in
+                // One fewer than make the daemon ask over TCP.
+                var forged = (0..<3).map { _ in
                     var reply = Self.answer(query, name, 66)
                     let number = UInt16.random(in: 1...0xFFFF, using: &generator)
                     reply[0] ^= UInt8(number >> 8)
@@ -261,15 +262,15 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("settings of 10 MB are refused by their size")
+    @Test("settings of 17 MB are refused by their size")
     func settings() throws {
         let scratch = try Scratch()
         let file = try scratch.write(
-            String(repeating: "# nothing at all\n", count: 600_000),
+            String(repeating: "# nothing at all\n", count: 1_050_000),
             to: "large.yaml"
         )
         let end = try run(Product.daemon, ["--check", "--config", file])
         #expect(end.status == 2)
-        #expect(end.errors.contains("longer than 1048576 octets"), "\(end.errors.prefix(200))")
+        #expect(end.errors.contains("longer than 16 MiB"), "\(end.errors.prefix(200))")
     }
 }

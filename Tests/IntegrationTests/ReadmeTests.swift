@@ -230,7 +230,10 @@ struct ReadmeTests {
     }
 
     /// A daemon at port 53 with its settings where they are by default, as an administrator has it.
-    private func installed(_ machine: Machine) throws {
+    ///
+    /// - Returns: its upstream, which answers as long as it is kept.
+    private func installed(_ machine: Machine) throws -> TestUpstream {
+        let upstream = try TestUpstream(in: machine.namespace)
         let line = try machine.start(
             Product.emulator,
             ["--listen", "127.0.0.1:8053"]
@@ -246,11 +249,12 @@ struct ReadmeTests {
                 key: {credential: tencent.key}
                 servers: ["\(line.split(separator: " ").last ?? "")"]
             routes: [{domains: [example.com], vendors: [tencent]}]
-            upstreams: [{name: nobody, url: "udp://127.0.0.9"}]
+            \(upstream.text)
 
             """,
             to: "etc/httpdnsd/httpdnsd.yaml"
         )
+        return upstream
     }
 
     /// What stands for the unit.
@@ -261,7 +265,8 @@ struct ReadmeTests {
     @Test("putting it to work, and operating it")
     func work() throws {
         let machine = try Machine()
-        try installed(machine)
+        let upstream = try installed(machine)
+        defer { withExtendedLifetime(upstream) {} }
         let credentials = "CREDENTIALS_DIRECTORY=/etc/httpdnsd"
         try run(
             2,

@@ -16,11 +16,12 @@ struct ServiceAddressTests {
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // What /conf names has no port, so it must be the channel's.
+        // The servers that /conf names have the port of the server that named them.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: Stack.zone,
             options: ["--conf-servers", "127.0.0.2,127.0.0.3"],
+            listen: "127.0.0.1:80",
             in: namespace
         )
         let service = try TestEmulator(zone: Stack.zone, listen: "127.0.0.2:80", in: namespace)
@@ -51,14 +52,16 @@ struct ServiceAddressTests {
     }
 
     @Test(
-        "Alibaba's ss does so with its ports, and is signed where there is a secret",
+        "Alibaba's ss does so with its port, and is signed where there is a secret",
         .needs(.curl, .dig)
     )
     func schedule() throws {
         let service = try TestEmulator(zone: Stack.zone)
+        // Over plain HTTP only the port of the server that names others is accepted.
         let start = try TestEmulator(
             zone: Stack.zone,
-            options: ["--ss-servers", service.address]
+            options: ["--ss-servers", service.address],
+            listen: service.address.replacingOccurrences(of: "127.0.0.1:", with: "127.0.0.2:")
         )
         let scratch = try Scratch()
         let vendor = try AlibabaText(

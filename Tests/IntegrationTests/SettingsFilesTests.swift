@@ -71,7 +71,7 @@ struct SettingsFilesTests {
         )
         let directory = try files.daemon("--check")
         #expect(directory.status == 2)
-        #expect(directory.errors.contains("dir.yaml: the file is not a regular file"))
+        #expect(directory.errors.contains("dir.yaml: the file is a directory, not a file"))
         try FileManager.default.removeItem(atPath: files.file + ".d")
         #expect(try files.daemon("--check").status == 0)
         try files.scratch.write("", to: "httpdnsd.yaml.d")
@@ -147,10 +147,15 @@ struct SettingsFilesTests {
         ] {
             try scratch.write(secret, to: name, mode: 0o600)
         }
-        for name in names {
-            let text = try repository("config/examples/\(name)")
+        for name in names + ["minimal.yaml"] {
+            let folder = name == "minimal.yaml" ? "config" : "config/examples"
+            let text = try repository("\(folder)/\(name)")
             // What is commented out is right as well.
-            let whole = text.replacing(#/(?m)^( *)#([-a-z])/#) { "\($0.1)\($0.2)" }
+            var whole = text.replacing(#/(?m)^( *)#([-a-z])/#) { "\($0.1)\($0.2)" }
+            if let start = text.range(of: "#vendors:") {
+                let rest = text[start.lowerBound...].replacing(#/(?m)^#/#, with: "")
+                whole = String(text[..<start.lowerBound]) + rest
+            }
             for text in Set([text, whole]) {
                 let file = try scratch.write(text, to: name)
                 let end = try Child(

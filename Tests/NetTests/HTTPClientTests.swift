@@ -13,7 +13,7 @@ struct HTTPClientTests {
     init() async throws {
         ServiceLoop.start()
         nginx = try Nginx()
-        client = await HTTPClient(limits: patientLimits)
+        client = await HTTPClient()
     }
 
     /// A request in the clear.
@@ -453,8 +453,7 @@ struct HTTPClientTests {
             ServiceLoop.start()
             let server = try #require(SocketAddress("127.0.0.1:\(port)"))
             let request = HTTPRequest(url: "https://\(Certificates.name)/hello", server: server)
-            let reply = try await HTTPClient(limits: patientLimits)
-                .send(request, deadline: patience)
+            let reply = try await HTTPClient().send(request, deadline: patience)
             try #require(reply.status == 200)
         }
     }
@@ -468,8 +467,7 @@ struct HTTPClientTests {
             ServiceLoop.start()
             let server = try #require(SocketAddress("127.0.0.1:\(port)"))
             let request = HTTPRequest(url: "http://vendor.example.com/hello", server: server)
-            let reply = try await HTTPClient(limits: patientLimits)
-                .send(request, deadline: patience)
+            let reply = try await HTTPClient().send(request, deadline: patience)
             try #require(reply.status == 200)
         }
     }

@@ -12,7 +12,7 @@ struct HTTPTimeoutTests {
     @Test
     func `leaves the sockets alone that are opened by whoever is told`() async throws {
         let silent = try ListeningSocket()
-        let client = HTTPClient(limits: patientLimits)
+        let client = HTTPClient()
         let request = HTTPRequest(url: "http://vendor.example.com/", server: silent.address)
         var sockets: [DatagramClient] = []
         let waiter = Waiter()
@@ -31,5 +31,73 @@ struct HTTPTimeoutTests {
             // Else it is a broken pipe.
             #expect(throws: Never.self) { try socket.send([1]) }
         }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a TLS handshake may take as long as the request may`() async throws {
+        let nginx = try Nginx()
+        let client = HTTPClient()
+        var request = HTTPRequest(
+            url: "https://\(Certificates.name)/hello",
+            server: nginx.secure
+        )
+        request.certificateFile = nginx.authorityFile
+        // A first reply shows that its worker runs.
+        let first = HTTPRequest(url: "http://vendor.example.com/hello", server: nginx.clear)
+        _ = try await client.send(first, deadline: patience)
+        let (early, end) = (Waiter(), Waiter())
+        var result: Result<HTTPReply, HTTPError>?
+        await nginx.whileSilent {
+            client.send(request, deadline: patience) {
+                result = $0
+                early.resume(.ready)
+                end.resume(.ready)
+            }
+            // Longer than a lost SYN costs (1 s, RFC 6298 §2), and than the 800 ms of an earlier limit.
+            let outcome = await early.wait(until: Clock.now + .milliseconds(1_100))
+            #expect(outcome == .timedOut, "it ended before: \(String(describing: result))")
+        }
+        _ = await end.wait(until: patience)
+        #expect(try result?.get().status == 200)
+    }
+
+    @ServiceLoop
+    @Test(arguments: [("http", true), ("https", false)])
+    func `a request counts as sent once there is a connection for it, TLS included`(
+        scheme: String,
+        isSent: Bool
+    ) async throws {
+        let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let client = HTTPClient()
+        let request = HTTPRequest(
+            url: "\(scheme)://vendor.example.com/",
+            server: try #require(silent.localAddress)
+        )
+        let waiter = Waiter()
+        let handle = client.send(request, deadline: patience) { _ in waiter.resume(.ready) }
+        let connection = try await silent.accept()
+        // The request, or the ClientHello.
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        handle.cancel()
+        _ = await waiter.wait(until: nil)
+        #expect(handle.wasSent == isSent)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a request that waits for a proxy's tunnel was not sent`() async throws {
+        let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
+        let client = HTTPClient()
+        var request = HTTPRequest(
+            url: "http://vendor.example.com/",
+            server: try #require(SocketAddress("192.0.2.7:80"))
+        )
+        request.proxy = proxy.localAddress
+        let handle = client.send(request, deadline: patience) { _ in }
+        let connection = try await proxy.accept()
+        _ = try await connection.read(upTo: 1000, deadline: patience)
+        handle.cancel()
+        #expect(!handle.wasSent)
     }
 }

@@ -64,7 +64,7 @@ struct UnixListenerTests {
     func `a file that is no socket is left alone`() throws {
         try directory.write("precious", to: "control.sock")
         let path = path
-        #expect(throws: SocketError.pathInUse(path)) {
+        #expect(throws: SocketError.notSocket(path)) {
             try StreamListener(unixPath: path, mode: 0o600)
         }
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")

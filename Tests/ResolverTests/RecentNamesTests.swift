@@ -127,6 +127,25 @@ struct LatencyHistogramTests {
     }
 
     @Test
+    func `the longest of what came later is not the longest of before`() {
+        let histogram = LatencyHistogram()
+        var (before, after) = (LatencySum(), LatencySum())
+        histogram.note(.seconds(3))
+        histogram.add(to: &before)
+        #expect(before.since(before).longest == 0, "nothing came later")
+        histogram.note(.microseconds(200))
+        histogram.add(to: &after)
+        let later = after.since(before)
+        #expect(later.count == 1)
+        #expect((200...225).contains(later.longest), "at most an eighth too high")
+        #expect(later.quantile(1) == later.longest)
+        histogram.note(.seconds(4))
+        var last = LatencySum()
+        histogram.add(to: &last)
+        #expect(last.since(before).longest == 4_000_000, "a new longest is exact")
+    }
+
+    @Test
     func `sums add up and are taken apart`() {
         let both = Self.sum([1, 2, 3]).adding(Self.sum([4, 500]))
         #expect(both.count == 5)

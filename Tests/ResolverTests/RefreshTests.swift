@@ -50,15 +50,28 @@ struct RefreshTests {
         #expect(house.resolver.refreshing.numbers == numbers(started: 2, done: 2))
     }
 
-    @Test("what is asked for once only is left to grow old")
+    @Test("an answer without a query after 75 % of its time is not refreshed")
     @ServiceLoop
-    func once() async throws {
+    func early() async throws {
         let house = try await house("www.example.com")
-        await house.world.advance(by: .seconds(50))
-        _ = try house.hit("www.example.com")
+        for _ in 0..<44 {
+            _ = try house.hit("www.example.com")
+            await house.world.advance(by: .seconds(1))
+        }
         await house.world.advance(by: .seconds(60))
         #expect(house.askedAt == ["tencent 1 at 0 s"])
         #expect(house.resolver.refreshing.numbers == RefreshNumbers())
+    }
+
+    @Test("one query after 75 % of the time is enough for a refresh, and a refresh alone for none")
+    @ServiceLoop
+    func oneLateQuery() async throws {
+        let house = try await house("www.example.com")
+        await house.world.advance(by: .seconds(50))
+        _ = try house.hit("www.example.com")
+        await house.world.advance(by: .seconds(600))
+        #expect(house.askedAt == ["tencent 1 at 0 s", "tencent 1 at 50 s"])
+        #expect(house.resolver.refreshing.numbers == numbers(started: 1, done: 1))
     }
 
     @Test("less than 10 s of life are not worth a call", arguments: [9, 10] as [UInt32])

@@ -101,8 +101,8 @@ struct SpecialNamesTests {
     func `names that only look so are passed on`(_ name: String, _ type: RecordType) async throws {
         let house = try House()
         _ = try await house.ask(try Name(name), type)
-        #expect(house.upstream?.asked.map(\.question.type) == [type])
-        #expect(house.upstream?.asked.map(\.question.name) == [try Name(name)])
+        #expect(house.upstream?.sent.map(\.question.type) == [type])
+        #expect(house.upstream?.sent.map(\.question.name) == [try Name(name)])
     }
 
     @Test(arguments: ["nas.home.arpa", "1.2.3.10.in-addr.arpa", "printer", "x.local"])

@@ -155,7 +155,7 @@ struct StaleAnswerTests {
                 """
                 : """
                 SERVFAIL from httpdnsd after 0 ms
-                EDE 22: no upstream is configured for this name
+                EDE 22: no vendor answered, and no upstream is configured for this name
                 asked: tencent 1 at 0, tencent 2 at 0
                 kept: A SERVFAIL 1
                 """
@@ -231,7 +231,7 @@ struct StaleAnswerTests {
             "www.example.com",
             story: """
                 SERVFAIL from httpdnsd after 2300 ms
-                EDE 22: no upstream is configured for this name
+                EDE 22: no vendor answered, and no upstream is configured for this name
                 asked: tencent 1 at 0, tencent 2 at 300
                 kept: A SERVFAIL 1, AAAA 57
                 billed: tencent 2

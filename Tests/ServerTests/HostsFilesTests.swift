@@ -208,8 +208,8 @@ struct HostsFilesTests {
         try await scene.wait(for: "a.lan", nil)
         #expect(
             scene.log.all == [
-                "hosts: \(scene.folder.path)/hosts is longer than 8388608 octets, ignoring it",
-                "hosts: \(scene.folder.path) is not a regular file, ignoring it",
+                "hosts: \(scene.folder.path)/hosts is longer than 8 MiB, ignoring it",
+                "hosts: \(scene.folder.path) is a directory, not a file, ignoring it",
             ]
         )
     }

@@ -212,7 +212,7 @@ struct ListeningSessionTests {
         let last = clients[clients.count - 1]
         try await last.write(framed(query("www.example.com")), deadline: Clock.now + Self.patience)
         #expect(try await Self.read(1, from: last).count == 1)
-        #expect(server.evictedConnections == 1)
+        #expect(office.desk.sessions.evicted == 1)
         #expect(server.connections == TCPLimits.connectionsPerClient)
         #expect(try await Self.read(from: first).isEmpty)
     }

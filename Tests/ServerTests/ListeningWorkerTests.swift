@@ -31,7 +31,8 @@ struct ListeningWorkerTests {
             )
             switch look {
             case .nothing: break
-            case .reply(let reply): _ = miss.listener.send(reply, inReplyTo: miss.datagram)
+            case .reply(let reply), .malformed(let reply):
+                _ = miss.listener.send(reply, inReplyTo: miss.datagram)
             case .question(let open):
                 Task { @ServiceLoop in
                     _ = miss.listener.send(

@@ -48,6 +48,21 @@ private final class Desk: Sendable {
 
 @Suite("Lines of the log (CWE-117)")
 struct LogEntryTests {
+    @Test("an operator's level holds over a reload, until it is given back to the settings")
+    func operatorsLevel() {
+        let desk = Desk()
+        desk.logger.debug("hidden")
+        desk.log.setLevel(.debug)
+        desk.logger.debug("shown")
+        desk.log.use(LogSettings())
+        desk.logger.debug("shown after a reload")
+        #expect(desk.log.levels == (now: .debug, settings: .info))
+        desk.log.setLevel(nil)
+        desk.logger.debug("hidden again")
+        #expect(desk.told() == ["debug: shown", "debug: shown after a reload"])
+        #expect(desk.log.levels == (now: .info, settings: .info))
+    }
+
     @Test(arguments: [
         ("nothing odd", "name=www.example.com.", "name=www.example.com."),
         ("other alphabets", "für 例え 😀", "für 例え 😀"),
@@ -187,12 +202,21 @@ struct LogDeskTests {
         #expect(desk.told() == [])
     }
 
-    @Test("what is about nobody, and what is no failure, is told as often as it happens")
+    @Test("lines without fields, and lines below notice, are not limited")
     func unlimited() {
         let desk = Desk()
-        for _ in 0..<3 { fail(desk, "a", level: .notice) }
+        for _ in 0..<3 { fail(desk, "a", level: .info) }
         for _ in 0..<3 { desk.logger.warning("odd") }
         #expect(desk.told().count == 6)
+    }
+
+    @Test("good news of a server is limited like bad news")
+    func recoveries() {
+        let desk = Desk()
+        for _ in 0..<1_200 { fail(desk, "a", level: .notice) }
+        #expect(desk.told().count == 1)
+        desk.pass(.seconds(60))
+        #expect(desk.told().count == 1)
     }
 
     @Test("of more kinds than are told apart, others are one")

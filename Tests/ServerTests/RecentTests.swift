@@ -104,6 +104,7 @@ struct RecentTests {
             (#"{"source":"failed"}"#, 1), (#"{"rcode":"SERVFAIL"}"#, 1),
             (#"{"rcode":"nodata"}"#, 1),
             (#"{"client":"192.0.2.8"}"#, 1), (#"{"slower-ms":1.5}"#, 2), (#"{"slower-ms":2}"#, 1),
+            (#"{"slower-us":1500}"#, 2), (#"{"source":"isp"}"#, 0), (#"{"rcode":"yxdomain"}"#, 0),
             (#"{"name":"www.example.com","source":"cache"}"#, 1),
         ]
     )
@@ -116,8 +117,27 @@ struct RecentTests {
             try record("example.org", client: "192.0.2.8"),
         ]
         let request = try JSONText.decode(WatchRequest.self, from: Array(text.utf8))
-        let reply = list(records).events(passing: try QueryFilter(request), most: 10)
+        let filter = try QueryFilter(request, names: ["tencent", "isp"])
+        let reply = list(records).events(passing: filter, most: 10)
         #expect(reply.queries.count == count && reply.missed == 0)
+    }
+
+    @Test(
+        "a filter that no query can pass is refused, with what there is",
+        arguments: [
+            (#"{"rcode":"foo"}"#, "rcode: no query has `foo`; there is noerror, nodata, nxdomain,"),
+            (#"{"rcode":"nxdomian"}"#, "did you mean `nxdomain`?"),
+            (#"{"source":"tencnet"}"#, "did you mean `tencent`?"),
+            (#"{"source":"foo"}"#, "failed, tencent, isp"),
+            (#"{"slower-ms":1,"slower-us":1}"#, "not together"),
+        ]
+    )
+    func refused(_ text: String, _ reason: String) throws {
+        let request = try JSONText.decode(WatchRequest.self, from: Array(text.utf8))
+        let error = #expect(throws: MethodError.self) {
+            try QueryFilter(request, names: ["tencent", "isp"])
+        }
+        #expect(error?.description.contains(reason) == true, "\(error as Any)")
     }
 
     @Test("of more than may be told the oldest are, and the others are counted")

@@ -41,6 +41,30 @@ struct SettingsDifferenceTests {
         #expect(plain.routes[0].place != moved.routes[0].place)
     }
 
+    @Test("a comparison takes work in proportion to the routes, however many differ")
+    func linear() throws {
+        func steps(_ count: Int) throws -> Int {
+            func text(_ upstream: String, _ order: some Sequence<Int>) -> String {
+                order.map { "  - {domains: [n\($0).example], upstreams: [\(upstream)]}\n" }.joined()
+            }
+            let base = """
+                upstreams:
+                  - {name: a, url: "udp://192.0.2.1"}
+                  - {name: b, url: "udp://192.0.2.2"}
+
+                """
+            let old = try settings("", base + "routes:\n" + text("a", 0..<count))
+            let new = try settings("", base + "routes:\n" + text("b", (1...count).reversed()))
+            var comparison = TreeComparison()
+            comparison.compare(Settings.table.write(old), Settings.table.write(new), at: "")
+            // All routes but the first and the last, which were removed and added.
+            #expect(comparison.changes.count == 2 * (count - 1) + 2)
+            return comparison.steps
+        }
+        let (some, many) = (try steps(250), try steps(1_000))
+        #expect(many <= 4 * some)
+    }
+
     @Test("options, lists and entries by their names")
     func named() throws {
         let new = try settings(

@@ -341,6 +341,53 @@ struct SettingsProblemTests {
                 + " as \\DDD (international names: xn--)"
         ),
         BadText(
+            "domains that are URLs, hosts with ports, networks, paths and lists",
+            isp
+                + "routes:\n- upstreams: [isp]\n  domains:\n    - http://x.com/\n"
+                + "    - \"x.com:443\"\n"
+                + "    - 192.168.0.0/16\n    - 2001:db8::/32\n    - /x.com/\n    - \"a.com,b.com\"\n"
+                + "    - user@x.com\n    - 0/25.2.0.192.in-addr.arpa\n    - _x.example.com\n",
+            "f:5:7: `routes.domains`: `http://x.com/` is no domain"
+                + " (write the host of the URL: `x.com`)",
+            "f:6:7: `routes.domains`: `x.com:443` is no domain (a route is for all ports: `x.com`)",
+            "f:7:7: `routes.domains`: `192.168.0.0/16` is no domain"
+                + " (names of addresses are written as `168.192.in-addr.arpa`)",
+            "f:8:7: `routes.domains`: `2001:db8::/32` is no domain"
+                + " (names of addresses are written as `8.b.d.0.1.0.0.2.ip6.arpa`)",
+            "f:9:7: `routes.domains`: `/x.com/` is no domain (a domain has no path: `x.com`)",
+            "f:10:7: `routes.domains`: `a.com,b.com` is no domain"
+                + " (write the domains as items of a list: [a.example, b.example])",
+            "f:11:7: `routes.domains`: `user@x.com` is no domain"
+                + " (`@` stands in no host name; if it is meant, write it as \\DDD)"
+        ),
+        BadText(
+            "an unknown key hides no other mistake, except of the key that it may be",
+            isp + "cahce: {}\nfoo: 1\nvendors: {t: {kind: json, url: \"https://192.0.2.1/q\"}}\n"
+                + "routes: [{domains: [a.example], vendors: [tt], upstreams: [ips]}]\n",
+            "f:2:1: unknown key `cahce` (did you mean `cache`?)",
+            "f:3:1: unknown key `foo`",
+            "f:4:14: `vendors.t.servers` is missing",
+            "f:5:43: there is no vendor `tt` (did you mean `t`?)",
+            "f:5:60: there is no upstream `ips` (did you mean `isp`?)"
+        ),
+        BadText(
+            "a misspelled section is not called empty besides",
+            isp
+                + "vendorss: {}\n"
+                + "routes: [{domains: [a.example], vendors: [t], upstreams: [ips]}]\n",
+            "f:2:1: unknown key `vendorss` (did you mean `vendors`?)",
+            "f:3:59: there is no upstream `ips` (did you mean `isp`?)"
+        ),
+        BadText(
+            "another name of a vendor",
+            isp + "vendors:\n  a: {kind: aliyun}\n  b: {kind: DNSPod}\n"
+                + "routes: [{domains: [a.example], vendors: [a, b]}]\n",
+            "f:3:13: `vendors.a.kind` must be one of `tencent`, `alibaba`, `json`, `baidu`,"
+                + " `volcengine`, not `aliyun` (did you mean `alibaba`?)",
+            "f:4:13: `vendors.b.kind` must be one of `tencent`, `alibaba`, `json`, `baidu`,"
+                + " `volcengine`, not `DNSPod` (did you mean `tencent`?)"
+        ),
+        BadText(
             "unquoted asterisk",
             isp + "routes:\n  - domains: [*.example.com]",
             "f:3:16: while scanning an alias: did not find expected alphabetic or numeric character"
@@ -380,7 +427,7 @@ struct SettingsProblemTests {
         let keys = (0..<1000).map { "k\($0): 1" }.joined(separator: "\n")
         let found = problems(in: keys)
         #expect(found.count == SettingsReading.maximumProblems)
-        #expect(found.last == "f:100:1: unknown key `k99` (and 900 more problems)")
+        #expect(found.last == "f:100:1: unknown key `k99` (and 901 more problems)")
     }
 
     @Test("a long value is quoted in part only")

@@ -71,7 +71,7 @@ struct SettingsSecretTests {
                 "\(folder.path)/absent",
                 " `vendors.t.token`: \(folder.path)/absent cannot be read: No such file or directory"
             ),
-            (folder.path, " `vendors.t.token`: \(folder.path) is not a regular file"),
+            (folder.path, " `vendors.t.token`: \(folder.path) is a directory, not a file"),
         ]
         for (file, reason) in reasons {
             #expect(problems(in: vendor("token: {file: \(file)}")) == ["f:3:37:" + reason])
@@ -87,7 +87,8 @@ struct SettingsSecretTests {
         let des = try settings(of: vendor("channel: des, id: 1, key: {file: \(eight)}"))
         #expect(
             des.warnings.map(\.message) == [
-                "DES can be broken: prefer the channel `aes` or `https`"
+                "DES can be broken, and its answers can be forged; they are labelled as unprotected"
+                    + ": prefer the channel `https`"
             ]
         )
         _ = try settings(of: vendor("channel: aes, id: 1, key: {file: \(sixteen)}"))
@@ -168,5 +169,30 @@ struct SettingsSecretTests {
         for text in texts { #expect(!text.contains(token)) }
         // A list of octets would show the number of the first digit.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
+    }
+
+    @Test("a check outside of the unit warns of credentials instead of failing")
+    func withoutCredentials() throws {
+        let text =
+            isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
+            + "vendors: {t: {kind: tencent, token: {credential: tencent.token}}}\n"
+        var environment = SettingsEnvironment()
+        #expect(problems(in: text, environment: environment).count == 1)
+        environment.passesOverCredentials = true
+        let settings = try Settings(parsing: text, fileName: "f", environment: environment)
+        let warnings = settings.warnings.map(\.description)
+        #expect(warnings.count == 1 && warnings[0].contains("is not checked"), "\(warnings)")
+        // Other mistakes still are.
+        let wrong = text.replacing("kind: tencent", with: "kind: tencent, timeot: 1s")
+        #expect(problems(in: wrong, environment: environment).count == 1)
+    }
+
+    @Test("a reload says that credentials are those of the start, unless one has changed")
+    func credentialNote() throws {
+        var outcome = ReloadOutcome(usesCredentials: true)
+        #expect(outcome.notes.count == 1 && outcome.notes[0].contains("systemctl restart httpdnsd"))
+        outcome.changes = [SettingsChange(secret: "vendors.t.token")]
+        #expect(outcome.notes.isEmpty)
+        #expect(ReloadOutcome().notes.isEmpty)
     }
 }

@@ -88,7 +88,11 @@ struct SettingsVendorTests {
             of: text("kind: tencent, region: international, channel: des, id: 1, key: $eight")
         )
         #expect(loaded.vendors.map { texts($0.servers) } == [["43.132.55.55:80"]])
-        #expect(loaded.warnings.map(\.message) == ["DES can be broken"])
+        #expect(
+            loaded.warnings.map(\.message) == [
+                "DES can be broken, and its answers can be forged; they are labelled as unprotected"
+            ]
+        )
     }
 
     // MARK: - How servers are learnt
@@ -342,7 +346,7 @@ struct SettingsVendorTests {
         let odd = try settings(of: text("kind: alibaba, account: 1, scheme: http, aes-key: $hex"))
         #expect(
             odd.warnings.map(\.message) == [
-                "over plain HTTP others can forge answers",
+                "over plain HTTP others can forge answers, which are labelled as unprotected",
                 "the key is not used, as nothing is encrypted",
             ]
         )
@@ -396,7 +400,9 @@ struct SettingsVendorTests {
         )
         let plain = try settings(of: text("kind: json, url: \"http://dns.example/d\", \(servers)"))
         #expect(
-            plain.warnings.map(\.message) == ["over plain HTTP others can read and forge answers"]
+            plain.warnings.map(\.message) == [
+                "over plain HTTP others can read and forge answers, which are labelled as unprotected"
+            ]
         )
     }
 

@@ -16,8 +16,8 @@ package final class World: HTTPTransport {
         /// Breaks the transfer.
         case fail(HTTPError, after: Duration = .zero)
 
-        /// Never answers.
-        case silence(reused: Bool = false)
+        /// Never answers; `whileConnecting`, no connection is made, so nothing is sent either.
+        case silence(reused: Bool = false, whileConnecting: Bool = false)
     }
 
     /// A request, when it came, and how long it was given.
@@ -38,14 +38,16 @@ package final class World: HTTPTransport {
         let wake: @ServiceLoop (Bool) -> Void
     }
 
-    /// A timer of this world's clock.
-    private final class Timer: Cancellable {
+    /// A timer of this world's clock, or a request.
+    private final class Timer: RequestHandle {
         private let world: World
         private let number: Int
+        let wasSent: Bool
 
-        init(_ world: World, _ number: Int) {
+        init(_ world: World, _ number: Int, wasSent: Bool = true) {
             self.world = world
             self.number = number
+            self.wasSent = wasSent
         }
 
         func cancel() { world.wake(number, false) }
@@ -112,18 +114,19 @@ package final class World: HTTPTransport {
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell
-    ) -> any Cancellable {
+    ) -> any RequestHandle {
         sent.append(Sent(request: request, at: elapsed, wait: deadline - now))
         let begin = now
         let dropsBefore = drops
         let end: ContinuousClock.Instant
         let result: Result<HTTPReply, HTTPError>
-        switch script(request) {
+        let step = script(request)
+        switch step {
         case .reply(let reply, let after) where now + after <= deadline:
             (end, result) = (now + after, .success(reply))
         case .fail(let error, let after) where now + after <= deadline:
             (end, result) = (now + after, .failure(error))
-        case .silence(let reused):
+        case .silence(let reused, _):
             (end, result) = (deadline, .failure(.timedOut(reused: reused)))
         case .reply, .fail:
             (end, result) = (deadline, .failure(.timedOut(reused: false)))
@@ -148,7 +151,18 @@ package final class World: HTTPTransport {
                 tell(.failure(.cancelled))
             }
         }
-        return Timer(self, number)
+        return Timer(self, number, wasSent: step.isSent)
+    }
+}
+
+extension World.Step {
+    /// Whether the server receives the request.
+    fileprivate var isSent: Bool {
+        switch self {
+        case .silence(_, whileConnecting: true): false
+        case .fail(.connect, _), .fail(.tls, _), .fail(.invalidRequest, _): false
+        case .reply, .fail, .silence: true
+        }
     }
 }
 

@@ -19,10 +19,20 @@ private final class ScriptedTransport: HTTPTransport {
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell
-    ) -> any Cancellable {
+    ) -> any RequestHandle {
         sent.append(request)
         let result = Result { () throws(HTTPError) in try script(sent.count - 1, request) }
-        return Clocks.system.timer(Clock.now) { tell(result) }
+        return Handle(Clocks.system.timer(Clock.now) { tell(result) })
+    }
+
+    /// A request whose result is certain.
+    private final class Handle: RequestHandle {
+        private let timer: any Cancellable
+        let wasSent = true
+
+        init(_ timer: any Cancellable) { self.timer = timer }
+
+        func cancel() { timer.cancel() }
     }
 
     func reset() {}

@@ -82,7 +82,7 @@ struct PlainTransportTests {
                 reply(to: query) { $0.questions[0].name = "www.example.org" },
                 reply(to: query) { $0.questions[0].type = .txt },
                 reply(to: query) { $0.header.isResponse = false },
-                [], [0x12], [UInt8](repeating: 0xFF, count: 700),
+                [], [UInt8](repeating: 0xFF, count: 700),
                 reply(to: query) { message in
                     message.header.id ^= 0xFFFF
                     message.header.isTruncated = true
@@ -91,9 +91,24 @@ struct PlainTransportTests {
             ]
         }
         #expect(try result.get().answers.count == 1)
-        #expect(numbers.foreignReplies == 8)
+        #expect(numbers.foreignReplies == 7)
         #expect(numbers.tcpRetries == 0)
         #expect(tcp == 0)
+    }
+
+    @Test
+    @ServiceLoop
+    func `after eight wrong IDs the query goes over TCP`() async throws {
+        let (result, numbers, tcp) = try await Self.ask(
+            { query in
+                (1...20).map { number in reply(to: query) { $0.header.id &+= UInt16(number) } }
+            },
+            stream: { framed(reply(to: $0)) }
+        )
+        #expect(try result.get().answers.count == 1)
+        #expect(numbers.foreignReplies == 8)
+        #expect(numbers.tcpRetries == 1)
+        #expect(tcp == 1)
     }
 
     @Test

@@ -17,6 +17,9 @@ final class Scene {
     /// The same of questions that look for loops.
     private(set) var probed: [String] = []
 
+    /// The same of probes of health.
+    private(set) var checked: [String] = []
+
     nonisolated init() {}
 
     /// The present, in milliseconds.
@@ -27,19 +30,28 @@ final class Scene {
         UpstreamGroup(members, health: HealthBook(clocks: world.clocks))
     }
 
-    /// Notes that somebody was asked.
-    func note(_ who: String, isProbe: Bool) {
-        if isProbe {
-            probed.append("\(who)@\(elapsed)")
+    /// Notes that a server was asked.
+    func note(_ who: String, _ query: ForwardedQuery) {
+        let line = "\(who)@\(elapsed)"
+        if query == .probe {
+            checked.append(line)
+        } else if query.question.type == .txt {
+            probed.append(line)
         } else {
-            asked.append("\(who)@\(elapsed)")
+            asked.append(line)
         }
     }
 
-    /// Who was asked since the last call.
+    /// The servers that were asked since the last call.
     func takeAsked() -> String {
         defer { asked = [] }
         return asked.joined(separator: " ")
+    }
+
+    /// The servers that were probed since the last call.
+    func takeChecked() -> String {
+        defer { checked = [] }
+        return checked.joined(separator: " ")
     }
 
     /// Lets some time pass.
@@ -90,9 +102,13 @@ final class ScriptedUpstream: Forwarding {
     let timeout: Duration
     let repeatsAfter: Duration?
     var numbers = UpstreamNumbers()
+    var forgeries: UInt64 = 0
 
-    /// What it does; may be changed while the test runs.
+    /// Reaction to each client's query; may be changed while the test runs.
     var script: (Int) -> Step
+
+    /// Reaction to probes; as to the next client's query if nil.
+    var own: Step?
 
     /// The deadlines it was given, in milliseconds from the query.
     private(set) var waits: [Int] = []
@@ -108,6 +124,7 @@ final class ScriptedUpstream: Forwarding {
         isProtected: Bool = false,
         timeout: Duration = .seconds(2),
         repeatsAfter: Duration? = nil,
+        own: Step? = nil,
         _ script: @escaping (Int) -> Step
     ) {
         self.name = name
@@ -115,6 +132,7 @@ final class ScriptedUpstream: Forwarding {
         self.isProtected = isProtected
         self.timeout = timeout
         self.repeatsAfter = repeatsAfter
+        self.own = own
         self.script = script
     }
 
@@ -125,7 +143,7 @@ final class ScriptedUpstream: Forwarding {
         _ place: Trace.Place?,
         _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
-        if earlier != nil { repeats += 1 }
+        if earlier != nil, query != .probe { repeats += 1 }
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
                 tell(.success(try await reply(to: query, by: deadline)))
@@ -139,12 +157,13 @@ final class ScriptedUpstream: Forwarding {
         to query: ForwardedQuery,
         by deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
-        let isProbe = query.question.type == .txt
+        let seeksLoop = query.question.type == .txt
         let world = scene.world
-        scene.note(name, isProbe: isProbe)
+        scene.note(name, query)
         questions.append(query.question)
-        let step = isProbe ? Step.silence : script(waits.count)
-        if !isProbe { waits.append((deadline - world.now).milliseconds) }
+        let step =
+            seeksLoop ? Step.silence : (query == .probe ? own : nil) ?? script(waits.count)
+        if !seeksLoop, query != .probe { waits.append((deadline - world.now).milliseconds) }
         let (outcome, time): (UpstreamError?, Int?) =
             switch step {
             case .answer(let time): (nil, time)

@@ -195,7 +195,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     const u64 sequence = *(volatile const u64 *)&state->sequence;
     if (sequence & 1)
         return PASSED;
-    u64 hash = answer_hash_start(state->seed, swap16(tail.type), name_count);
+    u64 hash = answer_hash_start(state, swap16(tail.type), name_count);
     const u64 *words;
     FIND_WORDS("hashed")
     u64 left = name_count / 8;
@@ -205,12 +205,12 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
         goto hashed;                                                                                   \
     if ((const u8 *)(words + (word) + 1) > end)                                                        \
         return PASSED;                                                                                 \
-    hash = answer_hash_step(hash, answer_lower(words[word]));
+    hash = answer_hash_step(hash, answer_lower(words[word]), state->secrets[word]);
     TIMES32(HASH)
 hashed:
     // Of the last word, which is not a whole one, only what is the name's.
     tail.last = answer_lower(tail.last >> 8 >> (56 - 8 * (name_count % 8)));
-    hash = answer_hash_step(hash, tail.last);
+    hash = answer_hash_step(hash, tail.last, state->secrets[ANSWER_SECRET_OF_LAST]);
     u64 key = answer_hash_end(hash, ANSWER_FOR_ALL);
     const struct answer *known = map_lookup(MAP(ANSWER_MAP_ANSWERS), &key);
     if (!known) {

@@ -43,7 +43,7 @@ static const char *fault(void) {
         .counts = {1}, .section_count = RECORD, .ttl_count = 1,
     };
     const uint16_t ttl = 12 + sizeof question - 1 + TTL;
-    const uint64_t key = bpf_answering_key(answering.state->seed, question, name_count, 1, ANSWER_FOR_ALL);
+    const uint64_t key = bpf_answering_key(answering.state, question, name_count, 1, ANSWER_FOR_ALL);
     if (bpf_answering_put(&answering, key, &answer, question, (const uint8_t *)&ttl, record) != 0)
         return "an answer";
     const struct answer_listener listener = {{htonl(INADDR_LOOPBACK)}, htons(53), 4};

@@ -66,9 +66,12 @@ uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
 
+/// Sets the secrets of keys, `ANSWER_SECRETS` of them, before there are answers.
+void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets);
+
 /// The key of an answer; `name` is in wire form.
-uint64_t bpf_answering_key(uint64_t seed, const uint8_t *name, uint8_t count, uint16_t type,
-                           uint8_t variant);
+uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
+                           uint16_t type, uint8_t variant);
 
 /// Sets where workers listen, at most `ANSWER_LISTENERS`; between `begin` and `end`.
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,

@@ -18,6 +18,11 @@ enum {
     /// before it, whole lines of a processor's cache, so that each answer begins with one.
     ANSWER_OCTETS = 768,
 
+    /// Secrets of the key: one for each whole word of a name, then these two.
+    ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
+    ANSWER_SECRET_OF_TYPE,
+    ANSWER_SECRETS,
+
     /// For clients that said this of DNSSEC, or for all: `AnswerVariant`.
     ANSWER_FOR_ALL = 0xFF,
 
@@ -53,8 +58,8 @@ struct answer_state {
     /// for the next at once, while another processor reads.
     uint64_t sequence;
 
-    /// The secret of `answer_hash`.
-    uint64_t seed;
+    /// The secrets of the key, set once, before there are answers.
+    uint64_t secrets[ANSWER_SECRETS];
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
@@ -101,20 +106,24 @@ static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name
     return name_count / 8 + 1;
 }
 
-/// The key of an answer, a step for each eight octets of the name and one for the rest.
+/// Adds eight octets to the key of an answer, with the secret of their place.
 ///
-/// Not `NameHash`, whose products have 128 bits.  Whoever makes names meet here makes them slow only
-/// as they are without acceleration: one takes the place of the other.
+/// NH (RFC 4418 section 5.2) over halves of words, as BPF has no 128-bit products: two questions that
+/// a client chooses without knowing the secrets share a key with probability at most 2^-32.  Not
+/// `NameHash`; where two questions do share a key, one copy replaces the other, and a worker answers
+/// the other question.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
-                                                                       uint64_t octets) {
-    state = (state ^ octets) * 0x9E3779B97F4A7C15ULL;
-    return state ^ (state >> 32);
+                                                                       uint64_t octets,
+                                                                       uint64_t secret) {
+    const uint64_t low = (uint32_t)((uint32_t)octets + (uint32_t)secret);
+    const uint64_t high = (uint32_t)((uint32_t)(octets >> 32) + (uint32_t)(secret >> 32));
+    return state + low * high;
 }
 
 /// The state that the first step begins with.
-static inline __attribute__((always_inline)) uint64_t answer_hash_start(uint64_t seed, uint16_t type,
-                                                                        uint8_t count) {
-    return seed ^ ((uint64_t)type << 32) ^ count;
+static inline __attribute__((always_inline)) uint64_t
+answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count) {
+    return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
 /// The key for one variant.

@@ -39,6 +39,13 @@ static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocke
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
+/// Has libcurl call back with each TLS context (`SSL_CTX`) that it has made.
+static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback value,
+                                                  void *owner) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, owner);
+    return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
+}
+
 /// Sets a body of `count` octets, which libcurl copies.
 static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);

@@ -39,6 +39,14 @@ extension CachedEntry: JSONWritable {
             writer.value(hits)
             writer.name("name")
             writer.value(name)
+            if let origin {
+                writer.name("origin")
+                writer.value(origin)
+            }
+            if let originServer {
+                writer.name("origin-server")
+                writer.value(originServer)
+            }
             if let protected {
                 writer.name("protected")
                 writer.value(protected)

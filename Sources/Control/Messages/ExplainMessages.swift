@@ -195,16 +195,23 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
     package var result: String
 
     /// When it was sent, from the start.
-    package var afterMs: Double
+    package let afterMs: Double
 
     /// How long it took; absent while it is under way.
-    package var tookMs: Double?
+    package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
     /// From its beginning until there was a connection, until TLS was ready, and until the reply
     /// began; absent if an open connection was there, or that is not known.
-    package var connectedMs: Double?
-    package var securedMs: Double?
-    package var firstOctetMs: Double?
+    package var connectedMs: Double? { didSet { connectedUs = connectedMs.map(microseconds) } }
+    package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
+    package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
+
+    /// The same in microseconds, as in all other messages; the fields in milliseconds go.
+    package let afterUs: UInt64?
+    package private(set) var tookUs: UInt64?
+    package private(set) var connectedUs: UInt64?
+    package private(set) var securedUs: UInt64?
+    package private(set) var firstOctetUs: UInt64?
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
@@ -214,6 +221,11 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
         case connectedMs = "connected-ms"
         case securedMs = "secured-ms"
         case firstOctetMs = "first-octet-ms"
+        case afterUs = "after-us"
+        case tookUs = "took-us"
+        case connectedUs = "connected-us"
+        case securedUs = "secured-us"
+        case firstOctetUs = "first-octet-us"
     }
 
     /// Makes an attempt that is under way.
@@ -222,6 +234,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
         self.server = server
         self.why = why
         self.afterMs = afterMs
+        afterUs = microseconds(afterMs)
         result = "under way"
     }
 }

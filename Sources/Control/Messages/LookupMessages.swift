@@ -45,6 +45,10 @@ package struct CachedEntry: Codable, Sendable, Equatable {
     /// `udp://192.0.2.53`; empty if none did.
     package var server: String
 
+    /// The vendor or upstream that answered, and its address or URL; nil if it was the daemon itself.
+    package private(set) var origin: String?
+    package private(set) var originServer: String?
+
     /// Whether nobody on the way here could read or change it; nil unless an upstream answered.
     package var protected: Bool?
 
@@ -71,7 +75,8 @@ package struct CachedEntry: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, type, rcode, source, server, protected, validated
+        case name, type, rcode, source, server, origin, protected, validated
+        case originServer = "origin-server"
         case ageSeconds = "age-seconds"
         case ttlSeconds = "ttl-seconds"
         case stale, hits, variant, records
@@ -98,6 +103,8 @@ package struct CachedEntry: Codable, Sendable, Equatable {
         self.rcode = rcode
         self.source = source
         self.server = server
+        origin = source == "local" || source.isEmpty ? nil : source
+        originServer = server.isEmpty ? nil : server
         self.protected = protected
         self.validated = validated
         self.ageSeconds = ageSeconds

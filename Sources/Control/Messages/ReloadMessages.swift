@@ -90,9 +90,12 @@ package struct ReloadReply: Codable, Sendable, Equatable {
     /// Answers that were removed from the cache, as they are not right any more.
     package var removedAnswers: Int
 
+    /// Notes for the operator, as sentences; nil if there are none.
+    package var notes: [String]?
+
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case applied, problems, warnings, changes
+        case applied, problems, warnings, changes, notes
         case needsRestart = "needs-restart"
         case removedAnswers = "removed-answers"
     }
@@ -104,7 +107,8 @@ package struct ReloadReply: Codable, Sendable, Equatable {
         warnings: [SettingsComplaint] = [],
         changes: [SettingChange] = [],
         needsRestart: [String] = [],
-        removedAnswers: Int = 0
+        removedAnswers: Int = 0,
+        notes: [String]? = nil
     ) {
         self.applied = applied
         self.problems = problems
@@ -112,5 +116,6 @@ package struct ReloadReply: Codable, Sendable, Equatable {
         self.changes = changes
         self.needsRestart = needsRestart
         self.removedAnswers = removedAnswers
+        self.notes = notes
     }
 }

@@ -60,6 +60,11 @@ package struct Resolved: Codable, Sendable, Equatable {
     /// answers of the daemon itself.
     package var server: String?
 
+    /// The vendor or upstream that answered, and its address or URL; absent if `server`
+    /// is.
+    package private(set) var origin: String?
+    package private(set) var originServer: String?
+
     /// The data of the records of that type, in presentation form.
     package var records: [String]
 
@@ -74,7 +79,8 @@ package struct Resolved: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, type, rcode, source, server, records
+        case name, type, rcode, source, server, origin, records
+        case originServer = "origin-server"
         case ttlSeconds = "ttl-seconds"
         case explanation
         case tookUs = "took-us"
@@ -97,6 +103,8 @@ package struct Resolved: Codable, Sendable, Equatable {
         self.rcode = rcode
         self.source = source
         self.server = server
+        let origin = AnswerOrigin(server)
+        (self.origin, originServer) = (origin.name, origin.server)
         self.records = records
         self.ttlSeconds = ttlSeconds
         self.explanation = explanation

@@ -64,10 +64,23 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     package var successes: UInt64 = 0
 
     /// Queries that failed, by kind.
-    package var failures: Counts = [:]
+    ///
+    /// The same as `failuresByKind`; `failures` is a number in other messages, and goes.
+    package var failures: Counts = [:] {
+        didSet { (failed, failuresByKind) = (failures.values.reduce(0, +), failures) }
+    }
+
+    /// Queries that failed.
+    package private(set) var failed: UInt64? = 0
+
+    /// The same by kind.
+    package private(set) var failuresByKind: Counts? = [:]
 
     /// Queries asked again over TCP because the reply was truncated.
     package var tcpRetries: UInt64 = 0
+
+    /// Messages from the server's address that answered no query: forged, or late.
+    package var foreignReplies: UInt64 = 0
 
     /// Connections begun, also in vain.
     package var connectionsOpened: UInt64 = 0
@@ -77,8 +90,10 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, protected, queries, successes, failures
+        case name, protected, queries, successes, failures, failed
+        case failuresByKind = "failures-by-kind"
         case tcpRetries = "tcp-retries"
+        case foreignReplies = "foreign-replies"
         case connectionsOpened = "connections-opened"
         case connectionsReused = "connections-reused"
     }

@@ -123,8 +123,13 @@ package struct CacheUsage: Codable, Sendable, Equatable {
 
 /// What `/etc/resolv.conf` says.
 package struct ResolvConf: Codable, Sendable, Equatable {
-    /// Whether its first name server is one of our listeners; nil if it could not be read.
+    /// Whether its first name server is one of our listeners, or a local resolver that asks one of
+    /// them; nil if it could not be read.
     package var pointsHere: Bool?
+
+    /// The local resolver between programs and the daemon, such as `systemd-resolved`; nil if there is
+    /// none, or it does not ask the daemon.
+    package var by: String?
 
     /// Its name servers, in order.
     package var nameservers: [String]
@@ -132,7 +137,7 @@ package struct ResolvConf: Codable, Sendable, Equatable {
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case pointsHere = "points-here"
-        case nameservers
+        case by, nameservers
     }
 
     /// Makes the finding.

@@ -21,7 +21,12 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     package var reason: String?
 
     /// The smoothed time of its answers in milliseconds; nil before the first.
-    package var latency: Double?
+    package var latency: Double? {
+        didSet { latencyUs = latency.map(microseconds) }
+    }
+
+    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    package private(set) var latencyUs: UInt64?
 
     /// Queries sent to it; each ends as one of `successes` and `failures`.
     package var queries: UInt64 = 0
@@ -30,7 +35,12 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
     package var successes: UInt64 = 0
 
     /// Those that brought no answer.
-    package var failures: UInt64 = 0
+    package var failures: UInt64 = 0 {
+        didSet { failed = failures }
+    }
+
+    /// The same, by the name that all messages share; `failures` goes.
+    package private(set) var failed: UInt64? = 0
 
     /// Connections begun, also in vain.
     package var connectionsOpened: UInt64 = 0
@@ -52,6 +62,8 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
         case rests
         /// What it is asked comes back to this daemon, so it is not asked.
         case loops
+        /// An operator has paused its upstream.
+        case paused
     }
 
     /// The names on the wire.
@@ -60,7 +72,8 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
         case forSeconds = "for-seconds"
         case reason
         case latency = "latency-ms"
-        case queries, successes, failures
+        case latencyUs = "latency-us"
+        case queries, successes, failures, failed
         case connectionsOpened = "connections-opened"
         case connectionsReused = "connections-reused"
         case lastError = "last-error"

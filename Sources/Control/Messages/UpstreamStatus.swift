@@ -21,13 +21,26 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
     package var calls: UInt64 = 0
 
     /// Those of the queries that failed.
-    package var failures: UInt64 = 0
+    package var failures: UInt64 = 0 {
+        didSet { failed = failures }
+    }
+
+    /// The same, by the name that all messages share; `failures` goes.
+    package private(set) var failed: UInt64? = 0
+
+    /// Messages from its addresses that answered no query: forged, or late; nil if there were none.
+    package var foreignReplies: UInt64?
 
     /// Its servers, in the order of the settings.
     package var servers: [UpstreamServer] = []
 
     /// The median time of a query in milliseconds; nil before the first.
-    package var latencyMedian: Double?
+    package var latencyMedian: Double? {
+        didSet { latencyMedianUs = latencyMedian.map(microseconds) }
+    }
+
+    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    package private(set) var latencyMedianUs: UInt64?
 
     /// What went wrong last; nil if nothing ever did.
     package var lastError: String?
@@ -37,8 +50,10 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, url, protected, validates, state, calls, failures, servers
+        case name, url, protected, validates, state, calls, failures, failed, servers
+        case foreignReplies = "foreign-replies"
         case latencyMedian = "latency-ms-p50"
+        case latencyMedianUs = "latency-p50-us"
         case lastError = "last-error"
         case lastErrorAgeSeconds = "last-error-age-seconds"
     }

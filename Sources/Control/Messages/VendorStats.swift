@@ -8,6 +8,9 @@ package struct VendorStats: Codable, Sendable, Equatable {
     /// Its name in the settings.
     package var name: String
 
+    /// Whether a forged answer is detected, by TLS or by the vendor's protocol.
+    package var protected = true
+
     /// Look-ups: each ends as one of `successes`, `empty` and `unanswered`, or waits still.
     package var lookups: UInt64 = 0
 
@@ -34,7 +37,20 @@ package struct VendorStats: Codable, Sendable, Equatable {
     package var routes: [RouteCost] = []
 
     /// Calls that failed, by kind, such as `timeout`, `connect`, `tls`, `http`, `auth` or `body`.
-    package var failures: Counts = [:]
+    ///
+    /// The same as `failuresByKind`; `failures` is a number in other messages, and goes.
+    package var failures: Counts = [:] {
+        didSet { (failed, failuresByKind) = (failures.values.reduce(0, +), failures) }
+    }
+
+    /// Calls that failed.
+    package private(set) var failed: UInt64? = 0
+
+    /// The same by kind.
+    package private(set) var failuresByKind: Counts? = [:]
+
+    /// Addresses left out of answers, by reason: `private` (`private-answers: drop`), `unusable`.
+    package var dropped: Counts? = [:]
 
     /// Connections opened.
     package var connectionsOpened: UInt64 = 0
@@ -54,10 +70,11 @@ package struct VendorStats: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, lookups, successes, empty, unanswered, calls
+        case name, protected, lookups, successes, empty, unanswered, calls
         case billableCalls = "billable-calls"
         case billableNames = "billable-names"
-        case routes, failures
+        case routes, failures, failed, dropped
+        case failuresByKind = "failures-by-kind"
         case connectionsOpened = "connections-opened"
         case connectionsReused = "connections-reused"
         case avoided, budget

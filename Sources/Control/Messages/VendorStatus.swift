@@ -11,6 +11,9 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// How it is asked: `https`, `aes`, `gcm` and so on.
     package var channel: String
 
+    /// Whether a forged answer is detected, by TLS or by the vendor's protocol.
+    package var protected = true
+
     /// Whether it can be asked.
     package var state: HealthStatus
 
@@ -41,14 +44,18 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     /// How far the vendor's clock is ahead of ours; nil until a reply told.
     package var clockSkewSeconds: Int?
 
+    /// How far the vendor's clock is said to be ahead of ours, if that is too far to be believed.
+    package var refusedClockSkewSeconds: Int?
+
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case name, kind, channel, state, rest, servers, calls
+        case name, kind, channel, protected, state, rest, servers, calls
         case billableCalls = "billable-calls"
         case connectionsOpened = "connections-opened"
         case connectionsReused = "connections-reused"
         case budget, refresh
         case clockSkewSeconds = "clock-skew-seconds"
+        case refusedClockSkewSeconds = "refused-clock-skew-seconds"
     }
 
     /// Makes a vendor that has not been asked.
@@ -147,10 +154,20 @@ package struct VendorServer: Codable, Sendable, Equatable {
     package var calls: UInt64 = 0
 
     /// Those of the calls that failed.
-    package var failures: UInt64 = 0
+    package var failures: UInt64 = 0 {
+        didSet { failed = failures }
+    }
+
+    /// The same, by the name that all messages share; `failures` goes.
+    package private(set) var failed: UInt64? = 0
 
     /// The median time of a call in milliseconds; nil before the first.
-    package var latencyMedian: Double?
+    package var latencyMedian: Double? {
+        didSet { latencyMedianUs = latencyMedian.map(microseconds) }
+    }
+
+    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    package private(set) var latencyMedianUs: UInt64?
 
     /// What went wrong last; nil if nothing ever did.
     package var lastError: String?
@@ -160,8 +177,9 @@ package struct VendorServer: Codable, Sendable, Equatable {
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
-        case address, current, state, calls, failures
+        case address, current, state, calls, failures, failed
         case latencyMedian = "latency-ms-p50"
+        case latencyMedianUs = "latency-p50-us"
         case lastError = "last-error"
         case lastErrorAgeSeconds = "last-error-age-seconds"
     }

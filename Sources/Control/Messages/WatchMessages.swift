@@ -20,6 +20,9 @@ package struct WatchRequest: CallParameters, Equatable {
     /// Only answers that took longer, in milliseconds.
     package var slowerMs: Double?
 
+    /// The same in microseconds; not together with `slowerMs`, which goes.
+    package var slowerUs: Int?
+
     /// After so many queries the call ends; 1 to 1,000,000.
     package var count: Int?
 
@@ -30,6 +33,7 @@ package struct WatchRequest: CallParameters, Equatable {
     package enum CodingKeys: String, CodingKey, CaseIterable {
         case name, type, source, rcode, client
         case slowerMs = "slower-ms"
+        case slowerUs = "slower-us"
         case count
     }
 }
@@ -54,6 +58,9 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// When it came: milliseconds since 1970.
     package var timeMs: Int64
 
+    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    package private(set) var timeUs: Int64?
+
     /// The name, in presentation form; one of more than 216 octets ends in `...`.
     package var name: String
 
@@ -68,6 +75,10 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// The server that gave the answer, also if the cache kept it; absent for answers of the daemon.
     package var server: String?
 
+    /// The vendor or upstream of `server`, and its address or URL; absent likewise.
+    package private(set) var origin: String?
+    package private(set) var originServer: String?
+
     /// Why an upstream was asked for what is a vendor's to tell: `empty` or `failed`.
     package var fallback: String?
 
@@ -80,13 +91,16 @@ package struct QueryEvent: Codable, Sendable, Equatable {
     /// From the query's arrival to its reply, in microseconds.
     package var tookUs: UInt32
 
-    /// `truncated`, `merged` (another client's wait brought it), `refreshed` (it is asked anew).
+    /// `truncated`, `merged` (another client's wait brought it), `refreshed` (it is asked anew),
+    /// `unprotected` (a stranger on the way can have forged the answer).
     package var flags: [String]
 
     /// The names on the wire.
     package enum CodingKeys: String, CodingKey {
         case timeMs = "time-ms"
-        case name, type, rcode, source, server, fallback, transport, client
+        case timeUs = "time-us"
+        case name, type, rcode, source, server, origin, fallback, transport, client
+        case originServer = "origin-server"
         case tookUs = "took-us"
         case flags
     }
@@ -106,11 +120,14 @@ package struct QueryEvent: Codable, Sendable, Equatable {
         flags: [String] = []
     ) {
         self.timeMs = timeMs
+        timeUs = timeMs * 1_000
         self.name = name
         self.type = type
         self.rcode = rcode
         self.source = source
         self.server = server
+        let origin = AnswerOrigin(server)
+        (self.origin, originServer) = (origin.name, origin.server)
         self.fallback = fallback
         self.transport = transport
         self.client = client

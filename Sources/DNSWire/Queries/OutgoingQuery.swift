@@ -7,6 +7,8 @@ package enum OutgoingQuery {
     /// - Parameters:
     ///   - header: ID and flags; the counts in it are not looked at.
     ///   - payload: how many octets we take over UDP.
+    ///   - hasEDNS: whether to append an OPT record; if not, the three parameters around this one count
+    ///     for nothing (RFC 6891 §6.2.2).
     ///   - block: what the message's length shall be a multiple of, for which it is padded
     ///     (RFC 7830); nil for no padding.
     package static func octets(
@@ -14,6 +16,7 @@ package enum OutgoingQuery {
         _ question: Question,
         payload: UInt16,
         dnssecOK: Bool,
+        hasEDNS: Bool = true,
         block: Int? = nil
     ) -> [UInt8] {
         let bare = WireLimits.headerOctets + question.octetCount + optOctets
@@ -24,10 +27,11 @@ package enum OutgoingQuery {
         octets.append(bigEndian: header.id)
         octets.append(bigEndian: header.flags)
         // One question; one record in the additional section, OPT.
-        octets.append(bigEndian: UInt64(0x0001_0000_0000_0001))
+        octets.append(bigEndian: UInt64(0x0001_0000_0000_0000) + (hasEDNS ? 1 : 0))
         octets.append(contentsOf: question.name.octets)
         octets.append(bigEndian: question.type.rawValue)
         octets.append(bigEndian: question.recordClass.rawValue)
+        guard hasEDNS else { return octets }
         // The name of OPT is the root; RCODE and version are 0.
         octets.append(0)
         octets.append(bigEndian: RecordType.opt.rawValue)

@@ -1,38 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The hash under which a name and type are looked up, keyed so that nobody outside can choose it.
-///
-/// Eight octets a step: lower-cased with plain arithmetic (RFC 4343), then folded by a 64 × 64 → 128
-/// bit multiplication.  A length octet is at most 63, below `A`, so the labels' lengths pass through
-/// unchanged and need no special treatment.
-package struct NameHash: Sendable {
-    private let seed: UInt64
-
-    /// A hash with the given secret; any value is as good as any other.
-    package init(seed: UInt64) {
-        self.seed = seed
-    }
-
-    /// The hash of a name in wire form and a type.
-    package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
-        var state = seed ^ (UInt64(type) &* 0x9E37_79B9_7F4A_7C15)
-        var offset = 0
-        let count = name.byteCount
-        while offset + 8 <= count {
-            state = Self.fold(state ^ name.octets8(at: offset).lowercasedOctets)
-            offset += 8
-        }
-        state = Self.fold(state ^ name.lastOctets(from: offset).lowercasedOctets)
-        return Self.fold(state ^ UInt64(count))
-    }
-
-    /// Mixes every bit into every other.
-    private static func fold(_ value: UInt64) -> UInt64 {
-        let product = (value ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
-        return product.high ^ product.low
-    }
-}
-
 extension RawSpan {
     /// Whether two names in wire form are the same, ignoring the case of ASCII letters.
     package func isSameName(as other: RawSpan) -> Bool {
@@ -75,7 +42,7 @@ extension RawSpan {
 
 extension UInt64 {
     /// Eight octets with each `A`…`Z` among them made lower case.
-    fileprivate var lowercasedOctets: UInt64 {
+    var lowercasedOctets: UInt64 {
         let sevenBits = self & 0x7F7F_7F7F_7F7F_7F7F
         let atLeastA = sevenBits &+ 0x3F3F_3F3F_3F3F_3F3F
         let aboveZ = sevenBits &+ 0x2525_2525_2525_2525

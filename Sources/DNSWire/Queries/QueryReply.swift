@@ -192,28 +192,6 @@ extension QueryFacts {
     }
 }
 
-extension QueryFault {
-    /// Turns the datagram into the bare-header reply that this fault earns, and returns its length.
-    ///
-    /// - Returns: 0 when nothing is to be sent.
-    package func reply(in buffer: inout MutableRawSpan) -> Int {
-        let verdict: UInt16
-        switch self {
-        case .ignored, .unusual: return 0
-        case .malformed: verdict = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // Recursion is a service to queries (RFC 1035 §4.1.1), and this is none.
-        case .otherOpcode: verdict = RCode.notImp.rawValue
-        }
-        let flags = buffer.bytes.uint16(at: 2)
-        let kept = flags & (HeaderFlags.opcode | HeaderFlags.recursionDesired)
-        buffer.store(HeaderFlags.response | kept | verdict, at: 2)
-        for offset in stride(from: 4, to: QueryFacts.headerCount, by: 2) {
-            buffer.store(UInt16(0), at: offset)
-        }
-        return QueryFacts.headerCount
-    }
-}
-
 // MARK: - Octets
 
 extension MutableRawSpan {

@@ -44,7 +44,7 @@ package enum QueryFault: Error, Equatable {
     /// Answered with a bare header: broken beyond reading (RFC 1035 §4.1, RFC 9619 §4).
     case malformed
 
-    /// Answered with a bare header: an opcode other than QUERY (RFC 8906 §3.1.4).
+    /// Answered without a question: an opcode other than QUERY (RFC 8906 §3.1.4).
     case otherOpcode
 
     /// Perhaps right, but of a rare shape: to be read by `Message`.

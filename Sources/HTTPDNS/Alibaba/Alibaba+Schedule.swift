@@ -53,6 +53,9 @@ extension Alibaba: AddressScheduling {
     }
 
     /// The servers of one family; the ports are a list beside it, as long as it.
+    ///
+    /// Without TLS anybody can have written them, so that other ports than the usual one and the
+    /// scheduler's own are left out.
     private func servers(
         in json: JSONValue,
         _ key: String,
@@ -69,6 +72,7 @@ extension Alibaba: AddressScheduling {
             let number = ports.isEmpty ? Int64(facts.defaultPort) : ports[index].number
             guard let address = item.text.flatMap({ AddressSet.address($0, of: family) }),
                 let port = number.flatMap({ UInt16(exactly: $0) }),
+                facts.usesTLS || port == facts.defaultPort || port == scheduler.port,
                 let server = SocketAddress(address, port: port, from: scheduler),
                 !servers.contains(server)
             else { continue }

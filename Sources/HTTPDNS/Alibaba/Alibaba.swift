@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+package import DNSWire
 import Net
 
 /// Alibaba Cloud's EMAS HTTPDNS: the APIs v2 (`/v2/d`) and v1 (`/{account}/d` and its kin).
@@ -52,9 +53,14 @@ package struct Alibaba: Vendor {
             maximumNames: 5,
             pairsFamilies: true,
             isBillable: true,
-            defaultPort: origin.defaultPort
+            defaultPort: origin.defaultPort,
+            usesTLS: origin.usesTLS,
+            // A reply of another mode is not accepted, and only GCM has a tag.
+            isProtected: origin.usesTLS || encryption == .gcm
         )
     }
+
+    package var trialName: Name { .trial(Self.tlsNames[0]) }
 
     /// Under the other documented name of the certificates, unless the settings say which it is.
     package func alternative(after error: VendorError) -> (any Vendor)? {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSWire
+package import DNSWire
 package import Net
 
 /// Baidu Cloud's HTTPDNS, the API `/v4/resolve`.
@@ -45,9 +45,12 @@ package struct Baidu: Vendor {
             maximumNames: 10,
             pairsFamilies: true,
             isBillable: true,
-            defaultPort: origin.defaultPort
+            defaultPort: origin.defaultPort,
+            usesTLS: origin.usesTLS
         )
     }
+
+    package var trialName: Name { .trial(Self.defaultTLSName) }
 
     /// Writes `GET /v4/resolve`, signed until `t`.
     package func request(

@@ -34,6 +34,16 @@ struct AccountGate: Sendable, Hashable {
         return .byVendor(denial.error, until: denial.until)
     }
 
+    /// Whether the vendor's refusal has lasted its time, so that a trial is to find out about it.
+    func isTrialDue(at now: ContinuousClock.Instant) -> Bool {
+        denial.map { !$0.hasTrial && now >= $0.until } ?? false
+    }
+
+    /// Whether the vendor's refusal is in force.
+    func isRefused(at now: ContinuousClock.Instant) -> Bool {
+        denial.map { now < $0.until } ?? false
+    }
+
     /// The end of the vendor's refusal that is in force or on trial.
     var refusedUntil: ContinuousClock.Instant? { denial?.until }
 }
@@ -41,9 +51,9 @@ struct AccountGate: Sendable, Hashable {
 // MARK: - Events
 
 extension AccountGate {
-    /// A call begins that ``refusal(now:)`` did not forbid.
+    /// A trial begins that ``refusal(now:)`` did not forbid.
     ///
-    /// - Returns: whether it is a trial, whose end must be reported.
+    /// - Returns: whether it is a trial of the account, whose end must be reported.
     mutating func begin() -> Bool {
         guard denial != nil else { return false }
         denial?.hasTrial = true

@@ -57,18 +57,26 @@ extension BatchQueue {
 
     /// The names of the next call.
     ///
-    /// - Parameter fit: whether one call can carry some names; one name always fits.
-    /// - Returns: nil if nobody waits.
+    /// - Parameters:
+    ///   - fit: whether one call can carry some names; one name always fits.
+    ///   - maySend: whether a question may be sent now; nil if all may.
+    /// - Returns: nil if no question waits that may be sent.
     package mutating func nextBatch(
-        fit: ([Name]) -> Bool
+        fit: ([Name]) -> Bool,
+        maySend: ((Question) -> Bool)? = nil
     ) -> (names: [Name], families: Families)? {
         for families in lines.keys { dropTakenBack(families) }
-        let oldest = lines.min { first, second in
-            (first.value.first?.number ?? .max) < (second.value.first?.number ?? .max)
+        let firsts = lines.compactMap { families, line in
+            line.first { waiting[$0.question] == $0.number && maySend?($0.question) ?? true }
+                .map { (families: families, entry: $0) }
         }
-        guard let families = oldest?.key, let first = pop(families) else { return nil }
+        guard let (families, first) = firsts.min(by: { $0.entry.number < $1.entry.number }) else {
+            return nil
+        }
+        waiting[first.question] = nil
+        dropTakenBack(families)
         var names = [first.question.name]
-        while let candidate = lines[families]?.first {
+        while let candidate = lines[families]?.first, maySend?(candidate.question) ?? true {
             names.append(candidate.question.name)
             guard fit(names) else {
                 names.removeLast()

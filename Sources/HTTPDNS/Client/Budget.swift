@@ -2,7 +2,7 @@
 
 /// How many requests a vendor may be sent a day: the day of UTC, by the wall clock it is told.
 ///
-/// Each request is paid for before it is sent and paid back if it surely reached nobody, so that
+/// Each request is paid for before it is sent and refunded if it was not sent after all, so that
 /// the limit is never exceeded by what is under way.  The count begins anew when the day is another
 /// one, also when the clock was set back, and with each start of the program.
 package struct Budget: Sendable, Hashable {
@@ -113,7 +113,7 @@ extension Budget {
         return true
     }
 
-    /// The request of that day reached nobody, or was refused.
+    /// Refunds a request of that day that was not sent, or that the vendor refused.
     package mutating func refund() {
         spent -= min(spent, 1)
     }

@@ -11,11 +11,21 @@ package enum ClientLimits {
     /// How long a vendor that refuses the account is left alone before one trial call.
     static let refusalPause = Duration.seconds(300)
 
-    /// How long a vendor of which nothing is heard is left alone between two trials.
+    /// The time from the beginning of a trial that was answered, or that followed others in vain, to
+    /// the next one.
     static let trialPause = Duration.seconds(1)
 
     /// Seconds between two clocks that are no reason to sign again: `Date` has no fractions.
     static let tolerableSkew: Int64 = 2
+
+    /// Seconds between two clocks that are repaired at most over TLS: a wrong time zone, not more.
+    static let longestSkew: Int64 = 86_400
+
+    /// The same without TLS, where a stranger on the way can write the vendor's time.
+    static let longestUnprotectedSkew: Int64 = 600
+
+    /// The time after which a repaired clock is tried without the repair.
+    static let skewRetest = Duration.seconds(600)
 
     /// Look-ups that wait for a place among the calls in flight; more fail at once.
     static let queuedNames = 4_096

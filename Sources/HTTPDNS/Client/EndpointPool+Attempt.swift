@@ -12,6 +12,9 @@ extension EndpointPool {
 
         /// The era in which it began.
         let era: UInt64
+
+        /// Whether it asks the daemon's own question.
+        let isTrial: Bool
     }
 
     /// How an attempt ended.
@@ -22,8 +25,11 @@ extension EndpointPool {
         /// With an answer when another server had given one.
         case answeredLate
 
-        /// Without one, and the server is to blame.
+        /// Without one, and the name cannot be the cause: no connection came about, or it is a trial.
         case failed
+
+        /// Without one, for a name that a client chose: a trial decides whether that is a failure.
+        case suspected
 
         /// With 429.
         case limited(retryAfter: Duration?)

@@ -15,8 +15,7 @@ extension EndpointPool {
 
     /// The servers for a call that begins now.
     ///
-    /// The current one comes first, or the primary one if it is time to try it again; then those
-    /// after the current one, round the end.  Families take turns (RFC 8305 §4): where one of them
+    /// The current one comes first, then those after the current one, round the end.  Families take turns (RFC 8305 §4): where one of them
     /// is broken, the second attempt is already one of the other.
     ///
     /// A server that leaves several requests without an answer comes last for as long as it does:
@@ -24,19 +23,27 @@ extension EndpointPool {
     /// began with it would wait to be hedged.
     package func order(now: ContinuousClock.Instant) -> Order {
         // Nearly every call finds the servers so.
-        guard isReturnDue(now) || endpoints.indices.contains(where: { endpoints[$0].isSpecial })
+        guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
             return .servers(inTurn)
         }
         var order = rotation
         order = order.filter { !isSilent($0) } + order.filter(isSilent)
+        order.removeAll { !endpoints[$0].breaker.admits(at: now) }
+        guard order.isEmpty else { return .servers(order.map { endpoints[$0].address }) }
+        return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
+    }
+
+    /// The servers for a trial that begins now, without those whose breaker admits none.
+    ///
+    /// The current one comes first, or the primary one if it is time to try it again.
+    func trialOrder(now: ContinuousClock.Instant) -> [SocketAddress] {
+        var order = rotation
         if isReturnDue(now) {
             order.removeAll { $0 == 0 }
             order.insert(0, at: 0)
         }
-        order.removeAll { !endpoints[$0].breaker.admits(at: now) }
-        guard order.isEmpty else { return .servers(order.map { endpoints[$0].address }) }
-        return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
+        return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
     /// The places of all servers from the current one on, families in turn.
@@ -52,6 +59,9 @@ extension EndpointPool {
         }
         return rotation
     }
+
+    /// Whether several requests to the current server wait in silence.
+    var isCurrentSilent: Bool { isSilent(currentIndex) }
 
     /// Whether so many requests to the server at `index` wait in silence that another should be first.
     private func isSilent(_ index: Int) -> Bool {

@@ -8,6 +8,9 @@ package import Net
 /// it back.  Each server has a breaker for 429.  Knows no network, and of time what it is told:
 /// ``VendorClient`` asks and reports.
 ///
+/// What fails for a name that a client chose counts only once a trial that began later, with the
+/// daemon's own question, has failed, too; and not at all if the server answered anything since.
+///
 /// Every move of the current server begins a new era.  What an attempt of an earlier era reports
 /// moves nothing any more, so that fifty calls which fail together cause one switch.
 package struct EndpointPool: Sendable, Hashable {
@@ -19,6 +22,16 @@ package struct EndpointPool: Sendable, Hashable {
         /// Failures in this era since the last answer.
         var failuresInRow = 0
 
+        /// Failures of names that clients chose, in this era since the last answer or failed trial.
+        var suspicions = 0
+
+        /// The number of the newest attempt, of any server, when this server last
+        /// answered.
+        var heardThrough: UInt64 = 0
+
+        /// The number of the latest failed trial of this era, if there was no answer since; else 0.
+        var failedTrial: UInt64 = 0
+
         /// Closed unless it said 429.
         var breaker = Breaker()
 
@@ -28,6 +41,14 @@ package struct EndpointPool: Sendable, Hashable {
 
         /// Whether calls may have to begin elsewhere although this server is their first.
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
+
+        /// Nothing is held against the server any more but its breaker.
+        mutating func forgetFailures() {
+            failuresInRow = 0
+            suspicions = 0
+            failedTrial = 0
+            silent = []
+        }
     }
 
     /// The servers in the order of preference, the primary one first; never empty.
@@ -105,9 +126,11 @@ package struct EndpointPool: Sendable, Hashable {
 extension EndpointPool {
     /// Begins an attempt on `server`.
     ///
+    /// - Parameter isTrial: whether it asks the daemon's own question.
     /// - Returns: nil if its breaker admits none now, or there is no such server any more.
     package mutating func begin(
         _ server: SocketAddress,
+        isTrial: Bool = false,
         now: ContinuousClock.Instant
     ) -> Attempt? {
         guard let index = index(of: server), endpoints[index].breaker.admits(at: now) else {
@@ -115,13 +138,16 @@ extension EndpointPool {
         }
         latest += 1
         endpoints[index].breaker.began(latest)
-        if index == 0, isReturnDue(now) { probe = latest }
-        return Attempt(server: server, number: latest, era: era)
+        if isTrial, index == 0, isReturnDue(now) { probe = latest }
+        return Attempt(server: server, number: latest, era: era, isTrial: isTrial)
     }
 
     /// Nothing has come of `attempt` for so long that another server is asked, too.
+    ///
+    /// Nor does a breaker wait for it any longer: a name that is never answered would keep it open.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
+        endpoints[index].breaker.ended(attempt.number)
         endpoints[index].silent.insert(attempt.number)
     }
 
@@ -138,8 +164,8 @@ extension EndpointPool {
         switch outcome {
         case .answered, .answeredLate:
             endpoints[index].breaker.answered(attempt.number)
-            endpoints[index].failuresInRow = 0
-            endpoints[index].silent = []
+            endpoints[index].forgetFailures()
+            endpoints[index].heardThrough = latest
         case .limited(let retryAfter):
             endpoints[index].breaker.limited(
                 attempt.number,
@@ -147,12 +173,33 @@ extension EndpointPool {
                 last: latest,
                 now: now
             )
-        case .failed, .unjudged:
+        case .failed, .suspected, .unjudged:
             endpoints[index].breaker.ended(attempt.number)
         }
         if wasProbe { return probeEnded(outcome, now) }
-        return outcome == .failed ? failed(index, in: attempt.era, now) : nil
+        guard attempt.era == era else { return nil }
+        switch outcome {
+        case .failed where attempt.isTrial:
+            endpoints[index].failedTrial = attempt.number
+            let suspicions = endpoints[index].suspicions
+            endpoints[index].suspicions = 0
+            return failed(index, times: max(1, suspicions), now)
+        case .failed:
+            return failed(index, times: 1, now)
+        case .suspected where attempt.number <= endpoints[index].heardThrough:
+            return nil
+        case .suspected where attempt.number < endpoints[index].failedTrial:
+            return failed(index, times: 1, now)
+        case .suspected:
+            endpoints[index].suspicions += 1
+            return nil
+        case .answered, .answeredLate, .limited, .unjudged:
+            return nil
+        }
     }
+
+    /// Whether the current server is suspected of having failed, so that a trial shall decide.
+    package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
     /// Moves back to the primary server, or puts that off.
     ///
@@ -167,7 +214,7 @@ extension EndpointPool {
             let old = current
             move(to: 0, now)
             return .returned(from: old)
-        case .answeredLate, .failed, .limited:
+        case .answeredLate, .failed, .suspected, .limited:
             returnAt = now + returnAfter
         case .unjudged:
             break
@@ -175,14 +222,13 @@ extension EndpointPool {
         return nil
     }
 
-    /// Counts a failure of an attempt that was begun in `era`, and moves on if it is one too many.
+    /// Counts failures of this era, and moves on if they are too many.
     private mutating func failed(
         _ index: Int,
-        in era: UInt64,
+        times: Int,
         _ now: ContinuousClock.Instant
     ) -> Change? {
-        guard era == self.era else { return nil }
-        endpoints[index].failuresInRow += 1
+        endpoints[index].failuresInRow += times
         guard index == currentIndex, endpoints[index].failuresInRow >= failuresBeforeSwitch,
             let next = rotation.dropFirst().first
         else { return nil }
@@ -206,10 +252,7 @@ extension EndpointPool {
     /// Forgets the failures so far, and what attempts under way will report.
     private mutating func beginEra() {
         era += 1
-        for index in endpoints.indices {
-            endpoints[index].failuresInRow = 0
-            endpoints[index].silent = []
-        }
+        for index in endpoints.indices { endpoints[index].forgetFailures() }
     }
 
     /// The place of `server`.

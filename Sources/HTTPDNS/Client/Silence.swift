@@ -1,47 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether anything is heard of a vendor at all.
+/// Circuit breaker of a vendor from which no reply comes at all.
 ///
-/// A vendor none of whose servers answers costs each new name its whole time, seconds, before somebody
-/// else is asked.  So after as many silent tries in a row as would have moved on from every server,
-/// nobody waits for it who has a choice; one look-up a second is its trial, beside what the client gets
-/// elsewhere.  Anything that is heard ends that.
+/// A vendor none of whose servers answers costs each new name its whole time, seconds, before the next
+/// source is asked.  So after as many silent tries in a row as would have moved on from every server,
+/// no client that has a choice waits for the vendor.  A try counts only if nothing was heard since
+/// it began, and only once a trial that began after it has heard nothing either: names that a client
+/// chose cannot do it alone.  Any reply closes the breaker.
 struct Silence: Sendable, Hashable {
-    /// Silent tries in a row that make it one, at least 1.
+    /// Silent tries in a row that open the breaker, at least 1.
     let limit: Int
 
-    /// Silent tries since something was heard.
+    /// Silent tries of clients since the last reply that no trial has confirmed.
+    private var suspicions = 0
+
+    /// Attempts for clients that timed out since the vendor last replied.
     private var tries = 0
 
-    /// When the next trial may begin; nil before the first.
-    private var trialAt: ContinuousClock.Instant?
+    /// When the latest trial began that heard nothing; nil if something was heard since.
+    private var trialBegan: ContinuousClock.Instant?
 
-    /// Makes one of a vendor that has just been heard of.
+    /// When the latest reply came; nil before the first.
+    private var heardAt: ContinuousClock.Instant?
+
+    /// Makes a closed breaker.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Whether nobody should wait for the vendor.
+    /// Whether the breaker is open.
     var isSilent: Bool { tries >= limit }
 
-    /// Whether a trial would begin now.
-    func isTrialDue(at now: ContinuousClock.Instant) -> Bool {
-        trialAt.map { now >= $0 } ?? true
+    /// Whether any reply came after `start`.
+    func hasHeard(since start: ContinuousClock.Instant) -> Bool {
+        heardAt.map { $0 > start } ?? false
+    }
+}
+
+// MARK: - Events
+
+extension Silence {
+    /// A client's try that began at `start` has had a fair time and got no reply.
+    mutating func lasted(since start: ContinuousClock.Instant) {
+        guard !hasHeard(since: start) else { return }
+        if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// Whether a trial begins now.
-    mutating func beginsTrial(at now: ContinuousClock.Instant) -> Bool {
-        guard isTrialDue(at: now) else { return false }
-        trialAt = now + ClientLimits.trialPause
-        return true
+    /// A trial that began at `start` has got no reply from any server.
+    mutating func confirmed(since start: ContinuousClock.Instant) {
+        guard !hasHeard(since: start) else { return }
+        tries += suspicions
+        suspicions = 0
+        trialBegan = start
     }
 
-    /// A try has had a fair time and heard nothing.
-    mutating func lasted() { tries += 1 }
+    /// A reply came, whatever it says.
+    mutating func heard(at now: ContinuousClock.Instant) {
+        reset()
+        heardAt = now
+    }
 
-    /// Something was heard, or the network is another one.
-    mutating func ended() {
-        tries = 0
-        trialAt = nil
+    /// The network is another one, or the operator wants the vendor asked.
+    mutating func reset() {
+        self = Silence(limit: limit)
     }
 }

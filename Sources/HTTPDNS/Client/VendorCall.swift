@@ -42,6 +42,9 @@ final class LookUp {
 final class PendingName {
     let question: BatchQueue.Question
 
+    /// The client that the name counts against; nil for the daemon itself.
+    let client: AnyHashable?
+
     /// The families that the first of them wanted.
     let wanted: Families
 
@@ -57,8 +60,14 @@ final class PendingName {
     /// The call that asks for it; nil while it is queued.
     weak var call: VendorCall?
 
-    init(_ question: BatchQueue.Question, wanted: Families, route: String) {
+    init(
+        _ question: BatchQueue.Question,
+        of client: AnyHashable?,
+        wanted: Families,
+        route: String
+    ) {
         self.question = question
+        self.client = client
         self.wanted = wanted
         self.route = route
     }
@@ -93,6 +102,9 @@ final class VendorCall {
     /// The names, in the order of the look-up; without those that nobody waits for any more.
     var names: [PendingName]
 
+    /// The client that the call counts against: that of its first name.
+    let client: AnyHashable?
+
     /// Which servers are asked when.
     var course: Course
 
@@ -102,8 +114,17 @@ final class VendorCall {
     /// The tries that failed, in the order of their failing.
     var failed: [FailedTry] = []
 
-    /// Whether its end tells whether the vendor accepts the account again.
+    /// Whether it asks the daemon's own question.
     let isTrial: Bool
+
+    /// Whether its end tells whether the vendor accepts the account again.
+    let isAccountTrial: Bool
+
+    /// When it began, or was begun again in another network.
+    var start: ContinuousClock.Instant
+
+    /// When a trial begins unless something was heard since `start`; nil once that was decided.
+    var suspectAt: ContinuousClock.Instant?
 
     /// Counts the beginnings: numbers of an earlier course mean nothing any more.
     var round = 0
@@ -119,15 +140,39 @@ final class VendorCall {
         _ lookup: Lookup,
         names: [PendingName],
         course: Course,
-        isTrial: Bool
+        start: ContinuousClock.Instant,
+        suspectAt: ContinuousClock.Instant
     ) {
         self.number = number
         self.lookup = lookup
         self.names = names
+        client = names.first?.client
         trace = names.lazy.compactMap(\.trace).first
         charges = names.map { CostTable.Charge(name: $0.question.name, route: $0.route) }
         self.course = course
-        self.isTrial = isTrial
+        self.start = start
+        self.suspectAt = suspectAt
+        isTrial = false
+        isAccountTrial = false
+    }
+
+    /// Makes a trial, which no client waits for.
+    init(
+        trial number: UInt64,
+        _ lookup: Lookup,
+        _ course: Course,
+        isOfAccount: Bool,
+        _ start: ContinuousClock.Instant
+    ) {
+        self.number = number
+        self.lookup = lookup
+        names = []
+        charges = lookup.names.map { CostTable.Charge(name: $0, route: "") }
+        self.course = course
+        self.start = start
+        client = nil
+        isTrial = true
+        isAccountTrial = isOfAccount
     }
 }
 

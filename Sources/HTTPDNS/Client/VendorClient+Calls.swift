@@ -15,6 +15,8 @@ extension VendorClient {
         guard case .servers(let order) = pool.order(now: now) else {
             preconditionFailure("a vendor that can be asked has a server for it")
         }
+        // A vendor whose rest is over, and a first server whose time has come, are tried beside this.
+        if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
         callsBegun += 1
         let call = VendorCall(
@@ -22,7 +24,8 @@ extension VendorClient {
             lookup,
             names: names,
             course: course(order, until: deadline),
-            isTrial: gate.begin()
+            start: now,
+            suspectAt: now + suspicionTime
         )
         for name in names { name.call = call }
         calls.insert(call)
@@ -55,6 +58,7 @@ extension VendorClient {
     func arm(_ call: VendorCall) {
         guard calls.contains(call) else { return }
         call.wake = call.course.wake
+        if let suspectAt = call.suspectAt { call.wake = min(call.wake ?? suspectAt, suspectAt) }
         for name in call.names {
             guard let end = name.firstDeadline else { continue }
             call.wake = call.wake.map { min($0, end) } ?? end
@@ -75,10 +79,13 @@ extension VendorClient {
     /// Time has passed for `call`.
     private func tick(_ call: VendorCall) {
         let now = clocks.now()
+        suspect(call, now)
         let move = call.course.tick(now: now)
         if move != nil {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
+            // Several names wait for the first server: is it the names, or the server?
+            if pool.isCurrentSilent { beginTrial() }
         }
         perform(move, of: call, .hedge)
         let waits = call.running.sorted { $0.key < $1.key }.map { _, running in
@@ -92,7 +99,7 @@ extension VendorClient {
         for name in call.names {
             expire(name, now, reason: tries.last?.error ?? .outOfTime, tries: tries)
         }
-        if call.names.isEmpty, calls.contains(call) { end(call) } else { arm(call) }
+        if call.names.isEmpty, !call.isTrial, calls.contains(call) { end(call) } else { arm(call) }
     }
 
     /// The call has failed: nobody has anything to wait for.
@@ -102,7 +109,9 @@ extension VendorClient {
             tries: call.failed
         )
         for name in call.names { answer(name, .failure(failure)) }
-        if call.course.isExhausted, failure.reason.verdict == .serverFailed {
+        if call.isTrial { trialFailed(call) }
+        let isOfServers = failure.reason.verdict == .serverFailed
+        if call.course.isExhausted, isOfServers, call.isTrial || failure.reason.isOfConnection {
             schedule.serversFailed(now: clocks.now())
             armRefresh()
         }
@@ -130,7 +139,7 @@ extension VendorClient {
     func end(_ call: VendorCall) {
         guard calls.remove(call) != nil else { return }
         call.course.abandon()
-        if call.isTrial { gate.trialEnded() }
+        if call === trial { trialEnded(call) }
         if !call.running.isEmpty {
             let tries = lingering.reduce(call.running.count) { $0 + $1.running.count }
             lingering.insert(call)

@@ -81,11 +81,14 @@ final class Exchange<Question: Inquiry>: Cancellable {
     private var offset: Int64
     private var isRepaired = false
 
+    /// Whether the known offset is left out, to see if it is still needed.
+    private var isRetest: Bool
+
     /// Why the vendor's first way failed, once the other one is tried.
     private var first: VendorError?
 
     /// The request under way, and where its trace is.
-    private var request: (any Cancellable)?
+    private var request: (any RequestHandle)?
     private var place: Trace.Place?
 
     /// Makes an exchange that has not begun.
@@ -104,7 +107,7 @@ final class Exchange<Question: Inquiry>: Cancellable {
         self.deadline = deadline
         self.tell = tell
         vendor = client.vendor
-        offset = client.skew.offset ?? 0
+        (offset, isRetest) = client.skew.next(at: client.clocks.now())
     }
 
     /// Sends a request; to be called once.
@@ -158,18 +161,35 @@ final class Exchange<Question: Inquiry>: Cancellable {
 
     /// A request has ended: sends another with the vendor's time if the vendor refuses ours.
     private func came(_ sent: Result<HTTPReply, VendorError>) {
+        let wasSent = request?.wasSent ?? true
         request = nil
-        let result = client.read(sent, to: question, of: vendor)
+        let result = client.read(sent, to: question, of: vendor, wasSent: wasSent)
         note(sent, result)
-        if !isRepaired, let better = client.betterOffset(than: offset, result, sent),
-            client.clocks.now() < deadline
-        {
+        let now = client.clocks.now()
+        if !isRepaired, now < deadline, let better = betterOffset(result, sent) {
             offset = better
             isRepaired = true
             return send()
         }
-        if isRepaired, case .success = result { client.skew.repaired(with: offset) }
+        if case .success = result {
+            if isRepaired {
+                client.skew.repaired(with: offset, at: now)
+            } else {
+                client.skew.accepted(with: offset)
+            }
+        }
         end(result)
+    }
+
+    /// The offset to sign with once more; nil if another one does not help.
+    private func betterOffset(
+        _ result: InquiryResult<Question.Value>,
+        _ sent: Result<HTTPReply, VendorError>
+    ) -> Int64? {
+        if let better = client.betterOffset(than: offset, result, sent) { return better }
+        // Without our correction the request was refused: that was what it needed.
+        guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
+        return client.skew.offset
     }
 
     /// One way has brought a result: tells it, or tries the vendor's other way if that may help.
@@ -188,6 +208,7 @@ final class Exchange<Question: Inquiry>: Cancellable {
             vendor = other
             offset = client.skew.offset ?? 0
             isRepaired = false
+            isRetest = false
             send()
         }
     }
@@ -204,11 +225,20 @@ extension VendorClient {
             case .success(let reply) = sent,
             let time = error.vendorSeconds ?? reply.date.flatMap(HTTPDate.init)?.seconds
         else { return nil }
-        return skew.repair(
+        let limit = ClockSkew.limit(usesTLS: facts.usesTLS)
+        let repair = skew.repair(
             used: used,
             vendorSeconds: time,
-            wallSeconds: clocks.wallSeconds()
+            wallSeconds: clocks.wallSeconds(),
+            limit: limit
         )
+        switch repair {
+        case .sign(let offset): return offset
+        case .refused(let offset):
+            if skew.refused(offset) { observer?(.clockRefused(offset, limit: limit)) }
+            return nil
+        case .none: return nil
+        }
     }
 
     /// The request for `question`, signed with our time and `offset`, and paid for.
@@ -237,7 +267,8 @@ extension VendorClient {
     fileprivate func read<Question: Inquiry>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
-        of vendor: any Vendor
+        of vendor: any Vendor,
+        wasSent: Bool
     ) -> InquiryResult<Question.Value> {
         let result = InquiryResult<Question.Value> { () throws(VendorError) in
             let reply = try sent.get()
@@ -245,9 +276,9 @@ extension VendorClient {
             return (try question.value(in: reply, of: vendor), reply)
         }
         if case .failure(let error) = result {
-            settle(question, error)
+            settle(question, isBilled: wasSent && error.mayBeBilled)
         } else {
-            settle(question, nil)
+            settle(question, isBilled: true)
         }
         return result
     }
@@ -289,10 +320,10 @@ extension VendorClient {
         }
     }
 
-    /// Counts what a request cost after all.
-    private func settle(_ question: some Inquiry, _ error: VendorError?) {
+    /// Counts the cost of a request that has ended, or returns it to the budget.
+    private func settle(_ question: some Inquiry, isBilled: Bool) {
         guard !question.charges.isEmpty else { return }
-        guard error?.mayBeBilled ?? true else {
+        guard isBilled else {
             budget.refund()
             return
         }

@@ -16,6 +16,7 @@ extension VendorClient {
     /// - Parameters:
     ///   - route: what a call is charged to, if this is what it is begun for.
     ///   - trace: told of the call from now on.
+    ///   - cancellation: ends the wait early; a call that has begun goes on.
     ///   - tell: called once, perhaps before this returns.
     package func ask(
         _ name: Name,
@@ -23,26 +24,13 @@ extension VendorClient {
         route: String,
         deadline: ContinuousClock.Instant,
         trace: Trace? = nil,
+        cancellation: CancellationSignal? = nil,
         _ tell: @escaping Tell
     ) {
-        _ = begin(name, families, route, deadline, trace, tell)
-    }
-
-    /// Whether nobody should wait for the vendor who could ask somebody else.
-    package var isSilent: Bool { silence.isSilent }
-
-    /// Whether ``tryInSilence(_:_:route:deadline:)`` would ask it now.
-    package var isTrialDue: Bool { silence.isTrialDue(at: clocks.now()) }
-
-    /// Asks a silent vendor, if it is time for a trial; nobody waits for what it says.
-    package func tryInSilence(
-        _ name: Name,
-        _ families: Families,
-        route: String,
-        deadline: ContinuousClock.Instant
-    ) {
-        guard silence.beginsTrial(at: clocks.now()) else { return }
-        ask(name, families, route: route, deadline: deadline) { _ in }
+        let lookUp = begin(name, families, route, deadline, trace, cancellation?.client, tell)
+        cancellation?.whenCancelled { [weak self, weak lookUp] in
+            if let lookUp { self?.withdraw(lookUp) }
+        }
     }
 
     /// The same for whoever waits in a task, also for both families of a vendor that tells one a call.
@@ -100,6 +88,7 @@ extension VendorClient {
         _ route: String,
         _ deadline: ContinuousClock.Instant,
         _ trace: Trace? = nil,
+        _ client: AnyHashable? = nil,
         _ tell: @escaping Tell
     ) -> LookUp {
         let question = BatchQueue.Question(
@@ -108,7 +97,7 @@ extension VendorClient {
         )
         let lookUp = LookUp(question, start: clocks.now(), deadline: deadline, tell)
         counters.calls += 1
-        if let reason = enqueue(lookUp, wanted: families, route, trace) {
+        if let reason = enqueue(lookUp, of: client, wanted: families, route, trace) {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
         }
         return lookUp
@@ -137,6 +126,7 @@ extension VendorClient {
     /// - Returns: why not.
     private func enqueue(
         _ lookUp: LookUp,
+        of client: AnyHashable?,
         wanted: Families,
         _ route: String,
         _ trace: Trace?
@@ -162,11 +152,11 @@ extension VendorClient {
         }
         if let reason = refusal(lookUp.start) { return reason }
         guard queue.count < ClientLimits.queuedNames else { return .busy }
-        let name = PendingName(question, wanted: wanted, route: route)
+        let name = PendingName(question, of: client, wanted: wanted, route: route)
         name.lookUps = [lookUp]
         name.trace = trace
         pending[question] = name
-        if queue.count == 0, calls.count < settings.concurrentCalls, !gathersNames {
+        if queue.count == 0, hasPlace(for: client), !gathersNames {
             begin([name], question.families, lookUp.start)
         } else {
             queue.add(question)
@@ -175,8 +165,19 @@ extension VendorClient {
         return nil
     }
 
-    /// Why no call would be made now; nil if one would.
+    /// Returns why no call is made for clients now, and counts that; nil if one may be.
     func refusal(_ now: ContinuousClock.Instant) -> VendorError? {
+        let obstacle = obstacle(now)
+        switch obstacle {
+        case .budget: budget.refused()
+        case .pace: counters.failuresByKind[.pace, default: 0] += 1
+        default: break
+        }
+        return obstacle
+    }
+
+    /// Returns why no call may be made now; nil if one may be.
+    func obstacle(_ now: ContinuousClock.Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
         case .byVendor(let error, _): return error
@@ -185,13 +186,8 @@ extension VendorClient {
         if case .limited(let until) = pool.order(now: now) {
             return .limited(retryAfter: max(.zero, until - now))
         }
-        if budget.forbids(wallSeconds: clocks.wallSeconds()) {
-            budget.refused()
-            return .budget
-        }
-        guard pace.forbids(now: now) else { return nil }
-        counters.failuresByKind[.pace, default: 0] += 1
-        return .pace
+        if budget.forbids(wallSeconds: clocks.wallSeconds()) { return .budget }
+        return pace.forbids(now: now) ? .pace : nil
     }
 }
 
@@ -207,7 +203,7 @@ extension VendorClient {
     ///
     /// - Parameter deadline: when the wait for what was queued last ends.
     private func flushSoon(_ deadline: ContinuousClock.Instant) {
-        guard calls.count < settings.concurrentCalls else {
+        guard hasPlace else {
             queueAlarm.bring(forward: deadline)
             return
         }
@@ -225,9 +221,7 @@ extension VendorClient {
 
     /// Begins calls for what is queued, as many as there may be.
     func sendQueued() {
-        while calls.count < settings.concurrentCalls,
-            let (names, families) = queue.nextBatch(fit: facts.canCarry)
-        {
+        while hasPlace, let (names, families) = nextBatch() {
             let names = names.compactMap {
                 pending[BatchQueue.Question(name: $0, families: families)]
             }
@@ -242,6 +236,15 @@ extension VendorClient {
             }
         }
         if queue.count == 0 { queueAlarm.set(nil) }
+    }
+
+    /// The names of the next call: the oldest of clients that have a place left.
+    private func nextBatch() -> (names: [Name], families: Families)? {
+        let full = clientsWithoutPlace
+        guard !full.isEmpty else { return queue.nextBatch(fit: facts.canCarry) }
+        return queue.nextBatch(fit: facts.canCarry) { [pending] question in
+            pending[question]?.client.map { !full.contains($0) } ?? true
+        }
     }
 
     /// Ends the waiting of queued look-ups whose time is over.
@@ -284,6 +287,16 @@ extension VendorClient {
         for lookUp in late {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: tries)))
         }
+    }
+
+    /// Ends a look-up that nobody waits for any more, unless it is the only one of a call under way:
+    /// that call is paid for, and its answer goes into the cache.
+    private func withdraw(_ lookUp: LookUp) {
+        guard let name = pending[lookUp.question],
+            name.lookUps.contains(where: { $0 === lookUp }),
+            name.call == nil || name.lookUps.count > 1
+        else { return }
+        cancel(lookUp)
     }
 
     /// The caller of `lookUp` does not wait any more.

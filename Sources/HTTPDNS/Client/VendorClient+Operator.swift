@@ -28,7 +28,8 @@ extension VendorClient {
     /// Asks the vendor again, also if it refused the account a moment ago.
     package func resume() {
         gate.resume()
-        silence.ended()
+        silence.reset()
+        dropTrial(clocks.now())
     }
 
     /// The network is another one: what is under way is sent again, what was learnt is forgotten.
@@ -42,7 +43,8 @@ extension VendorClient {
         let now = clocks.now()
         pool.networkChanged(now: now)
         gate.networkChanged(now: now)
-        silence.ended()
+        silence.reset()
+        dropTrial(now)
         for call in lingering { dropTries(of: call, now) }
         lingering = []
         let underWay = calls
@@ -60,6 +62,8 @@ extension VendorClient {
         guard case .servers(let order) = pool.order(now: now) else { return }
         counters.reissued += 1
         call.course = course(order, until: call.course.deadline)
+        call.start = now
+        call.suspectAt = now + suspicionTime
         let round = call.round
         ServiceLoop.task { [self] in
             guard calls.contains(call), call.round == round else { return }
@@ -68,7 +72,7 @@ extension VendorClient {
     }
 
     /// Ends the tries of a call that run; how they end is nobody's fault.
-    private func dropTries(of call: VendorCall, _ now: ContinuousClock.Instant) {
+    func dropTries(of call: VendorCall, _ now: ContinuousClock.Instant) {
         let old = call.running.values
         call.running = [:]
         call.round += 1
@@ -183,15 +187,17 @@ extension VendorClient {
         settlePredecessor()
         var statistics = counters
         if let predecessor { statistics.add(predecessor.statistics) }
+        statistics.isProtected = facts.isProtected
         statistics.clockSkew = skew.offset.map { .seconds($0) }
         statistics.skewRepairs += skew.repairs
+        statistics.refusedClockSkew = skew.refusedOffset.map { .seconds($0) }
         let wallSeconds = clocks.wallSeconds()
         statistics.budget = budget.rule
         statistics.spentToday = budget.spent(wallSeconds: wallSeconds)
         statistics.dayEndsIn = .seconds(Budget.secondsLeft(wallSeconds: wallSeconds))
         statistics.beyondBudget = budget.exceeded
         statistics.refreshesAddresses = source != nil
-        statistics.inFlight += calls.count
+        statistics.inFlight += clientCalls
         statistics.queued += queue.count
         statistics.state = state(now)
         statistics.servers = pool.servers.map { address in

@@ -14,7 +14,7 @@ extension VendorClient {
         of call: VendorCall
     ) {
         let now = clocks.now()
-        guard let attempt = pool.begin(server, now: now) else {
+        guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
             // Its breaker opened since the call began.
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
             call.trace?.note("\(name) \(server): not asked, its breaker is open (\(error))")
@@ -57,7 +57,8 @@ extension VendorClient {
             let outcome = isFirst ? EndpointPool.Outcome.answered : .answeredLate
             note(pool.end(running.attempt, outcome, now: clocks.now()), for: call.trace)
             gate.accepted()
-            silence.ended()
+            silence.heard(at: clocks.now())
+            if isFirst, call.isTrial { trialAnswered(call) }
             if isFirst { deliver(answers, reply, from: running.attempt.server, to: call) }
         case .failure(let error):
             failed(number, running, error, of: call)
@@ -78,19 +79,22 @@ extension VendorClient {
         let isRetried = if case .ask(_, server, fresh: true, _) = move { true } else { false }
         if isRetried { counters.freshRetries += 1 }
         noteFailure(of: server, error, now)
-        if error.verdict == .accountRefused {
-            gate.refused(error, now: now)
-            observer?(.refused(error, pause: ClientLimits.refusalPause))
-        } else if error.isNews {
+        let isOfAccount = error.verdict == .accountRefused
+        let isConfirmed = call.isTrial || facts.refusesAccountsOnly
+        if isOfAccount, isConfirmed {
+            refuse(error, now)
+        } else if error.isNews, !call.isTrial {
             observer?(.failed(server, error, next: move?.server))
         }
         let wasFair = running.until - running.start >= min(settings.timeout, VendorLimits.fairWait)
-        let outcome = error.outcome(isRetried: isRetried, wasFair: wasFair)
+        let outcome = error.outcome(isTrial: call.isTrial, isRetried: isRetried, wasFair: wasFair)
         note(pool.end(running.attempt, outcome, now: now), for: call.trace)
         switch error {
-        case .transport(.timedOut): if outcome == .failed { silence.lasted() }
+        case _ where error.isTimeout:
+            if outcome == .suspected { silence.lasted(since: running.start) }
+        case .refused: silence.heard(at: now)
         case _ where error.verdict == .notTheServer: break
-        default: silence.ended()
+        default: silence.heard(at: now)
         }
         if case .limited = error, let until = pool.openUntil(server) {
             call.trace?.note("\(name) \(server): its breaker is open for \(until - now)")
@@ -99,7 +103,17 @@ extension VendorClient {
             schedule.serversFailed(now: now)
             armRefresh()
         }
-        perform(move, of: call, .next)
+        perform(move, of: call, call.isTrial ? .fresh : .next)
+        let isSuspicion = outcome == .suspected && pool.isCurrentSuspected
+        if !call.isTrial, isSuspicion || isOfAccount && !isConfirmed { beginTrial() }
+    }
+
+    /// The vendor refuses the account, and no repair of the clock helps.
+    private func refuse(_ error: VendorError, _ now: ContinuousClock.Instant) {
+        // Calls that were under way together are refused together.
+        let isNews = !gate.isRefused(at: now)
+        gate.refused(error, now: now)
+        if isNews { observer?(.refused(error, pause: ClientLimits.refusalPause)) }
     }
 
     /// Gives each name of a call its answer.
@@ -155,11 +169,19 @@ extension VendorError {
     ///
     /// A timeout says nothing about a server that was asked when the call was nearly over, and a
     /// silence that is followed by a try on another connection is not yet the server's.
-    fileprivate func outcome(isRetried: Bool, wasFair: Bool) -> EndpointPool.Outcome {
+    /// What fails for a name that a client chose is suspected; a trial decides.
+    fileprivate func outcome(
+        isTrial: Bool,
+        isRetried: Bool,
+        wasFair: Bool
+    ) -> EndpointPool.Outcome {
         switch self {
         case .limited(let retryAfter): .limited(retryAfter: retryAfter)
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
-        default: verdict == .serverFailed ? .failed : .unjudged
+        // The server has read the question and does not like the name: it works.
+        case .refused where isTrial: .answered
+        default:
+            verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected
         }
     }
 }

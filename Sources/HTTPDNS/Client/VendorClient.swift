@@ -5,7 +5,7 @@ package import Net
 /// Asks one vendor: chooses servers, keeps deadlines, hedges, batches, stays in budget and counts.
 ///
 /// The rules are state machines without clock and network (``EndpointPool``, ``Course``,
-/// ``BatchQueue``, `AccountGate`, `ClockSkew`, ``Budget``, ``AddressSchedule``); this is the shell
+/// ``BatchQueue``, `AccountGate`, `TrialSchedule`, `ClockSkew`, ``Budget``, ``AddressSchedule``); this is the shell
 /// around them.  A look-up becomes a name that waits, a name becomes part of a call, and a call
 /// sends tries until one of them brings an answer.
 @ServiceLoop
@@ -32,6 +32,12 @@ package final class VendorClient {
 
     /// Whether anything is heard of the vendor.
     var silence: Silence
+
+    /// When the vendor is asked the daemon's own question.
+    var trials: TrialSchedule
+
+    /// The call that asks it; nil if none is under way.
+    var trial: VendorCall?
 
     /// How far the vendor's clock is from ours.
     var skew = ClockSkew()
@@ -121,6 +127,7 @@ package final class VendorClient {
         schedule = AddressSchedule(lifetime: source?.refresh ?? ClientLimits.addressLifetime)
         budget = Budget(settings.budget)
         pace = Pace(perSecond: settings.callsPerSecond)
+        trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
         silence = Silence(limit: settings.retriesBeforeSwitch * servers.count)
         pool = EndpointPool(
             servers: servers,
@@ -211,6 +218,9 @@ extension VendorClient {
 
         /// The vendor refuses the account, so it is left alone for as long.
         case refused(VendorError, pause: Duration)
+
+        /// The vendor's clock is ahead of ours by so many seconds, more than `limit` that are repaired.
+        case clockRefused(Int64, limit: Int64)
 
         /// The calls of this day are spent; told once a day.
         case budgetSpent(Budget.Rule)

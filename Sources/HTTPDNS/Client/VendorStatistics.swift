@@ -3,6 +3,9 @@ package import Net
 
 /// What a vendor client has done since it was made.
 package struct VendorStatistics: Sendable, Hashable {
+    /// Whether a forged reply is detected, so that its answers are the vendor's.
+    package var isProtected = true
+
     /// Look-ups; each ends as one of `successes`, `empty`, `failures` or `cancelled`, or runs on.
     package var calls: UInt64 = 0
 
@@ -21,7 +24,9 @@ package struct VendorStatistics: Sendable, Hashable {
     /// Requests sent; more than `calls` when servers fail.
     package var tries: UInt64 = 0
 
-    /// Requests that may be on the bill: all but those that surely reached nobody or were refused.
+    /// Requests that may be on the bill: all that were sent, except those that the vendor refused.
+    ///
+    /// A call that ended while it was connecting was not sent.
     package var billable: UInt64 = 0
 
     /// The names in those requests; more than `billable` when names share calls.
@@ -68,6 +73,10 @@ package struct VendorStatistics: Sendable, Hashable {
 
     /// How far the vendor's clock is ahead of ours; nil as long as ours was good enough.
     package var clockSkew: Duration?
+
+    /// How far the vendor said its clock to be ahead of ours, if that was too far to be believed and it
+    /// has accepted no request since.
+    package var refusedClockSkew: Duration?
 
     /// How often signing with the vendor's time made a refused request acceptable.
     package var skewRepairs: UInt64 = 0

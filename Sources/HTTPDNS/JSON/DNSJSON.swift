@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSWire
+package import DNSWire
 package import Net
 
 /// A public resolver with a JSON API, as Google, Cloudflare, AliDNS and DNSPod have.
@@ -75,7 +75,10 @@ package struct DNSJSON: Vendor {
             maximumNames: 1,
             pairsFamilies: false,
             isBillable: isBillable,
-            defaultPort: url.port
+            defaultPort: url.port,
+            usesTLS: url.origin.usesTLS,
+            // A resolver may refuse one name by policy.
+            refusesAccountsOnly: false
         )
     }
 }
@@ -83,6 +86,8 @@ package struct DNSJSON: Vendor {
 // MARK: - Asking
 
 extension DNSJSON {
+    package var trialName: Name { .trial(url.origin.name) }
+
     /// Writes `GET /resolve?name=…&type=…`.
     package func request(
         for lookup: Lookup,

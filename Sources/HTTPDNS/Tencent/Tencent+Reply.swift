@@ -4,13 +4,17 @@ package import Net
 extension Tencent {
     /// Opens the body, if it is sealed, and reads it.
     ///
-    /// An empty body, sealed or not, is the vendor's "no record".
+    /// An empty body, sealed or not, is the vendor's "no record".  Sealed text must have everything
+    /// that the request asked for: CBC and ECB hide text but do not authenticate it.
     package func answers(
         to lookup: Lookup,
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
-        try TencentReply(to: lookup).answers(in: try openedBody(of: reply))
+        try TencentReply(to: lookup, isSealed: isSealed).answers(in: try openedBody(of: reply))
     }
+
+    /// Whether names and replies are encrypted by the API, and so not authenticated.
+    var isSealed: Bool { if case .sealed = access { true } else { false } }
 
     /// The body without line ends behind it, opened if the channel seals it.
     func openedBody(of reply: HTTPReply) throws(VendorError) -> ArraySlice<UInt8> {

@@ -25,39 +25,51 @@ extension Tencent: AddressScheduling {
 
     /// Reads `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, the TTL in minutes.
     ///
-    /// The page knows IPv4 only; whatever else the line holds is about the kits' telemetry.  A TTL
-    /// out of 1 minute to 1 day is no promise: the servers may be used, but not kept.
+    /// The page knows IPv4 only, and no port: servers have the one of the server that named them.  What
+    /// else the line holds is about the kits' telemetry.  A TTL out of 1 minute to 1 day is no promise:
+    /// the servers may be used, but not kept.
+    ///
+    /// A sealed line must be exactly as the page shows it.  Its first block is then known in full, so
+    /// that a forger who can choose no other block (``TencentReply``) cannot change the servers.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
     ) throws(VendorError) -> ServiceAddresses {
         let text = try openedBody(of: reply)
-        var items: [ArraySlice<UInt8>] = []
-        var minutes: Double? = 60
-        for field in text.split(separator: UInt8(ascii: "|")) {
-            guard let colon = field.firstIndex(of: UInt8(ascii: ":")) else { continue }
-            let value = field[(colon + 1)...]
-            switch String(decoding: field[..<colon], as: Unicode.UTF8.self) {
-            case "ip": items = value.split(separator: UInt8(ascii: ";"))
-            case "ttl": minutes = Self.minutes(in: value)
-            default: break
-            }
+        let fields = text.split(separator: UInt8(ascii: "|")).compactMap(Self.field)
+        if isSealed {
+            let isASCII = text.allSatisfy { (0x20...0x7E).contains($0) }
+            guard isASCII, fields.prefix(4).map(\.key) == ["log", "domain", "ip", "ttl"],
+                fields[0].value.count == 1, fields[1].value.count == 1
+            else { throw .unreadable(.noRecord) }
         }
-
+        let items = fields.last { $0.key == "ip" }?.value.split(separator: UInt8(ascii: ";")) ?? []
         var servers: [SocketAddress] = []
         for item in items.prefix(VendorLimits.maximumServers) {
             let text = String(decoding: item, as: Unicode.UTF8.self)
-            guard let address = AddressSet.address(text, of: .v4),
-                let found = SocketAddress(address, port: facts.defaultPort, from: server),
+            guard let address = AddressSet.address(text, of: .v4) else {
+                guard !isSealed else { throw .unreadable(.noRecord) }
+                continue
+            }
+            guard let found = SocketAddress(address, port: server.port, from: server),
                 !servers.contains(found)
             else { continue }
             servers.append(found)
         }
         guard !servers.isEmpty else { throw .unreadable(.noRecord) }
+        let minutes = fields.last { $0.key == "ttl" }.map { Self.minutes(in: $0.value) } ?? 60
         return ServiceAddresses(
             servers: servers,
             validFor: minutes.map { .seconds(Int64(($0 * 60).rounded())) }
         )
+    }
+
+    /// A field such as `ttl:60`; nil without a colon.
+    private static func field(
+        _ text: ArraySlice<UInt8>
+    ) -> (key: String, value: ArraySlice<UInt8>)? {
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        return (String(decoding: text[..<colon], as: Unicode.UTF8.self), text[(colon + 1)...])
     }
 
     /// Minutes as digits with or without a fraction; nil out of 1…1440.

@@ -34,9 +34,12 @@ package struct Tencent: Vendor {
             maximumNames: 8,
             pairsFamilies: true,
             isBillable: true,
-            defaultPort: origin.defaultPort
+            defaultPort: origin.defaultPort,
+            usesTLS: origin.usesTLS
         )
     }
+
+    package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
     /// With an expiry or without one, whichever was refused: no page says who must send which.
     package func alternative(after error: VendorError) -> (any Vendor)? {

@@ -12,15 +12,21 @@ import DNSWire
 /// ```
 ///
 /// The vendor's pages, its two kits and the live service disagree on which parts are optional, so
-/// all are.  The order of cutting is what makes it safe: the last `|` first, then the name, which
+/// over TLS all are.  In a sealed reply none is that the request asked for (`TencentReply+Sealed`).
+///
+/// The order of cutting is what makes it safe: the last `|` first, then the name, which
 /// may contain `-`, at the first `:`, of which IPv6 has many; only then the families.
 struct TencentReply {
     /// What was asked.
     private let lookup: Lookup
 
+    /// Whether the text was encrypted without authentication.
+    private let isSealed: Bool
+
     /// Prepares to read the reply to `lookup`.
-    init(to lookup: Lookup) {
+    init(to lookup: Lookup, isSealed: Bool) {
         self.lookup = lookup
+        self.isSealed = isSealed
     }
 
     /// Reads a whole body.
@@ -31,6 +37,7 @@ struct TencentReply {
     /// - Throws: `VendorError.wrongName`, or `.unreadable(.noRecord)` if there is text but nothing
     ///   in it that can be read.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
+        if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for line in body.split(separator: UInt8(ascii: "\n")) {
             let line = line.trimmingTrailingSpace()
@@ -73,7 +80,11 @@ extension TencentReply {
         if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let prefix = text[..<colon]
             if let index = index(of: prefix) {
-                return (index, answer(in: text[(colon + 1)...], about: index))
+                let answer = answer(in: text[(colon + 1)...], about: index)
+                guard !isSealed || answer.hasAll(lookup.families) else {
+                    throw .unreadable(.incomplete)
+                }
+                return (index, answer)
             }
             guard beginsAddress(prefix) else {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
@@ -83,7 +94,8 @@ extension TencentReply {
             return (index, none(for: lookup.names[index]))
         }
 
-        // Without a name a record can only be about the one that was asked.
+        // Without a name a record can only be about the one that was asked, but who says so?
+        guard !isSealed else { throw .unreadable(.incomplete) }
         guard lookup.names.count == 1 else { throw .unreadable(.noRecord) }
         return (0, answer(in: text, about: 0))
     }
@@ -149,6 +161,9 @@ extension TencentReply {
             return AddressSet.none
         }
         guard let ttl = Self.ttl(in: text[comma...].dropFirst()) else { return nil }
+        guard !isSealed || comma < text.endIndex && ttl <= VendorLimits.maximumSealedTTL else {
+            return nil
+        }
 
         var set = AddressSet(addresses: [], ttl: ttl)
         var malformed = 0
@@ -157,13 +172,9 @@ extension TencentReply {
                 malformed += 1
                 continue
             }
-            guard !address.isUnusable, set.addresses.count < VendorLimits.maximumAddresses else {
-                set.dropped += 1
-                continue
-            }
-            set.addresses.append(address)
+            set.keep(address)
         }
-        guard malformed < items.count else { return nil }
+        guard malformed < items.count, !isSealed || malformed == 0 else { return nil }
         set.dropped += malformed
         return set
     }
@@ -202,7 +213,7 @@ extension TencentReply {
 
 extension TencentReply {
     /// Whether `octet` may be part of a host name.
-    private static func isInHostnames(_ octet: UInt8) -> Bool {
+    static func isInHostnames(_ octet: UInt8) -> Bool {
         switch octet {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
@@ -222,6 +233,13 @@ extension TencentReply {
         default:
             false
         }
+    }
+}
+
+extension VendorAnswer {
+    /// Whether the reply tells of all `families`.
+    fileprivate func hasAll(_ families: Families) -> Bool {
+        (v4 != nil || !families.includesV4) && (v6 != nil || !families.includesV6)
     }
 }
 

@@ -40,13 +40,14 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// A server that `scheduler` named; nil for an address that no vendor's server can have.
+    /// A server that `scheduler` named; nil for port 0, and for an address of another scope.
     ///
-    /// Only a scheduler on this machine may name servers on this machine: elsewhere it would lead
-    /// us to services that trust whoever comes from here.
+    /// A scheduler on the Internet names servers on the Internet, one on this machine servers on
+    /// this machine, and so on: an answer that was forged, or a test, leads nowhere else.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
-        let isLocal = IPAddress(octets: scheduler.octets)?.isLoopback ?? false
-        guard port != 0, !address.isUnusable || isLocal && address.isLoopback else { return nil }
+        guard port != 0, let scope = AddressScope(address),
+            let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)
+        else { return nil }
         self.init(octets: address.octets, port: port)
     }
 }

@@ -23,8 +23,9 @@ extension AddressSet {
         dropped += malformed
     }
 
-    /// Adds an address, unless it is unusable or one too many.
+    /// Adds an address, unless it is unusable, there already (RFC 2181 §5), or one too many.
     mutating func keep(_ address: IPAddress) {
+        guard !addresses.contains(address) else { return }
         if !address.isUnusable, addresses.count < VendorLimits.maximumAddresses {
             addresses.append(address)
         } else {

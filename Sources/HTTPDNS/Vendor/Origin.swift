@@ -10,6 +10,16 @@ enum Origin: Sendable, Hashable {
     /// TLS; the certificate must be for `name`, or else for the server's IP address.
     case https(name: String?)
 
+    /// The name of the peer; nil if it is known by its address.
+    var name: String? {
+        switch self {
+        case .http(let name), .https(let name): name
+        }
+    }
+
+    /// Whether TLS authenticates the server and protects what it says.
+    var usesTLS: Bool { if case .https = self { true } else { false } }
+
     /// The port that is not written.
     var defaultPort: UInt16 {
         switch self {

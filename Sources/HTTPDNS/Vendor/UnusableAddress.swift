@@ -6,7 +6,5 @@ extension IPAddress {
     ///
     /// A vendor that says 0.0.0.0 means "I will not tell"; one that says 127.0.0.1 leads the
     /// client to its own services.  Private addresses can be right, and are the route's to judge.
-    var isUnusable: Bool {
-        isUnspecified || isLoopback || isMulticast || isLinkLocal || isReserved
-    }
+    var isUnusable: Bool { reach == .none }
 }

@@ -37,6 +37,12 @@ package protocol Vendor: Sendable {
     /// - Throws: `VendorError`, for what must not be believed.
     func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
+    /// The name of the daemon's own question, which tells whether the API answers at all.
+    ///
+    /// No client chooses it.  A resolver has addresses for it; a vendor of registered names may have
+    /// none, which is an answer, too.
+    var trialName: Name { get }
+
     /// The same account, asked in the other way that the vendor documents.
     ///
     /// Where its pages and its kits disagree (on the name of the certificates, on the form of a
@@ -50,9 +56,26 @@ package protocol Vendor: Sendable {
 }
 
 extension Vendor {
+    package var trialName: Name { .exampleTrial }
+
     package func alternative(after error: VendorError) -> (any Vendor)? { nil }
 
     package var scheduling: (any AddressScheduling)? { nil }
+}
+
+extension Name {
+    /// The host of a URL or certificate as the name of a trial; `example.com` for an IP address.
+    static func trial(_ host: String?) -> Name {
+        guard let host, IPAddress(host) == nil, !host.hasPrefix("["), let name = try? Name(host)
+        else { return exampleTrial }
+        return name
+    }
+
+    /// A name that exists for good and belongs to nobody (RFC 6761 §6.5).
+    static let exampleTrial: Name = {
+        guard let name = try? Name("example.com") else { preconditionFailure("no name") }
+        return name
+    }()
 }
 
 /// What sets one API apart from another, as far as the client cares.
@@ -72,6 +95,15 @@ package struct VendorFacts: Sendable, Hashable {
     /// The port of a server that is configured without one.
     package var defaultPort: UInt16
 
+    /// Whether requests and replies travel over TLS.
+    package var usesTLS: Bool
+
+    /// Whether a reply that was forged or changed on the way is detected, by TLS or by the API itself.
+    package var isProtected: Bool
+
+    /// Whether a 401 or 403 is about the account, whatever name was asked.
+    package var refusesAccountsOnly: Bool
+
     /// Octets that the names of one call may have together, with the commas between them.
     package var maximumNameOctets: Int
 
@@ -81,6 +113,9 @@ package struct VendorFacts: Sendable, Hashable {
         pairsFamilies: Bool,
         isBillable: Bool,
         defaultPort: UInt16,
+        usesTLS: Bool = true,
+        isProtected: Bool? = nil,
+        refusesAccountsOnly: Bool = true,
         maximumNameOctets: Int = VendorLimits.maximumNameOctets
     ) {
         self.maximumNameOctets = maximumNameOctets
@@ -89,6 +124,9 @@ package struct VendorFacts: Sendable, Hashable {
         self.pairsFamilies = pairsFamilies
         self.isBillable = isBillable
         self.defaultPort = defaultPort
+        self.usesTLS = usesTLS
+        self.isProtected = isProtected ?? usesTLS
+        self.refusesAccountsOnly = refusesAccountsOnly
     }
 }
 

@@ -71,6 +71,9 @@ package enum UnreadableReply: Error, Hashable {
     /// No record has addresses, or says that there are none.
     case noRecord
 
+    /// A sealed reply lacks the name, the TTL or the client's address, which were asked for.
+    case incomplete
+
     /// The body is no JSON (RFC 8259), has a key twice, too many keys, or is nested too deep.
     case notJSON(at: Int)
 
@@ -97,7 +100,8 @@ extension VendorError {
     package var verdict: Verdict {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
-        case .transport(.cancelled), .transport(.invalidRequest): .notTheServer
+        case .transport(.cancelled), .transport(.exhausted), .transport(.invalidRequest):
+            .notTheServer
         case .refused, .unusableName, .cipher, .outOfTime, .paused, .budget, .pace, .busy:
             .notTheServer
         case .limited, .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName,
@@ -124,10 +128,11 @@ extension VendorError {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// Whether the request may have reached the vendor, and so be on the bill.
+    /// Whether the vendor may charge for the request, if it was sent.
+    ///
+    /// An error of the transport does not say whether it was: see `RequestHandle.wasSent`.
     package var mayBeBilled: Bool {
         switch self {
-        case .transport(.connect), .transport(.tls), .transport(.invalidRequest): false
         case .unauthorized, .wrongTime, .refused, .limited: false
         case .unusableName, .cipher, .outOfTime, .paused, .budget, .pace, .busy: false
         case .serverStatus, .responseCode, .unreadable, .undecryptable, .wrongName, .transport: true
@@ -178,7 +183,7 @@ extension VendorError {
         case .budget: .budget
         case .pace: .pace
         case .busy: .busy
-        case .transport(.invalidRequest), .unusableName, .cipher: .ours
+        case .transport(.exhausted), .transport(.invalidRequest), .unusableName, .cipher: .ours
         }
     }
 }
@@ -202,6 +207,8 @@ extension VendorError: CustomStringConvertible {
         case .unreadable(.tooLarge(let octets)): "the reply is too large (\(octets) octets)"
         case .unreadable(.notHexadecimal): "the reply is not hexadecimal"
         case .unreadable(.noRecord): "the reply has no readable record"
+        case .unreadable(.incomplete):
+            "the reply lacks the name, the TTL or the client address that was asked for"
         case .unreadable(.notJSON(let offset)): "the reply is no JSON (octet \(offset))"
         case .unreadable(.member(let name)): "the reply has no usable \"\(name)\""
         case .undecryptable: "the reply cannot be decrypted with our key"
@@ -227,6 +234,7 @@ extension VendorError: CustomStringConvertible {
         switch error {
         case .timedOut: "timed out"
         case .connect(let why): "cannot connect: \(why)"
+        case .exhausted(let why): why
         case .tls(let why): "TLS failed: \(why)"
         case .broken(let why): "the reply broke off: \(why)"
         case .bodyTooLarge(let limit): "the reply is larger than \(limit) octets"

@@ -53,6 +53,9 @@ package enum VendorLimits {
     /// The largest TTL, in seconds (RFC 2181 §8).
     package static let maximumTTL: UInt32 = .max >> 1
 
+    /// The largest TTL of a reply that is not authenticated, in seconds: a week (RFC 8767 §4).
+    static let maximumSealedTTL: UInt32 = 604_800
+
     /// Seconds a `Retry-After` is obeyed at most; beyond an hour it is a mistake or an attack.
     package static let maximumRetryAfter: Int64 = 3600
 

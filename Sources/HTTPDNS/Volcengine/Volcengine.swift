@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import DNSWire
+package import DNSWire
 package import Net
 
 /// Volcengine's HTTPDNS, the API `/resolve`.
@@ -43,9 +43,14 @@ package struct Volcengine: Vendor {
             maximumNames: 1,
             pairsFamilies: true,
             isBillable: true,
-            defaultPort: origin.defaultPort
+            defaultPort: origin.defaultPort,
+            usesTLS: origin.usesTLS,
+            // The page has one status for bad parameters and bad accounts: 403.
+            refusesAccountsOnly: false
         )
     }
+
+    package var trialName: Name { .trial(Self.defaultTLSName) }
 
     /// Writes `GET /resolve`, signed until `timestamp`, in milliseconds.
     package func request(

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A datagram that has left its batch, waiting for its reply.
 package struct ReceivedDatagram: Sendable {
-    package let octets: [UInt8]
+    package private(set) var octets: [UInt8]
     let client: sockaddr_storage
     let clientCount: UInt32
 
@@ -12,6 +12,13 @@ package struct ReceivedDatagram: Sendable {
 
     /// Who sent it.
     package var clientAddress: SocketAddress? { SocketAddress(client) }
+
+    /// The same datagram without its contents: enough to reply to its sender.
+    package var withoutOctets: ReceivedDatagram {
+        var datagram = self
+        datagram.octets = []
+        return datagram
+    }
 }
 
 extension DatagramListener {

@@ -204,7 +204,10 @@ extension ConnectionPool {
 
     /// Takes a transfer out.
     private func remove(_ transfer: Transfer, _ handle: EasyHandle) {
-        if isKnown(transfer) { transfer.connectionsOpened += handle.connectionsOpened }
+        if isKnown(transfer) {
+            transfer.connectionsOpened += handle.connectionsOpened
+            if handle.wasSent { transfer.wasSent = true }
+        }
         transfers[handle.key] = nil
         // SAFETY: the handle is in this multi handle, and libcurl is not on the stack.
         unsafe curl_multi_remove_handle(multi, handle.easy)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
-private import Glibc
+private import COpenSSL
 
 extension EasyHandle {
     /// Tells libcurl all that `request` shares with others of its kind, of a handle that knows nothing.
@@ -33,16 +33,16 @@ extension EasyHandle {
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
-    /// Tells how long it may take.
+    /// Sets the time that the request may take, connecting and the TLS handshake included.
     ///
-    /// The pool ends it at the deadline, while the connection can still be looked at
-    /// (`ConnectionPool.expire`); libcurl's own timer comes a second later and is the last resort.
+    /// The pool ends the request at the deadline, while the connection can still be examined
+    /// (`ConnectionPool.expire`); libcurl's own timers fire a second later and are the last resort.
+    /// Connecting has no limit of its own: a server that is slow to connect is hedged by the caller,
+    /// and a limit below the deadline would fail every request to a server with a slow handshake.
     func set(time: Duration) throws(HTTPError) {
-        try set(CURLOPT_TIMEOUT_MS, time.millisecondsRoundedUp + 1000)
-        try set(
-            CURLOPT_CONNECTTIMEOUT_MS,
-            max(1, min(time, received.limits.connectTime).millisecondsRoundedUp)
-        )
+        let last = time.millisecondsRoundedUp + 1000
+        try set(CURLOPT_TIMEOUT_MS, last)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, last)
     }
 
     /// Throws if libcurl did not take an option.
@@ -126,28 +126,34 @@ extension EasyHandle {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        if let file = request.certificateFile {
-            try set(CURLOPT_CAINFO, file)
-            // SAFETY: no text resets the option.
-            try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
-        } else {
-            if let file = Self.environment.file { try set(CURLOPT_CAINFO, file) }
-            if let directory = Self.environment.directory { try set(CURLOPT_CAPATH, directory) }
+        guard let trusted, Self.sharesOpenSSL, request.version != .http3 else {
+            // A libcurl that cannot share a store reads the file itself, for each connection.
+            if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
+            return
         }
+        // SAFETY: no text takes an option back.  The handle keeps the store while libcurl knows it.
+        try check(unsafe curl_easy_set_text(easy, CURLOPT_CAINFO, nil))
+        try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
+        let code = unsafe curl_easy_set_tls_callback(
+            easy,
+            { _, context, store in
+                // SAFETY: a context of OpenSSL's and the handle's store, of which it takes a reference.
+                unsafe SSL_CTX_set1_cert_store(OpaquePointer(context), OpaquePointer(store))
+                // As libcurl does: a certificate in the store is trusted, whoever issued it.
+                unsafe X509_VERIFY_PARAM_set_flags(
+                    SSL_CTX_get0_param(OpaquePointer(context)),
+                    UInt(X509_V_FLAG_PARTIAL_CHAIN)
+                )
+                return CURLE_OK
+            },
+            UnsafeMutableRawPointer(trusted.raw)
+        )
+        try check(code)
     }
 
-    /// The system's certificates if the environment moves them, which OpenSSL heeds and libcurl
-    /// does not; read once.
-    private static let environment: (file: String?, directory: String?) = {
-        func value(_ name: String) -> String? {
-            // SAFETY: the value ends with NUL and is copied at once.
-            guard let text = unsafe getenv(name).map({ unsafe String(cString: $0) }) else {
-                return nil
-            }
-            return text.isEmpty ? nil : text
-        }
-        return (value("SSL_CERT_FILE"), value("SSL_CERT_DIR"))
-    }()
+    /// Whether libcurl is built on the OpenSSL that this program uses, so that both can use one store.
+    private static let sharesOpenSSL =
+        LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
 
     /// What is sent, and in which version of HTTP.
     private func setContent(_ request: HTTPRequest) throws(HTTPError) {

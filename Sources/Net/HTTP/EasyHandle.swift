@@ -19,6 +19,9 @@ final class EasyHandle {
     /// What comes of the reply.
     let received: ReceivedReply
 
+    /// The certificates that it trusts; nil for requests without TLS.
+    let trusted: TrustStore?
+
     /// The kind of request that it is set up for; nil if none but the one under way.
     private(set) var kind: Kind?
 
@@ -31,13 +34,18 @@ final class EasyHandle {
     /// Where libcurl writes what went wrong.
     private let words: UnsafeMutableBufferPointer<CChar>
 
-    fileprivate init?(_ limits: HTTPClient.Limits) {
+    fileprivate init?(
+        _ limits: HTTPClient.Limits,
+        _ memory: ReplyMemory,
+        trusting store: TrustStore?
+    ) {
         guard let made = unsafe curl_easy_init() else { return nil }
         unsafe easy = made
         unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
         unsafe words.initialize(repeating: 0)
         unsafe lists = []
-        received = ReceivedReply(limits)
+        received = ReceivedReply(limits, memory)
+        trusted = store
     }
 
     isolated deinit {
@@ -54,7 +62,6 @@ extension EasyHandle {
     struct Kind: Hashable {
         private let server: SocketAddress
         private let headers: [String]
-        private let certificateFile: String?
         private let version: HTTPVersion
         private let isSecure: Bool
         private let hasBody: Bool
@@ -64,7 +71,6 @@ extension EasyHandle {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
             headers = request.headers
-            certificateFile = request.certificateFile
             version = request.version
             isSecure = request.isSecure
             hasBody = request.body != nil
@@ -142,9 +148,10 @@ extension EasyHandle {
     var connectionsOpened: Int { long(CURLINFO_NUM_CONNECTS) }
 
     /// Whether the request was sent over a connection that was there before.
-    var isReusing: Bool {
-        time(CURLINFO_PRETRANSFER_TIME_T) > .zero && connectionsOpened == 0
-    }
+    var isReusing: Bool { wasSent && connectionsOpened == 0 }
+
+    /// Whether libcurl had a connection to put the request on, TLS and a proxy's tunnel included.
+    var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
     /// How long the parts of the transfer took.
     var times: TransferTimes {
@@ -251,17 +258,24 @@ extension EasyHandle {
 
 // MARK: - All of them
 
-/// The handles that wait for a request.
+/// The handles that wait for a request, all of which trust the same certificates.
 @ServiceLoop
 final class EasyHandles {
     /// Handles kept for later; more are freed.
     private static let maximumIdle = 128
 
+    /// The certificates that they trust; nil for requests without TLS.
+    let trusted: TrustStore?
+
     private let limits: HTTPClient.Limits
+    private let memory: ReplyMemory
     private var idle: [EasyHandle] = []
 
-    init(_ limits: HTTPClient.Limits) {
+    /// - Parameter memory: bound of the reply bodies of one client, however many groups it has.
+    init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory, trusting store: TrustStore?) {
         self.limits = limits
+        self.memory = memory
+        trusted = store
     }
 
     /// A handle for a request, one that is set up for its kind if there is any.
@@ -270,7 +284,7 @@ final class EasyHandles {
             idle.swapAt(index, idle.endIndex - 1)
         }
         if let handle = idle.popLast() { return handle }
-        guard let handle = EasyHandle(limits) else {
+        guard let handle = EasyHandle(limits, memory, trusting: trusted) else {
             throw .invalidRequest("libcurl is out of memory")
         }
         return handle

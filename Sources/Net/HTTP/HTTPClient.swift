@@ -13,13 +13,14 @@ package final class HTTPClient: HTTPTransport {
         /// Octets of a reply's body, 1…16 MiB.
         package var bodyOctets = 64 << 10
 
+        /// Octets of the bodies of all replies that are being received; more fail.
+        package var receivedOctets = 8 << 20
+
         /// Octets of all header lines of a reply, interim replies and trailers included.
         package var headerOctets = 16 << 10
 
-        /// Time for connecting, the TLS handshake included; the deadline may end it sooner.
-        package var connectTime: Duration = .milliseconds(800)
-
-        /// Open connections, in all and a server and name; more requests wait for one.
+        /// Open connections, for one set of trusted certificates and for a server and name; more
+        /// requests wait for one.
         package var connections = 128
         package var connectionsPerServer = 32
 
@@ -30,7 +31,7 @@ package final class HTTPClient: HTTPTransport {
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
 
-        /// Requests at one time; more fail at once.
+        /// Requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
         package var inFlight = 4096
 
         package init() {}
@@ -42,16 +43,31 @@ package final class HTTPClient: HTTPTransport {
     /// What it has done so far.
     package private(set) var statistics = HTTPStatistics()
 
-    /// The connections that new requests may use.
-    private lazy var pool = ConnectionPool(limits: limits)
+    /// Connections and handles for requests that trust the same certificates, by their source; nil for
+    /// requests without TLS.
+    ///
+    /// libcurl does not know what a connection was trusted for, so requests that trust other
+    /// certificates must not find it, nor its TLS session.
+    private var groups: [TrustSource?: Group] = [:]
 
-    /// Handles that are ready for a new request.
-    private let handles: EasyHandles
+    /// Octets of the reply bodies in flight, of all groups.
+    private let memory = ReplyMemory()
+
+    /// Connections that new requests may use, and handles that are ready for them.
+    @ServiceLoop
+    private final class Group {
+        let pool: ConnectionPool
+        let handles: EasyHandles
+
+        init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory, trusting store: TrustStore?) {
+            pool = ConnectionPool(limits: limits)
+            handles = EasyHandles(limits, memory, trusting: store)
+        }
+    }
 
     /// Makes a client without connections.
     package init(limits: Limits = Limits()) {
         self.limits = limits
-        handles = EasyHandles(limits)
     }
 
     /// Loads and initialises libcurl, once a process, which takes milliseconds.
@@ -65,7 +81,7 @@ package final class HTTPClient: HTTPTransport {
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell
-    ) -> any Cancellable {
+    ) -> any RequestHandle {
         statistics.requests += 1
         statistics.inFlight += 1
         let transfer = Transfer(until: deadline) { [self] transfer, result in
@@ -82,24 +98,47 @@ package final class HTTPClient: HTTPTransport {
     }
 
     package func reset() {
-        let old = pool
-        pool = ConnectionPool(limits: limits)
-        // Its owners may send the requests again as soon as they are told, so not before all that is
+        let old = groups.values.map(\.pool)
+        groups = [:]
+        // The owners may send the requests again as soon as they are told, so not before all that is
         // to be done about the network has been done.
-        ServiceLoop.task { old.abandonAll(.broken("the connections were dropped")) }
+        ServiceLoop.task {
+            for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
+        }
+    }
+
+    /// The connections and handles for `request`, new ones if other certificates are trusted now.
+    ///
+    /// Requests in flight end on the connections that they have.
+    private func group(for request: HTTPRequest) throws(HTTPError) -> Group {
+        let source = request.isSecure ? TrustSource(request.certificateFile) : nil
+        var store: TrustStore?
+        if let source {
+            do throws(TLSError) {
+                store = try TrustStores.shared.store(for: source)
+            } catch {
+                throw .invalidRequest("\(error)")
+            }
+        }
+        if let group = groups[source], group.handles.trusted === store { return group }
+        let group = Group(limits, memory, trusting: store)
+        groups[source] = group
+        return group
     }
 
     /// Has libcurl begin a transfer.
     private func begin(_ transfer: Transfer, _ request: HTTPRequest) throws(HTTPError) {
         guard transfer.deadline > transfer.started else { throw .timedOut(reused: false) }
         guard statistics.inFlight <= limits.inFlight else {
-            throw .connect("too many requests in flight")
+            throw .exhausted("too many requests in flight")
         }
+        let group = try group(for: request)
         let kind = EasyHandle.Kind(request)
-        let handle = try handles.take(for: kind)
+        let handle = try group.handles.take(for: kind)
         transfer.handle = handle
+        transfer.handles = group.handles
         try handle.prepare(request, kind, time: transfer.started.duration(to: transfer.deadline))
-        try pool.add(transfer, on: handle)
+        try group.pool.add(transfer, on: handle)
     }
 
     /// Counts how a transfer ended, and takes back its handle.
@@ -117,8 +156,10 @@ package final class HTTPClient: HTTPTransport {
         }
         if let handle = transfer.handle {
             handle.forgetURL()
-            handles.giveBack(handle)
+            handle.received.begin()
+            transfer.handles?.giveBack(handle)
         }
         transfer.handle = nil
+        transfer.handles = nil
     }
 }

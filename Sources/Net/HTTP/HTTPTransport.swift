@@ -11,19 +11,30 @@ package protocol HTTPTransport: Sendable {
     /// Sends `request`, and gives up at `deadline`.
     ///
     /// - Parameter tell: called once, after this has returned.
-    /// - Returns: what calls the request off; `tell` then hears `HTTPError.cancelled`, at once.
+    /// - Returns: a handle that cancels the request; `tell` is then called with
+    ///   `HTTPError.cancelled` before `cancel()` returns.
     @discardableResult
     func send(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell
-    ) -> any Cancellable
+    ) -> any RequestHandle
 
     /// Drops all connections, as after a change of the network.
     ///
     /// Requests in flight fail with `HTTPError.broken` in the next turn of the loop, so that their
     /// owners can send them again; what is sent from now on goes over new connections.
     func reset()
+}
+
+/// A request in flight, which can be cancelled.
+@ServiceLoop
+package protocol RequestHandle: Cancellable {
+    /// Whether the server may have received any of the request; final once it has ended.
+    ///
+    /// False while the connection, the tunnel of a proxy or the TLS handshake is not complete, and
+    /// while the request waits for a connection: no server can charge for it.
+    var wasSent: Bool { get }
 }
 
 /// One request, made of facts only: no handle, no connection.
@@ -144,6 +155,9 @@ package enum HTTPError: Error, Hashable {
 
     /// The reply broke off or was not HTTP.
     case broken(String)
+
+    /// A limit of this process was reached; it says nothing about the server.
+    case exhausted(String)
 
     /// The body exceeded the limit while it was being received.
     case bodyTooLarge(limit: Int)

@@ -10,6 +10,9 @@ import CCurl
 final class ReceivedReply {
     let limits: HTTPClient.Limits
 
+    /// What all replies of the client hold.
+    private let memory: ReplyMemory
+
     private(set) var body: [UInt8] = []
     private(set) var headers = ReplyHeaders()
 
@@ -17,12 +20,14 @@ final class ReceivedReply {
     private(set) var fault: HTTPError?
 
     /// Makes the beginning of a reply.
-    init(_ limits: HTTPClient.Limits) {
+    init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory) {
         self.limits = limits
+        self.memory = memory
     }
 
     /// Forgets an earlier reply.
     func begin() {
+        memory.octets -= body.count
         body = []
         headers = ReplyHeaders()
         fault = nil
@@ -70,6 +75,11 @@ final class ReceivedReply {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
             return false
         }
+        guard memory.octets + octets.count <= limits.receivedOctets else {
+            fault = .broken("more than \(limits.receivedOctets) octets of replies at one time")
+            return false
+        }
+        memory.octets += octets.count
         unsafe body.append(contentsOf: octets)
         return true
     }
@@ -85,4 +95,9 @@ final class ReceivedReply {
         }
         return fault == nil
     }
+}
+
+/// Octets of the bodies that are being received, of all replies of one client.
+final class ReplyMemory {
+    var octets = 0
 }

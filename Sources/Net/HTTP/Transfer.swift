@@ -2,7 +2,7 @@
 
 /// One request under way, until whoever sent it is told what came of it.
 @ServiceLoop
-final class Transfer: Cancellable {
+final class Transfer: RequestHandle {
     /// What is told, once.
     typealias Tell = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void
 
@@ -15,8 +15,14 @@ final class Transfer: Cancellable {
     /// What it is sent with; nil before, and if it cannot be.
     var handle: EasyHandle?
 
+    /// The handles that it goes back to.
+    var handles: EasyHandles?
+
     /// Connections that were begun for it; known at the end.
     var connectionsOpened = 0
+
+    /// Whether the server may have received it; known at the end.
+    var wasSent = false
 
     /// The pool that it is in.
     ///

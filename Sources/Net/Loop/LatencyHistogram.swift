@@ -107,10 +107,16 @@ package struct LatencySum: Sendable {
         return sum
     }
 
-    /// What has been noted since `earlier`; the longest stays the longest of all.
+    /// Returns what was noted after `earlier`.
+    ///
+    /// Its longest is exact if it is longer than all before; else it is the bound of the highest bucket,
+    /// at most an eighth too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }
+        guard longest <= earlier.longest else { return difference }
+        let highest = difference.buckets.lastIndex { $0 > 0 }
+        difference.longest = highest.map { min(LatencyHistogram.upperBound($0), longest) } ?? 0
         return difference
     }
 }

@@ -55,6 +55,9 @@ package enum ServiceManager {
         }
     }
 
+    /// Waits until the manager has been told everything, but not for long: for the end of the process.
+    package static func flush() { notifier?.flush(within: .milliseconds(200)) }
+
     // MARK: - Taking
 
     /// The sockets of our socket units, in their order; once only, then none are left.
@@ -76,11 +79,24 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Sends lines of assignments; nobody can be told if that fails, and systemd notices.
-    private static func notify(_ lines: String) {
-        // SAFETY: the text ends with NUL; the environment is left as it is.
-        _ = unsafe sd_notify(0, lines)
-    }
+    /// Has a thread send lines of assignments; if that fails, systemd notices.
+    ///
+    /// sd_notify(3) blocks while the manager does not read.  Then the loop goes on, and what does not
+    /// fit in the queue is lost.
+    private static func notify(_ lines: String) { notifier?.add(lines) }
+
+    /// The queue of notifications; nil if no manager wants any.
+    private static let notifier: BackgroundQueue<String>? = {
+        // SAFETY: the value is only compared, and nothing here changes the environment.
+        guard unsafe getenv("NOTIFY_SOCKET") != nil else { return nil }
+        return try? BackgroundQueue(named: "notify", itemLimit: notificationLimit) { lines, _ in
+            // SAFETY: the text ends with NUL; the environment is left as it is.
+            for line in lines { _ = unsafe sd_notify(0, line) }
+        }
+    }()
+
+    /// Notifications that wait at most: those of a minute with the shortest watchdog that is sensible.
+    private static let notificationLimit = 64
 
     /// `text` without line breaks, which would begin another assignment.
     private static func oneLine(_ text: String) -> String {

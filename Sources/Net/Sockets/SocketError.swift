@@ -15,8 +15,11 @@ package enum SocketError: Error, Hashable {
     /// What came over the connection cannot be: an encrypted one was tampered with.
     case broken(String)
 
-    /// Somebody alive listens at this path already.
+    /// Another process listens at this path already.
     case pathInUse(String)
+
+    /// A file that is no socket has this path.
+    case notSocket(String)
 
     /// A path that does not fit a Unix socket's address (107 octets).
     case pathTooLong(String)
@@ -35,12 +38,26 @@ package enum SocketError: Error, Hashable {
         if case .system(_, EADDRINUSE) = self { true } else { false }
     }
 
+    /// Whether this machine does not have the address, or its whole family.
+    package var isAddressMissing: Bool {
+        switch self {
+        case .system(_, EADDRNOTAVAIL), .system(_, EAFNOSUPPORT): true
+        default: false
+        }
+    }
+
     /// Whether this process may not do it.
     package var isForbidden: Bool {
         switch self {
         case .system(_, EACCES), .system(_, EPERM): true
         default: false
         }
+    }
+
+    /// Whether descriptors or memory of this machine are used up.
+    package var isShortage: Bool {
+        guard case .system(_, let code) = self else { return false }
+        return [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code)
     }
 
     /// Whether the other end is there and refuses: no process has the port.
@@ -57,7 +74,9 @@ extension SocketError: CustomStringConvertible {
         case .cancelled: "cancelled"
         case .closed: "closed"
         case .broken(let why): why
-        case .pathInUse(let path): "\(path): somebody listens there already"
+        case .pathInUse(let path): "\(path): another process listens there already"
+        case .notSocket(let path):
+            "\(path): a file that is not a socket is there; remove it, or choose another path"
         case .pathTooLong(let path): "\(path): too long for a socket's path"
         case .unusable(let name, let why): "the socket `\(name)` from systemd \(why)"
         case .system(let call, let code): "\(call): \(errorText(code))"

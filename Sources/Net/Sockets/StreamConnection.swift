@@ -94,6 +94,10 @@ package final class StreamConnection {
         }
     }
 
+    /// Reads that found octets without waiting, and how many there may be before others have a turn.
+    private var readsInRow = 0
+    private static let longestRow = 16
+
     /// The octets that have come, at least one and at most `limit`; empty when the peer is done.
     ///
     /// One call returns at most 65 535 octets.
@@ -102,13 +106,20 @@ package final class StreamConnection {
         deadline: ContinuousClock.Instant?
     ) async throws(SocketError) -> [UInt8] {
         precondition(limit > 0, "a read of nothing cannot be told from the end")
+        // A peer that never stops sending must not keep the loop to itself.
+        if readsInRow == Self.longestRow {
+            readsInRow = 0
+            await Task.yield()
+        }
         while true {
             if let octets = try ReceiveBuffer.receive(
                 from: try endpoint.attempt(.reading),
                 upTo: limit
             ) {
+                readsInRow += 1
                 return octets
             }
+            readsInRow = 0
             try await endpoint.wait(for: .reading, until: deadline)
         }
     }

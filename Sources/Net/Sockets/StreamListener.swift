@@ -16,6 +16,12 @@ package final class StreamListener {
     /// some of them.
     static let row = 16
 
+    /// Octets of the kernel's buffers of each connection that is accepted over TCP; it doubles both.
+    ///
+    /// Without a bound Linux lets them grow to several MiB (`tcp_wmem` and `tcp_rmem` of tcp(7)), which
+    /// count in the service's control group.
+    package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
+
     /// How many are in the present row.
     private var inRow = 0
 
@@ -37,6 +43,8 @@ package final class StreamListener {
         )
         try descriptor.set(SO_REUSEADDR, at: SOL_SOCKET, to: 1)
         if address.isIPv6 { try descriptor.set(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), to: 1) }
+        try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
+        try descriptor.set(SO_RCVBUF, at: SOL_SOCKET, to: Self.buffers.receive)
         try descriptor.bind(to: address)
         guard listen(descriptor.raw, Self.backlog) == 0 else { throw .last("listen") }
         endpoint = try Endpoint(descriptor, writes: false)
@@ -45,13 +53,14 @@ package final class StreamListener {
 
     /// Listens at a path of the file system.
     ///
-    /// A file left by a process that is gone is replaced; one at which somebody listens is not.
+    /// The socket of a process that is gone is replaced; one at which a process listens, and a file of
+    /// another kind, are not.
     /// Mode and group are set before anybody can connect.
     ///
     /// - Parameters:
     ///   - mode: permissions of the file; who may write to it may connect.
     ///   - group: the file's group, nil to leave it.
-    /// - Throws: `SocketError.pathInUse`, `.pathTooLong`, `.system`.
+    /// - Throws: `SocketError.pathInUse`, `.notSocket`, `.pathTooLong`, `.system`.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
         let address = try UnixAddress(path)
         let descriptor = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
@@ -82,6 +91,8 @@ package final class StreamListener {
     /// Takes over a socket that listens already, as systemd passes it on.
     package init(adopting raw: Int32) throws(SocketError) {
         let descriptor = try OwnedDescriptor(raw, from: "listen")
+        try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
+        try descriptor.set(SO_RCVBUF, at: SOL_SOCKET, to: Self.buffers.receive)
         let flags = fcntl(raw, F_GETFL)
         guard flags >= 0, fcntl(raw, F_SETFL, flags | O_NONBLOCK) == 0 else { throw .last("fcntl") }
         endpoint = try Endpoint(descriptor, writes: false)
@@ -148,9 +159,9 @@ package final class StreamListener {
 
     /// Removes a socket file at which nobody listens.
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        guard let status = status(of: address.path), status.st_mode & S_IFMT == S_IFSOCK else {
-            throw .pathInUse(address.path)
-        }
+        // Gone since `bind` failed: the next `bind` says what there is now.
+        guard let status = status(of: address.path) else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
         guard address.connect(probe.raw) == ECONNREFUSED else { throw .pathInUse(address.path) }
         // SAFETY: the path is a text that ends with NUL.

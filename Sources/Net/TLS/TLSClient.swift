@@ -3,8 +3,8 @@ internal import COpenSSL
 
 /// Opens connections over TLS 1.2 or later to servers that must prove who they are.
 ///
-/// It holds the certificates that are trusted and the session of the latest connection to each
-/// server, so that the next one begins with a shorter handshake.
+/// It holds the session of the latest connection to each server, so that the next one begins with a
+/// shorter handshake.  The certificates that are trusted belong to ``TrustStores``.
 // SAFETY: the context is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
@@ -19,6 +19,10 @@ package final class TLSClient {
     private static let sessionLimit = 256
 
     private let context: OpaquePointer
+    private let source: TrustSource
+
+    /// The certificates that the context trusts; nil before the first connection.
+    private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
     /// Makes a client.
@@ -29,6 +33,9 @@ package final class TLSClient {
     ///   - protocols: what is offered by ALPN (RFC 7301), as `dot`; nothing if empty.
     /// - Throws: `TLSError.setup`.
     package init(certificateFile: String?, protocols: [String] = []) throws(TLSError) {
+        source = TrustSource(certificateFile)
+        // A file of the settings that cannot be read is an error now, not with the first query.
+        if certificateFile != nil { _ = try TrustStores.shared.store(for: source) }
         OpenSSLErrors.clear()
         guard let made = unsafe SSL_CTX_new(TLS_client_method()) else {
             throw .setup(OpenSSLErrors.take() ?? "out of memory")
@@ -41,13 +48,6 @@ package final class TLSClient {
             unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
                 == 1
         )
-        if let certificateFile {
-            try Self.check(
-                unsafe SSL_CTX_load_verify_locations(context, certificateFile, nil) == 1
-            )
-        } else {
-            try Self.check(unsafe SSL_CTX_set_default_verify_paths(context) == 1)
-        }
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         guard !list.isEmpty else { return }
         // SAFETY: exactly the array's octets are copied.  Zero is success, for once.
@@ -56,7 +56,7 @@ package final class TLSClient {
 
     /// Throws OpenSSL's complaint unless a step of the set-up is done.
     private static func check(_ isDone: Bool) throws(TLSError) {
-        guard isDone else { throw .setup(OpenSSLErrors.take() ?? "no certificates to trust") }
+        guard isDone else { throw .setup(OpenSSLErrors.take() ?? "OpenSSL refuses an option") }
     }
 
     isolated deinit { unsafe SSL_CTX_free(context) }
@@ -82,6 +82,7 @@ package final class TLSClient {
         }
         let place = Server(address: server, name: name)
         do throws(TLSError) {
+            try trustCurrentCertificates()
             OpenSSLErrors.clear()
             let engine = unsafe try TLSEngine(
                 context: context,
@@ -99,6 +100,19 @@ package final class TLSClient {
             sessions[place] = nil
             throw error
         }
+    }
+
+    /// Has new connections trust the certificates as they are now.
+    ///
+    /// A resumed session proves that the server was trusted once (RFC 8446 §2.2), so none outlives a
+    /// change of what is trusted.
+    private func trustCurrentCertificates() throws(TLSError) {
+        let store = try TrustStores.shared.store(for: source)
+        guard store !== trusted else { return }
+        // SAFETY: both are alive; the context takes a reference of its own.
+        unsafe SSL_CTX_set1_cert_store(context, store.raw)
+        trusted = store
+        sessions = [:]
     }
 
     /// Keeps a session for the next connection to its server.

@@ -23,6 +23,9 @@ package final class Bookkeeping {
     /// What was asked for anew.
     var refreshes = RefreshNumbers()
 
+    /// Queries answered with SERVFAIL because they were evicted to make room for others.
+    var evicted: UInt64 = 0
+
     /// Queries answered by what another one's wait brought.
     var merged: UInt64 = 0
 

@@ -24,6 +24,9 @@ package final class Origins: Sendable {
         /// Who is believed to have validated what it says to be so.
         var believed: Set<String> = []
 
+        /// Vendors whose replies can be forged on the way.
+        var unprotectedVendors: Set<String> = []
+
         /// The table that knows this daemon only.
         init() {
             let itself = Origin(name: "httpdnsd", vendor: nil)
@@ -88,6 +91,23 @@ package final class Origins: Sendable {
     package func isBelieved(labelled label: String) -> Bool {
         let name = label.firstIndex(of: "\t").map { label[label.index(after: $0)...] } ?? label[...]
         return table.withLock { $0.believed.contains(String(name)) }
+    }
+
+    // MARK: - Protection
+
+    /// Notes the vendors whose replies can be forged on the way, in place of those known before.
+    package func setUnprotected(vendors: Set<String>) {
+        table.withLock { $0.unprotectedVendors = vendors }
+    }
+
+    /// Whether an answer of the server with this number can have been forged on the way.
+    ///
+    /// True for vendors without TLS or authentication, and for upstreams of plain DNS.
+    package func isUnprotected(_ number: UInt16) -> Bool {
+        let parts = name(number).split(separator: "/", maxSplits: 1)
+        guard parts.count == 2 else { return false }
+        if parts[1].hasPrefix("udp:") || parts[1].hasPrefix("tcp:") { return true }
+        return table.withLock { $0.unprotectedVendors.contains(String(parts[0])) }
     }
 
     // MARK: - Over a restart

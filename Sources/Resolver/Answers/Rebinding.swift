@@ -25,22 +25,3 @@ package struct Rebinding: Sendable, Equatable {
         return !exceptions.contains { $0.covers(name) }
     }
 }
-
-extension IPAddress {
-    /// Whether the address leads to the client itself or into its own network.
-    ///
-    /// So do IPv6 addresses that carry such an IPv4 address: v4-mapped and v4-compatible ones
-    /// (RFC 4291 §2.5.5) and those that a NAT64 translates (RFC 6052 §2.1).
-    var leadsInside: Bool {
-        isUnspecified || isLoopback || isLinkLocal || isPrivate || carried?.leadsInside ?? false
-    }
-
-    /// The IPv4 address that an IPv6 address carries in its last 32 bits, if it is of such a form.
-    private var carried: IPAddress? {
-        guard case .v6(let address) = self else { return nil }
-        let isCompatible = address.high == 0 && address.low >> 32 == 0
-        let isTranslated = address.high == 0x0064_FF9B_0000_0000 && address.low >> 32 == 0
-        guard isCompatible || isTranslated else { return nil }
-        return .v4(IPv4Address(value: UInt32(truncatingIfNeeded: address.low)))
-    }
-}

@@ -26,9 +26,10 @@ extension Resolution {
         let question = query.question
         let isProven = isBelieved && message.header.authenticData
         let policy = isProven ? policy.withoutLowerBounds : policy
-        let (chain, end) = message.chain(from: question)
+        let aliases = message.aliasChain(from: question)
+        let (chain, end) = (aliases.names, aliases.end)
         let answers = policy.clamped(
-            message.answers.filter { record in
+            message.answers.withoutDuplicates.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
                 // Before the type that was asked for, which may be this one.
@@ -42,7 +43,7 @@ extension Resolution {
         let isAnswered = answers.contains { record in
             record.name == end && record.type == question.type
         }
-        guard message.rcode == .nxDomain || !isAnswered else {
+        guard message.rcode != .noError || !isAnswered else {
             try self.init(
                 question,
                 answers: answers,
@@ -54,11 +55,12 @@ extension Resolution {
             return
         }
 
-        let soa = message.authorities.first { record in
+        let authorities = message.authorities.withoutDuplicates
+        let soa = authorities.first { record in
             record.type == .soa && end.isEqualOrBelow(record.name)
         }
         var lifetime = soa.map(policy.lifetime) ?? policy.negative.lowerBound
-        let proof = message.authorities.filter { record in
+        let proof = authorities.filter { record in
             switch record.type {
             case .soa: record == soa
             case .nsec, .nsec3, .rrsig: query.dnssecOK
@@ -80,24 +82,5 @@ extension Resolution {
             provenance: provenance
         )
         isAuthentic = isProven
-    }
-}
-
-extension Message {
-    /// The names that lead from the question to its answer, and the last of them.
-    ///
-    /// Ends after `ResolverLimits.longestChain` names, or when a name comes again.
-    fileprivate func chain(from question: Question) -> (names: [Name], end: Name) {
-        // Too few to be worth hashing.
-        var names = [question.name]
-        var end = question.name
-        guard question.type != .cname else { return (names, end) }
-        for _ in 0..<ResolverLimits.longestChain {
-            let alias = answers.first { $0.type == .cname && $0.name == end }
-            guard case .cname(let target)? = alias?.data, !names.contains(target) else { break }
-            names.append(target)
-            end = target
-        }
-        return (names, end)
     }
 }

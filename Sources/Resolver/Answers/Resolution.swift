@@ -26,6 +26,9 @@ package struct Resolution: Sendable {
     /// cache kept of that.
     package var isAuthentic = false
 
+    /// Whether the query was refused because its client has more than its share under way.
+    package private(set) var isRefused = false
+
     /// An answer with these records, TTLs as they are to be sent.
     init(
         _ question: Question,
@@ -80,12 +83,19 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// What is said when too many are waiting already; not remembered.
-    package static let overloaded = Resolution(
+    /// The answer to a query that has lost its place to other queries; not cached.
+    static let evicted = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .other, text: "too many queries wait"),
         provenance: .local
     )
+
+    /// The answer to a query of a client that has more than its share under way; not cached.
+    static let refused: Resolution = {
+        var refused = evicted
+        refused.isRefused = true
+        return refused
+    }()
 
     /// What is said of it in the header of a reply: AD or nothing.
     package var flags: UInt16 { isAuthentic ? HeaderFlags.authenticData : 0 }

@@ -60,7 +60,7 @@ struct Shaping {
 
     /// Keeps an address record unless its address must not be told.
     private mutating func keepAddress(_ record: Record) {
-        if guards, record.data.address?.leadsInside ?? false {
+        if guards, let address = record.data.address, address.reach != .global {
             dropped += 1
             hasChanged = true
         } else {
@@ -118,7 +118,7 @@ struct Shaping {
             binding.remove(key)
             return
         }
-        let kept = addresses.filter { !$0.leadsInside }
+        let kept = addresses.filter { $0.reach == .global }
         guard kept.count < addresses.count else { return }
         dropped += addresses.count - kept.count
         binding.setHint(key, kept)

@@ -52,7 +52,8 @@ final class Succession {
         }
     }
 
-    /// The routes of a name before and now, by their numbers; nil for none.
+    /// Numbers of the former and the present sources of a name; nil for a name without
+    /// route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -60,6 +61,7 @@ final class Succession {
 
     private let old: Plan
     private let new: Plan
+    private let comparison: RouteTable.Comparison?
     private let origins: Origins
 
     /// The vendors whose answers are what they were: the same account, asked for the same client.
@@ -76,15 +78,19 @@ final class Succession {
     private var ways: [Pair: (old: Way, new: Way)?] = [:]
 
     /// Compares two plans.
+    ///
+    /// - Parameter comparison: that of their routes, if it is known already.
     init(
         from old: Plan,
         to new: Plan,
+        comparison: RouteTable.Comparison? = nil,
         sameVendors: Set<String>,
         _ origins: Origins,
         overridden: @escaping @Sendable (Question) -> Bool
     ) {
         self.old = old
         self.new = new
+        self.comparison = comparison
         self.sameVendors = sameVendors
         self.origins = origins
         self.overridden = overridden
@@ -94,11 +100,10 @@ final class Succession {
 
     /// Whether every name goes the way that it went, and nothing else is done to its answers.
     var isUneventful: Bool {
-        guard !bindingsChanged, !rebindingChanged, old.routes.claimsTheSame(as: new.routes) else {
-            return false
-        }
-        return same(nil, nil)
-            && zip(old.routes.matches, new.routes.matches).allSatisfy { same($0, $1) }
+        guard !bindingsChanged, !rebindingChanged else { return false }
+        let comparison = comparison ?? new.routes.comparison(with: old.routes)
+        return comparison.claimsAreSame && same(nil, nil)
+            && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
     /// Whether an answer of this source, which has this number, is right now.
@@ -151,7 +156,7 @@ final class Succession {
         _ before: RouteTable.Match?,
         _ now: RouteTable.Match?
     ) -> (old: Way, new: Way)? {
-        let pair = Pair(old: before?.number, new: now?.number)
+        let pair = Pair(old: before?.sources, new: now?.sources)
         if let known = ways[pair] { return known }
         let found = (old: Way(before, old), new: Way(now, new))
         let isSame = found.old == found.new && found.new.vendors.allSatisfy(sameVendors.contains)

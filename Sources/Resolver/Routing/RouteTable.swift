@@ -83,17 +83,22 @@ package struct RouteTable: Sendable {
         /// Which of the table's routes it is, counted from 0.
         let number: Int
 
+        /// The number of its sources: the same for routes that ask the same ones in the same way.
+        let sources: Int
+
         fileprivate let exceptions: [RoutePattern]
 
         fileprivate init(
             _ route: Route,
             _ pattern: RoutePattern,
             number: Int,
+            sources: Int,
             except exceptions: [RoutePattern]
         ) {
             self.route = route
             self.pattern = pattern
             self.number = number
+            self.sources = sources
             self.exceptions = exceptions
         }
 
@@ -118,13 +123,34 @@ package struct RouteTable: Sendable {
         var suffix: Match?
         var below: Match?
 
-        /// Whose they are.
-        var numbers: [Int?] { [exact?.number, suffix?.number, below?.number] }
+        /// Whether the routes have the same numbers.
+        func areThose(of other: Claims) -> Bool {
+            exact?.number == other.exact?.number && suffix?.number == other.suffix?.number
+                && below?.number == other.below?.number
+        }
+    }
+
+    /// The parts of a route that decide which answers are right.
+    private struct Sources: Hashable {
+        let vendors: [ObjectIdentifier]
+        let upstreams: ObjectIdentifier?
+        let fallsBack: Bool
+        let allowsPrivateAnswers: Bool
+
+        init(_ route: Route) {
+            vendors = route.vendors.map { ObjectIdentifier($0) }
+            upstreams = route.upstreams.map { ObjectIdentifier($0) }
+            fallsBack = route.fallsBack
+            allowsPrivateAnswers = route.allowsPrivateAnswers
+        }
     }
 
     /// The routes, each as if by the root.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
+
+    /// The numbers of all sources; there are few, however many routes there are.
+    private var sources: [Sources: Int] = [:]
 
     package init() {}
 
@@ -134,8 +160,11 @@ package struct RouteTable: Sendable {
         for patterns: [RoutePattern],
         except: [RoutePattern]
     ) {
+        let key = Sources(route)
+        let number = sources[key] ?? sources.count
+        sources[key] = number
         func match(_ pattern: RoutePattern) -> Match {
-            Match(route, pattern, number: matches.count, except: except)
+            Match(route, pattern, number: matches.count, sources: number, except: except)
         }
         for pattern in patterns {
             switch pattern {
@@ -184,10 +213,34 @@ package struct RouteTable: Sendable {
 // MARK: - Comparing
 
 extension RouteTable {
+    /// Result of comparing two tables.
+    package struct Comparison: Sendable {
+        /// Whether all names go to routes with the same numbers.
+        let claimsAreSame: Bool
+
+        /// A route of each pair of sources that routes with the same number have in the two tables.
+        let pairs: [(old: Match, new: Match)]
+    }
+
+    /// Compares this table with an `older` one, on any thread: the work is linear in their size.
+    package func comparison(with older: RouteTable) -> Comparison {
+        struct Pair: Hashable {
+            let old: Int
+            let new: Int
+        }
+        var seen: Set<Pair> = []
+        let pairs = zip(older.matches, matches).filter { old, new in
+            seen.insert(Pair(old: old.sources, new: new.sources)).inserted
+        }
+        return Comparison(claimsAreSame: claimsTheSame(as: older), pairs: pairs.map { ($0, $1) })
+    }
+
     /// Whether all names go to routes with the same numbers as in another table.
-    func claimsTheSame(as other: RouteTable) -> Bool {
-        matches.count == other.matches.count
-            && claims.mapValues(\.numbers) == other.claims.mapValues(\.numbers)
+    private func claimsTheSame(as other: RouteTable) -> Bool {
+        matches.count == other.matches.count && claims.count == other.claims.count
             && zip(matches, other.matches).allSatisfy { $0.exceptions == $1.exceptions }
+            && claims.allSatisfy { name, claims in
+                other.claims[name].map { claims.areThose(of: $0) } ?? false
+            }
     }
 }

@@ -46,11 +46,17 @@ final class Aligning {
         through group: UpstreamGroup?,
         deadline: ContinuousClock.Instant,
         trace: Trace?,
+        cancellation: CancellationSignal?,
         _ tell: @escaping UpstreamStage.Tell
     ) {
         if let refusal = refusal(query, match) { return tell(refusal) }
-        upstreams.ask(query, through: group, deadline: deadline, trace: trace) {
-            [self] resolution in
+        upstreams.ask(
+            query,
+            through: group,
+            deadline: deadline,
+            trace: trace,
+            cancellation: cancellation
+        ) { [self] resolution in
             tell(shaped(resolution, query, match))
         }
     }

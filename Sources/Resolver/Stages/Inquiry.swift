@@ -27,16 +27,28 @@ final class Inquiry {
 
     /// Tells what was found out, once, at `deadline` at the latest and perhaps before this returns.
     ///
-    /// - Parameter trace: told how; nil nearly always.
+    /// - Parameters:
+    ///   - trace: told how; nil nearly always.
+    ///   - cancellation: ends the work early; its result is then neither cached nor true.
     func begin(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant,
         trace: Trace? = nil,
+        cancellation: CancellationSignal? = nil,
         _ tell: @escaping Tell
     ) {
         let before = storing.networksLeft
-        router.ask(query, match, deadline: deadline, trace: trace) { [self] found in
+        router.ask(
+            query,
+            match,
+            deadline: deadline,
+            trace: trace,
+            cancellation: cancellation
+        ) { [self] found in
+            guard !(cancellation?.isCancelled ?? false) || !found.resolution.isFailure else {
+                return tell(found)
+            }
             var finding = found
             overrides.guardCache(against: &finding, query)
             storing.keep(finding, query, match, networksLeftBefore: before, trace: trace)

@@ -28,8 +28,15 @@ package final class Merging {
     init(_ inquiry: Inquiry, books: Bookkeeping, clocks: Clocks) {
         self.inquiry = inquiry
         self.books = books
-        inFlight = InFlight(clocks)
+        inFlight = InFlight(
+            clocks,
+            work: ResolverLimits.inFlight,
+            waiting: ResolverLimits.waiting
+        )
     }
+
+    /// Queries that were answered SERVFAIL because their places were needed for other queries.
+    package var evicted: UInt64 { books.evicted }
 
     /// Since when this is being asked; nil if it is not.
     func began(_ query: Query) -> ContinuousClock.Instant? { inFlight.began(query) }
@@ -37,27 +44,43 @@ package final class Merging {
     /// Whether this is being asked.
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Tells the answer to `query`, once, if need be that there was none at `deadline`.
+    /// Calls `tell` with the answer to `query`, once, if need be that there was none at `deadline`.
+    ///
+    /// - Parameter client: the client that asks; nil for the daemon itself.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
+        for client: ClientNetwork?,
         now: ContinuousClock.Instant,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Inquiry.Tell
     ) {
-        guard inFlight.count < ResolverLimits.inFlight || isAsking(query) else {
-            return tell(Finding(.overloaded))
-        }
-        inFlight.join(query, now: now, until: deadline) { [self] found, wasMerged in
-            guard var finding = found else { return tell(Finding(.late)) }
-            if wasMerged {
-                books.merged += 1
-                books.mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
-                finding.resolution.provenance.wasMerged = true
+        inFlight.join(query, for: client, now: now, until: deadline) { [self] outcome in
+            switch outcome {
+            case .late:
+                tell(Finding(.late))
+            case .evicted:
+                books.evicted += 1
+                tell(Finding(.evicted))
+            case .refused:
+                books.evicted += 1
+                tell(Finding(.refused))
+            case .value(var finding, let wasMerged):
+                if wasMerged {
+                    books.merged += 1
+                    books.mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
+                    finding.resolution.provenance.wasMerged = true
+                }
+                tell(finding)
             }
-            tell(finding)
-        } _: { end in
-            inquiry.begin(query, match, deadline: now + ResolverLimits.work, end)
+        } _: { signal, end in
+            inquiry.begin(
+                query,
+                match,
+                deadline: now + ResolverLimits.work,
+                cancellation: signal,
+                end
+            )
         }
     }
 }

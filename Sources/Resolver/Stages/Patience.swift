@@ -28,8 +28,8 @@ final class Patience {
 
         /// The better of what was found out and this.
         func unless(_ found: Resolution) -> Resolution {
-            // Only these two say anything about the name (RFC 8767 §5).
-            [.noError, .nxDomain].contains(found.rcode) ? found : resolution
+            // Only these say anything about the name (RFC 8767 §5, RFC 6672 §2.2).
+            [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
 

@@ -204,7 +204,8 @@ package final class Refreshing {
         books.refreshes.started += 1
         let now = clocks.now()
         let finding = await withCheckedContinuation { continuation in
-            merging.ask(query, match, now: now, deadline: now + ResolverLimits.total) {
+            let deadline = now + ResolverLimits.total
+            merging.ask(query, match, for: nil, now: now, deadline: deadline) {
                 continuation.resume(returning: $0)
             }
         }

@@ -13,6 +13,7 @@ final class Router {
     private let policy: TTLPolicy
     private let vendors: VendorStage
     private let upstreams: Aligning
+    private let denials: DenialFilter
     private let standard: UpstreamGroup?
 
     /// Makes the stage.
@@ -22,11 +23,13 @@ final class Router {
         policy: TTLPolicy,
         vendors: VendorStage,
         upstreams: Aligning,
+        denials: DenialFilter,
         standard: UpstreamGroup?
     ) {
         self.policy = policy
         self.vendors = vendors
         self.upstreams = upstreams
+        self.denials = denials
         self.standard = standard
     }
 
@@ -57,6 +60,7 @@ final class Router {
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant,
         trace: Trace?,
+        cancellation: CancellationSignal?,
         _ tell: @escaping Inquiry.Tell
     ) {
         let askUpstreams = { [self] (told: @escaping UpstreamStage.Tell) in
@@ -66,13 +70,24 @@ final class Router {
                 through: group(match),
                 deadline: deadline,
                 trace: trace,
+                cancellation: cancellation,
                 told
             )
         }
-        guard let match, match.asksVendors(query) else {
-            return askUpstreams { tell(Finding($0)) }
+        guard let match else { return askUpstreams { tell(Finding($0)) } }
+        guard match.asksVendors(query) else {
+            return askUpstreams { [self] said in
+                let isEmpty = vendors.emptyVendor(query) != nil
+                tell(Finding(denials.filtered(said, query, match, isVendorEmpty: isEmpty)))
+            }
         }
-        vendors.ask(query, match, deadline: deadline, trace: trace) { [self] result in
+        vendors.ask(
+            query,
+            match,
+            deadline: deadline,
+            trace: trace,
+            cancellation: cancellation
+        ) { [self] result in
             switch result {
             case .answered(let finding):
                 tell(finding)
@@ -86,18 +101,31 @@ final class Router {
                 tell(Finding(nothing, siblings: siblings))
             case .failed where !match.route.fallsBack:
                 tell(Finding(.failure(query, .noReachableAuthority, "no vendor answered")))
+            case .empty(_, let siblings) where group(match) == nil:
+                let text = "no vendor has an address, and no upstream is configured for this name"
+                let failure = Resolution.failure(query, .noReachableAuthority, text)
+                tell(Finding(failure, siblings: siblings))
+            case .failed where group(match) == nil:
+                let text = "no vendor answered, and no upstream is configured for this name"
+                tell(Finding(.failure(query, .noReachableAuthority, text)))
             case .empty(let provenance, let siblings):
                 trace?.note("no vendor has an address: upstreams are asked")
                 askUpstreams { [self] said in
-                    var resolution = said
+                    var resolution = denials.filtered(
+                        said,
+                        query,
+                        match,
+                        isVendorEmpty: true,
+                        siblings: siblings
+                    )
                     vendors.note(&resolution, after: provenance)
                     resolution.provenance.fallback = .empty
                     tell(Finding(resolution, siblings: siblings))
                 }
             case .failed:
                 trace?.note("no vendor has answered: upstreams are asked")
-                askUpstreams { said in
-                    var resolution = said
+                askUpstreams { [self] said in
+                    var resolution = denials.filtered(said, query, match, isVendorEmpty: false)
                     resolution.provenance.fallback = .failed
                     tell(Finding(resolution))
                 }

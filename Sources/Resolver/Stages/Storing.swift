@@ -8,6 +8,7 @@ internal import Net
 final class Storing {
     private let freshness: Freshness
     private let cache: AnswerCache
+    private let restoring: Restoring
     private let clocks: Clocks
 
     /// Networks that were left so far.
@@ -18,9 +19,10 @@ final class Storing {
     private var successor: (storing: Storing, succession: Succession)?
 
     /// Makes one that keeps answers in `cache`.
-    init(_ freshness: Freshness, cache: AnswerCache, clocks: Clocks) {
+    init(_ freshness: Freshness, cache: AnswerCache, restoring: Restoring, clocks: Clocks) {
         self.freshness = freshness
         self.cache = cache
+        self.restoring = restoring
         self.clocks = clocks
     }
 
@@ -55,7 +57,9 @@ final class Storing {
         networksLeftBefore before: UInt64,
         trace: Trace?
     ) {
-        if !finding.resolution.isFailure || before == networksLeft {
+        // A failure that is cached would be answered before the snapshot is loaded.
+        let keepsFailure = before == networksLeft && restoring.cachesFailures
+        if !finding.resolution.isFailure || keepsFailure {
             keep(finding.resolution, for: query.question, match, trace)
         }
         for sibling in finding.siblings {

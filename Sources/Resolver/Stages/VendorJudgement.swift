@@ -79,7 +79,7 @@ extension AddressSet {
     /// Drops private addresses, and tells how many those were.
     fileprivate mutating func dropPrivate() -> UInt64 {
         let count = addresses.count
-        addresses.removeAll(where: \.isPrivate)
+        addresses.removeAll { $0.reach == .local }
         dropped += count - addresses.count
         return UInt64(count - addresses.count)
     }

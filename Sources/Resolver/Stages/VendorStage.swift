@@ -61,12 +61,14 @@ package final class VendorStage {
     ///
     /// - Parameters:
     ///   - trace: told of the calls, and of those that are not made.
+    ///   - cancellation: ends the wait early; a call that has begun goes on.
     ///   - tell: called once, perhaps before this returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match,
         deadline: ContinuousClock.Instant,
         trace: Trace?,
+        cancellation: CancellationSignal? = nil,
         _ tell: @escaping Tell
     ) {
         let start = clocks.now()
@@ -78,7 +80,7 @@ package final class VendorStage {
             return tell(.empty(provenance))
         }
         let end = min(deadline, start + ResolverLimits.vendors)
-        ask(match.route.vendors[...], query.question, match, until: end, trace, tell)
+        ask(match.route.vendors[...], query.question, match, until: end, trace, cancellation, tell)
     }
 
     /// Asks the first of some vendors, and the others if that has nothing to say.
@@ -88,31 +90,43 @@ package final class VendorStage {
         _ match: RouteTable.Match,
         until end: ContinuousClock.Instant,
         _ trace: Trace?,
+        _ cancellation: CancellationSignal?,
         _ tell: @escaping Tell
     ) {
         let now = clocks.now()
-        guard let vendor = vendors.first, now < end else { return tell(.failed) }
+        guard let vendor = vendors.first, now < end, !(cancellation?.isCancelled ?? false) else {
+            return tell(.failed)
+        }
         let (name, families) = (question.name, question.type == .a ? Families.v4 : .v6)
         let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
         if passesOver(vendors, match) {
             trace?.note("\(vendor.name): nothing is heard of it, so nobody waits for it")
-            vendor.tryInSilence(name, families, route: route, deadline: deadline)
-            return ask(vendors.dropFirst(), question, match, until: end, trace, tell)
+            vendor.beginTrial()
+            let others = vendors.dropFirst()
+            return ask(others, question, match, until: end, trace, cancellation, tell)
         }
-        vendor.ask(name, families, route: route, deadline: deadline, trace: trace) { [self] found in
+        vendor.ask(
+            name,
+            families,
+            route: route,
+            deadline: deadline,
+            trace: trace,
+            cancellation: cancellation
+        ) { [self] found in
             switch found {
             case .success(let reply):
                 latency.note(reply.duration)
                 tell(result(reply, of: vendor, to: question, match))
             case .failure(let failure):
                 trace?.note("\(vendor.name): no answer (\(failure.reason))")
-                ask(vendors.dropFirst(), question, match, until: end, trace, tell)
+                let others = vendors.dropFirst()
+                ask(others, question, match, until: end, trace, cancellation, tell)
             }
         }
     }
 
-    /// Whether nobody waits for the first of some vendors: nothing is heard of it, and there is
-    /// somebody else to ask.
+    /// Whether the first of some vendors is left out: nothing is heard of it, and there is another
+    /// source.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -173,7 +187,9 @@ package final class VendorStage {
         if reply.wasMerged {
             judgement.siblings = []
         } else {
-            books.vendors.droppedAddresses += judgement.dropped
+            if judgement.dropped > 0 {
+                books.vendors.droppedByVendor[vendor.name, default: 0] += judgement.dropped
+            }
         }
         if judgement.isNothing, vendor.facts.pairsFamilies {
             // The other family of the name is answered without a call for a while.
@@ -208,6 +224,9 @@ package struct VendorStageNumbers: Sendable, Equatable {
     /// The same of all vendors.
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
 
-    /// Private addresses in vendors' answers that were dropped.
-    package var droppedAddresses: UInt64 = 0
+    /// Private addresses in answers that were dropped, by the vendor.
+    package var droppedByVendor: [String: UInt64] = [:]
+
+    /// The same of all vendors.
+    package var droppedAddresses: UInt64 { droppedByVendor.values.reduce(0, +) }
 }

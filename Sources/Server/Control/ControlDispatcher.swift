@@ -178,16 +178,16 @@ package struct ControlDispatcher: Sendable {
             }
             return try Self.message(WatchReply(queries: []))
         case .pause:
-            let vendor = try call.arguments(as: VendorRequest.self).vendor
+            let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
-            let change = try await handler.pause(vendor)
-            logger.notice("control: vendor \(change.vendor) is paused until it is resumed")
+            let change = try await handler.pause(subject)
+            logger.notice("control: \(change.subject) is paused until it is resumed")
             return try Self.message(change)
         case .resume:
-            let vendor = try call.arguments(as: VendorRequest.self).vendor
+            let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
-            let change = try await handler.resume(vendor)
-            logger.notice("control: vendor \(change.vendor) is resumed")
+            let change = try await handler.resume(subject)
+            logger.notice("control: \(change.subject) is resumed")
             return try Self.message(change)
         case .reload:
             _ = try call.arguments(as: NoParameters.self)
@@ -199,9 +199,33 @@ package struct ControlDispatcher: Sendable {
             // read them.
             try allowChange(call, by: peer)
             return try Self.message(try await handler.check(request))
+        case .settings, .routes, .logLevel:
+            return try await inspection(by: method, call, from: peer)
         case .version:
             _ = try call.arguments(as: NoParameters.self)
             return try Self.message(try await handler.version())
+        }
+    }
+
+    /// Does what a method about what is in force asks.
+    private func inspection(
+        by method: ControlInterface.Method,
+        _ call: Call,
+        from peer: StreamConnection.Credentials
+    ) async throws -> [UInt8] {
+        switch method {
+        case .routes:
+            let request = try call.arguments(as: RoutesRequest.self)
+            return try Self.message(try await handler.routes(request))
+        case .logLevel:
+            let request = try call.arguments(as: LogLevelRequest.self)
+            if request.level != nil { try allowChange(call, by: peer) }
+            return try Self.message(try await handler.logLevel(request))
+        default:
+            _ = try call.arguments(as: NoParameters.self)
+            // Settings name files and hosts of others.
+            try allowPrivacy(call, to: peer)
+            return try Self.message(try await handler.settings())
         }
     }
 
@@ -271,5 +295,12 @@ package struct ControlDispatcher: Sendable {
             metadata: ["method": "\(call.method)", "uid": "\(peer.uid)"]
         )
         throw .denied(reason: what + " for root, the daemon's user and the group of the socket")
+    }
+}
+
+extension PauseReply {
+    /// The vendor or upstream, for the log.
+    fileprivate var subject: String {
+        vendor.map { "vendor \($0)" } ?? "upstream \(upstream ?? "")"
     }
 }

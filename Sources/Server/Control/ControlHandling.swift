@@ -64,11 +64,22 @@ package protocol ControlHandling: Sendable {
     /// - Throws: `MethodError`, `CancellationError`, and what `tell` throws.
     func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws
 
-    /// Leaves a vendor alone until it is resumed; `notFound` if there is none of this name.
-    func pause(_ vendor: String) async throws(MethodError) -> VendorChange
+    /// Sends no more to a vendor or upstream until it is resumed.
+    ///
+    /// - Throws: `notFound` if there is none of this name.
+    func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
 
-    /// Asks a vendor again, whatever it said; `notFound` if there is none of this name.
-    func resume(_ vendor: String) async throws(MethodError) -> VendorChange
+    /// Asks a vendor or upstream again, whatever it said; throws as `pause`.
+    func resume(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply
+
+    /// Returns the settings that are in force.
+    func settings() async throws(MethodError) -> SettingsReply
+
+    /// Returns all routes, or the one of a name; `notFound` if no route covers it.
+    func routes(_ request: RoutesRequest) async throws(MethodError) -> RoutesReply
+
+    /// Returns the level of the log, after changing it if the request has one.
+    func logLevel(_ request: LogLevelRequest) async throws(MethodError) -> LogLevelReply
 
     /// Puts the settings of the file in force, and tells what has changed or what is wrong.
     func reload() async throws(MethodError) -> ReloadReply

@@ -7,7 +7,8 @@ package import Net
 ///
 /// A client costs at most one call's octets (64 KiB) and one reply.  One that is slow, silent or
 /// does not read is cut off by a deadline; one that sends calls without pause gets one answer for
-/// each turn of the loop, which goes to everybody else in between.
+/// each turn of the loop, which goes to everybody else in between.  `ControlPlaces` bounds what all
+/// clients and each user can hold.
 @ServiceLoop
 package final class ControlServer {
     /// What clients may use up.
@@ -46,6 +47,9 @@ package final class ControlServer {
     /// The clients, by their connection; at most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
+    /// Places that the clients have taken.
+    private var places: ControlPlaces
+
     /// Told when a client has been counted out.
     var onDismissal: (@ServiceLoop () -> Void)?
 
@@ -66,6 +70,7 @@ package final class ControlServer {
         self.dispatcher = dispatcher
         self.logger = logger
         self.limits = limits
+        places = ControlPlaces(total: limits.connections)
     }
 
     // MARK: - Running
@@ -95,15 +100,15 @@ package final class ControlServer {
         while true {
             do throws(SocketError) {
                 let connection = try await listener.accept()
-                guard admits() else {
+                guard let peer = admit(connection) else {
                     connection.close()
                     continue
                 }
                 // An unstructured task, as Swift 6.3 fails to check one that is added to a group
                 // from within a global actor; `run` ends it all the same.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
-                    await self.serve(connection)
-                    self.dismiss(connection)
+                    await self.serve(connection, peer)
+                    self.dismiss(connection, peer)
                 }
             } catch {
                 return error
@@ -111,20 +116,33 @@ package final class ControlServer {
         }
     }
 
-    /// Whether there is room for a new client.
-    private func admits() -> Bool {
-        guard clients >= limits.connections else { return true }
+    /// Takes a place for a new client; nil if there is none, or if the client has gone.
+    private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
+        let peer: StreamConnection.Credentials
+        do throws(SocketError) {
+            peer = try connection.peerCredentials
+        } catch {
+            logger.debug("control: client cut off: \(error)")
+            return nil
+        }
+        guard !places.connect(peer.uid) else { return peer }
         if !toldFull {
-            logger.warning("control: more than \(limits.connections) clients, refusing others")
+            logger.warning(
+                """
+                control: refusing a connection of uid \(peer.uid): \(clients) of \(places.total) are \
+                open, at most \(places.perUser) for each user but root
+                """
+            )
         }
         toldFull = true
-        return false
+        return nil
     }
 
     /// Counts a client out.
-    private func dismiss(_ connection: StreamConnection) {
+    private func dismiss(_ connection: StreamConnection, _ peer: StreamConnection.Credentials) {
         connection.close()
         tasks[ObjectIdentifier(connection)] = nil
+        places.disconnect(peer.uid)
         toldFull = false
         onDismissal?()
     }
@@ -132,11 +150,14 @@ package final class ControlServer {
     // MARK: - One client
 
     /// Answers the calls of one client until it leaves or has to.
-    private func serve(_ connection: StreamConnection) async {
+    private func serve(
+        _ connection: StreamConnection,
+        _ peer: StreamConnection.Credentials
+    ) async {
         do {
-            try await answer(connection, from: try connection.peerCredentials)
+            try await answer(connection, from: peer)
         } catch let error as ProtocolError {
-            logger.info("control: \(error), closing the connection")
+            logger.debug("control: \(error), closing the connection")
         } catch {
             logger.debug("control: client cut off: \(error)")
         }
@@ -176,9 +197,22 @@ package final class ControlServer {
         on connection: StreamConnection
     ) async throws {
         let send: ControlDispatcher.Send = { [limits] message in
+            guard self.places.beginReply(message.count) else {
+                throw Refusal(description: "unsent replies of all clients take too much memory")
+            }
+            defer { self.places.endReply(message.count) }
             try await connection.write(message, deadline: Clock.now + limits.departure)
         }
-        guard call.more else { return try await dispatcher.answer(call, from: peer, send) }
+        guard call.more, !call.oneway else {
+            return try await dispatcher.answer(call, from: peer, send)
+        }
+        guard places.beginStream(peer.uid) else {
+            let reason = "too many calls with several replies are open (\(places.streams) at most)"
+            try await send(try Reply(MethodError.failed(reason: reason)).message())
+            // Its connection would take a place that is kept for calls with one reply.
+            throw Refusal(description: reason)
+        }
+        defer { places.endStream(peer.uid) }
         // This may go on for days with nothing to tell: a client that has left must not keep one of
         // the few places until then.
         let work = ServiceLoop.throwingTask { [dispatcher] in
@@ -191,4 +225,9 @@ package final class ControlServer {
             work.cancel()
         }
     }
+}
+
+/// Why a connection is closed that would use up what other clients need.
+private struct Refusal: Error, CustomStringConvertible {
+    let description: String
 }

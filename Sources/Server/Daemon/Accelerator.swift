@@ -108,7 +108,7 @@ final class Accelerator {
         case .failure(let error):
             guard settings.accelerate.loopback != .required else { throw .acceleration(error) }
             obstacle = "\(error)"
-            logger.info("not accelerated: \(error)")
+            logger.info("acceleration is off, all queries are answered by workers: \(error)")
         }
     }
 

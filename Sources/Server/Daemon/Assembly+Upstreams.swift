@@ -3,6 +3,15 @@ internal import Logging
 internal import Net
 internal import Upstream
 
+/// Transports of all upstreams over HTTPS.
+struct UpstreamHTTP: Sendable {
+    /// Carries clients' queries.
+    let queries: any HTTPTransport
+
+    /// Carries the daemon's own questions, which must not wait for those of clients.
+    let probes: any HTTPTransport
+}
+
 extension Assembly {
     /// Makes the upstreams, of one server an address each.
     ///
@@ -11,12 +20,12 @@ extension Assembly {
         _ all: [UpstreamSettings],
         _ surroundings: Surroundings,
         succeeding old: Assembly?
-    ) throws(StartError) -> (upstreams: [any Forwarding], http: (any HTTPTransport)?) {
-        // One transport for all over HTTPS, not the vendors': a busy one must not take the other's
-        // connections, nor may one whose handshake is long be cut off after 800 ms.
+    ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
+        // One transport for all upstreams over HTTPS, and another for vendors: neither may use up the
+        // connections of the other.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
-            http = surroundings.transport(Self.patientLimits)
+            http = UpstreamHTTP(queries: surroundings.transport(), probes: surroundings.transport())
         }
         var tls: [String?: TLSClient] = [:]
         var upstreams: [any Forwarding] = []
@@ -52,7 +61,7 @@ extension Assembly {
     private static func way(
         of settings: UpstreamSettings,
         to address: SocketAddress,
-        _ http: (any HTTPTransport)?,
+        _ http: UpstreamHTTP?,
         _ tls: TLSClient?,
         _ surroundings: Surroundings
     ) -> any UpstreamTransport {
@@ -64,7 +73,8 @@ extension Assembly {
             at: address,
             certificateFile: settings.caFile,
             validates: settings.validates,
-            over: http,
+            over: http.queries,
+            probes: http.probes,
             clocks: surroundings.clocks
         )
     }
@@ -102,7 +112,10 @@ extension Assembly {
             logger.log(
                 level: news.isTrouble ? .warning : .notice,
                 "\(news)",
-                metadata: ["upstream": "\(news.server.name)", "server": "\(news.server.url)"]
+                metadata: [
+                    "upstream": "\(news.server.name)", "server": "\(news.server.url)",
+                    "event": "\(news.kind)",
+                ]
             )
         }
     }
@@ -111,13 +124,6 @@ extension Assembly {
     func upstreamNetworkChanged() {
         upstreamHealth.networkChanged()
         for upstream in upstreams { upstream.networkChanged() }
-    }
-
-    /// An upstream's own timeout is the bound of its handshakes.
-    private static var patientLimits: HTTPClient.Limits {
-        var limits = HTTPClient.Limits()
-        limits.connectTime = SettingsLimits.timeout.upperBound
-        return limits
     }
 }
 

@@ -25,12 +25,15 @@ struct Assembly {
     let vendors: [(settings: VendorSettings, client: VendorClient)]
 
     /// What upstreams over HTTPS share; nil if there are none.
-    let upstreamHTTP: (any HTTPTransport)?
+    let upstreamHTTP: UpstreamHTTP?
     let upstreams: [any Forwarding]
 
     /// What is known of the upstreams' servers, and who is told of it.
     let upstreamHealth: HealthBook
     let resolver: Resolver
+
+    /// The routes as an operator knows them.
+    let routeNames: RouteNames
 
     /// Makes everything that `settings`, which were checked, ask for.
     ///
@@ -45,66 +48,57 @@ struct Assembly {
         in surroundings: Surroundings = .system,
         succeeding old: Assembly? = nil
     ) throws(StartError) {
-        self.settings = settings
-        clocks = surroundings.clocks
-        cache =
-            old?.cache
-            ?? AnswerCache(
-                limit: settings.cache.size,
-                origin: clocks.now(),
-                seed: surroundings.seed,
-                rotates: settings.answers.order == .rotate
-            )
+        let sources = try Sources(SettledRoutes(settings), in: surroundings, succeeding: old)
+        self.init(sources, sources.plan.routing(), in: surroundings, succeeding: old)
+    }
 
-        http =
-            old?.http
-            ?? (settings.vendors.isEmpty ? nil : surroundings.transport(HTTPClient.Limits()))
-        var vendors: [(settings: VendorSettings, client: VendorClient)] = []
-        for vendor in settings.vendors {
-            guard let http else { break }
-            if let known = old?.client(of: vendor) {
-                vendors.append((vendor, known))
-            } else {
-                vendors.append((vendor, try Self.client(vendor, http, clocks)))
+    /// The same beside everything else on the loop, which routes by the hundred thousand would hold up
+    /// for a second.
+    static func make(
+        _ settings: SettledRoutes,
+        in surroundings: Surroundings,
+        succeeding old: Assembly
+    ) async throws(StartError) -> Assembly {
+        let sources = try Sources(settings, in: surroundings, succeeding: old)
+        let routing: Routing
+        do throws(SocketError) {
+            routing = try await WorkerThread.run(named: "routes") { [plan = sources.plan] in
+                plan.routing()
             }
+        } catch {
+            throw .system(error)
         }
-        let made = try Self.upstreams(settings.upstreams, surroundings, succeeding: old)
-        let upstreams = made.upstreams
-        upstreamHTTP = made.http
-        self.vendors = vendors
-        self.upstreams = upstreams
-        let health = old?.upstreamHealth ?? HealthBook(clocks: clocks)
-        upstreamHealth = health
+        return Assembly(sources, routing, in: surroundings, succeeding: old)
+    }
 
+    /// Puts sources and routes together.
+    private init(
+        _ sources: Sources,
+        _ routing: Routing,
+        in surroundings: Surroundings,
+        succeeding old: Assembly?
+    ) {
+        settings = sources.plan.settings
+        clocks = surroundings.clocks
+        cache = sources.cache
+        http = sources.http
+        vendors = sources.vendors
+        upstreamHTTP = sources.upstreamHTTP
+        upstreams = sources.upstreams
+        upstreamHealth = sources.health
+        routeNames = routing.names
         let standard = zip(settings.upstreams, upstreams).filter { !$0.0.only }.map { $0.1 }
-        var routes = RouteTable()
-        for route in settings.routes {
-            let named = route.upstreams.compactMap { name in upstreams.first { $0.name == name } }
-            routes.add(
-                Route(
-                    place: "\(route.place)",
-                    vendors: route.vendors.compactMap { name in
-                        vendors.first { $0.settings.name == name }?.client
-                    },
-                    upstreams: named.isEmpty ? nil : UpstreamGroup(named, health: health),
-                    fallsBack: route.fallback == .upstream,
-                    allowsPrivateAnswers: route.privateAnswers == .allow,
-                    servesStale: route.stale
-                ),
-                for: route.domains.map(RoutePattern.init),
-                except: route.except.map(RoutePattern.init)
-            )
-        }
         resolver = Resolver(
-            routes: routes,
-            standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: health),
+            routes: routing.table,
+            standard: standard.isEmpty ? nil : UpstreamGroup(standard, health: upstreamHealth),
             policy: TTLPolicy(settings.cache),
             answers: AnswerPolicy(settings.answers, settings.rebinding),
             probe: surroundings.probe,
             freshness: Freshness(settings.cache),
             cache: cache,
             clocks: clocks,
-            succeeding: old?.resolver
+            succeeding: old?.resolver,
+            comparison: routing.comparison
         )
     }
 
@@ -114,6 +108,8 @@ struct Assembly {
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
         let believed = upstreams.flatMap(\.servers).filter(\.validates)
         resolver.origins.believe(only: Set(believed.map { UpstreamStage.origin(of: $0) }))
+        let unprotected = vendors.filter { !$0.client.facts.isProtected }
+        resolver.origins.setUnprotected(vendors: Set(unprotected.map(\.client.name)))
     }
 }
 
@@ -161,6 +157,9 @@ package enum StartError: Error, CustomStringConvertible {
             "cannot listen on \(address): ports below 1024 are for systemd to open: name it in "
                 + "the socket unit (`systemctl edit httpdnsd.socket`, ListenDatagram= and "
                 + "ListenStream=); or give us the capability CAP_NET_BIND_SERVICE, or another port"
+        case .listen(let address, let error) where error.isAddressMissing:
+            "cannot listen on \(address): this machine does not have that address (\(error)); "
+                + "remove it from `listen`, or add it first (`ip addr` shows those that there are)"
         case .listen(let address, let error):
             "cannot listen on \(address): \(error)"
         case .listenBeside(let address, let own):
@@ -193,17 +192,6 @@ package enum StartError: Error, CustomStringConvertible {
 }
 
 // MARK: - From settings
-
-extension RoutePattern {
-    init(_ pattern: DomainPattern) {
-        self =
-            switch pattern.form {
-            case .suffix: .suffix(pattern.domain)
-            case .exact: .exact(pattern.domain)
-            case .below: .below(pattern.domain)
-            }
-    }
-}
 
 extension TTLPolicy {
     fileprivate init(_ settings: CacheSettings) {

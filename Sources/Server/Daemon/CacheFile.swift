@@ -26,8 +26,11 @@ final class CacheFile {
 
     private(set) var numbers: Numbers
 
-    /// Is given what was asked for most in the life before, most first, as soon as it is loaded.
+    /// Called with the questions asked most in the life before, most first, when they are loaded.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
+
+    /// Called when loading has ended, with or without answers.
+    var onLoadEnd: (@ServiceLoop () -> Void)?
 
     private let file: SnapshotFile
     private let cache: AnswerCache
@@ -96,6 +99,7 @@ final class CacheFile {
         self.alarm = alarm
         work = ServiceLoop.task { [self] in
             await load(leavesOut)
+            onLoadEnd?()
             alarm.set(clocks.now() + Self.interval)
         }
     }

@@ -26,10 +26,12 @@ extension Daemon {
         switch look {
         case .nothing:
             break
-        case .reply(let reply):
+        case .reply(let reply), .malformed(let reply):
             miss.listener.send(reply, inReplyTo: miss.datagram)
         case .question(let open):
-            desk.resolve(open) { miss.listener.send($0, inReplyTo: miss.datagram) }
+            // A query that waits keeps its sender's address, not its octets.
+            let (listener, sender) = (miss.listener, miss.datagram.withoutOctets)
+            desk.resolve(open) { listener.send($0, inReplyTo: sender) }
         }
     }
 }

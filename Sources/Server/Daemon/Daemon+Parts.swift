@@ -14,6 +14,9 @@ extension Daemon {
         let misses: MissDesk?
         let mergedOfFormerVendors: UInt64
 
+        /// The first problem of the last reload, if that kept the old settings.
+        let reloadProblem: String?
+
         var settings: Settings { assembly.settings }
         var listeners: [Listeners] { reception.listeners }
         var workers: [UDPWorker] { reception.workers }

@@ -65,8 +65,8 @@ package final class Daemon {
     /// What metrics tell of this.
     var life = MetricsReport.Life()
 
-    /// The thread that has libcurl loaded.
-    private var starter: WorkerThread?
+    /// The thread that loads libcurl and the system's certificates.
+    var starter: WorkerThread?
 
     /// Has the kernel answer, by way of a thread that is not to outlive the daemon.
     private var acceleration: Task<Void, Never>?
@@ -129,7 +129,7 @@ package final class Daemon {
             SpareDescriptors.keep()
             signals = try Self.signals()
             try reception.takePassed()
-            let bound = try reception.bind(assembly.settings.listen)
+            let bound = try reception.bind(assembly.settings)
             let socket = try controlSocket()
             try accelerator.load(assembly.settings, in: surroundings)
             dropCapabilities()
@@ -138,6 +138,8 @@ package final class Daemon {
             control = startControl(at: socket)
             misses = try Self.missDesk(for: desk, own)
             self.misses = misses
+            // Before the first query: it may be answered from the snapshot.
+            startCacheFile()
             let staff = Reception.Staff(
                 assembly: assembly,
                 desk: desk,
@@ -159,15 +161,15 @@ package final class Daemon {
                 do throws(StartError) {
                     try await accelerate()
                 } catch {
-                    logger.warning("not accelerated: \(error), ignoring")
+                    logger.info("acceleration is off: \(error)")
                 }
             }
         }
+        reportCertificates()
         prepareHTTP()
         startVendors(assembly.vendors)
         assembly.resolver.refreshing.start()
         network.start()
-        startCacheFile()
         startObservation()
         ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
@@ -230,39 +232,6 @@ package final class Daemon {
         try await ServiceManager.feedWatchdog { [unowned self] in
             await check.passes(reception.listeners, within: interval / 3)
         }
-    }
-
-    /// Has libcurl loaded, unless nothing needs it: it takes milliseconds, in which others are
-    /// answered already, and 4 MiB.
-    func prepareHTTP() {
-        guard starter == nil, assembly.http != nil || assembly.upstreamHTTP != nil else { return }
-        do throws(SocketError) {
-            starter = try WorkerThread(named: "http-start") { HTTPClient.prepare() }
-        } catch {
-            logger.debug("no thread for the start of libcurl: \(error), ignoring")
-        }
-    }
-
-    /// The keeper of the cache's file, as the settings name it; nil if they name none.
-    static func cacheFile(_ assembly: Assembly, logger: Logger) -> CacheFile? {
-        let setting = assembly.settings.cache.snapshot
-        return setting.path(in: SettingsEnvironment.stateDirectory).map { path in
-            CacheFile(
-                path,
-                of: assembly.cache,
-                assembly.resolver.origins,
-                clocks: assembly.clocks,
-                logger: logger
-            )
-        }
-    }
-
-    /// Has the cache of an earlier life loaded, and kept for a later one.
-    private func startCacheFile() {
-        cacheFile?.onLoad = { [self] hottest in
-            assembly.resolver.refreshing.refresh(hottest: hottest)
-        }
-        cacheFile?.start(leavingOut: assembly.resolver.overridden)
     }
 
     /// Begins to serve metrics, and to log queries, if the settings want it.
@@ -368,7 +337,8 @@ package final class Daemon {
             accelerator: accelerator,
             cacheFile: cacheFile?.numbers,
             misses: misses,
-            mergedOfFormerVendors: mergedOfFormerVendors
+            mergedOfFormerVendors: mergedOfFormerVendors,
+            reloadProblem: life.reloadProblem
         )
     }
 }

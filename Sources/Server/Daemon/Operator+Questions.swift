@@ -58,7 +58,7 @@ extension Operator {
         var walk = CacheWalk(cache)
         while let entries = walk.next(now: clocks.now()) {
             guard !entries.isEmpty else { continue }
-            let shown = entries.map { CachedEntry($0, origin: origins.name($0.server)) }
+            let shown = entries.map { CachedEntry($0, origins) }
             try await tell(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
             // A reply that is taken at once is no turn of the loop: others want one, too.
             await Task.yield()

@@ -68,7 +68,7 @@ final class Operator: ControlHandling {
         }
         return LookupReply(
             entries: entries.inOrder.map { entry in
-                CachedEntry(entry, origin: assembly.resolver.origins.name(entry.server))
+                CachedEntry(entry, assembly.resolver.origins)
             }
         )
     }
@@ -95,7 +95,9 @@ final class Operator: ControlHandling {
     }
 
     func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws {
-        let filter = try QueryFilter(request)
+        let assembly = daemon.parts.assembly
+        let names = assembly.vendors.map(\.client.name) + assembly.upstreams.map(\.name)
+        let filter = try QueryFilter(request, names: names + ["hosts"])
         try await daemon.accelerator.resting { try await watch(filter, request.count, tell) }
     }
 
@@ -157,24 +159,6 @@ final class Operator: ControlHandling {
         return soft ? FlushReply(removed: 0, marked: count) : FlushReply(removed: count)
     }
 
-    func pause(_ vendor: String) async throws(MethodError) -> VendorChange {
-        let client = try client(vendor)
-        let before = client.statistics.state
-        client.pause()
-        return VendorChange(client, changed: before != .paused, now: clocks.now())
-    }
-
-    func resume(_ vendor: String) async throws(MethodError) -> VendorChange {
-        let client = try client(vendor)
-        let changed =
-            switch client.statistics.state {
-            case .paused, .refused: true
-            case .open, .limited, .overBudget: false
-            }
-        client.resume()
-        return VendorChange(client, changed: changed, now: clocks.now())
-    }
-
     func reload() async throws(MethodError) -> ReloadReply {
         ReloadReply(await daemon.reload())
     }
@@ -203,17 +187,6 @@ final class Operator: ControlHandling {
                 ?? "there is \((names + ["vendor", "upstream"]).joined(separator: ", "))"
             throw .notFound(what: "source `\(source.shortened)` (\(hint))")
         }
-    }
-
-    /// The vendor of this name.
-    private func client(_ name: String) throws(MethodError) -> VendorClient {
-        let clients = daemon.parts.assembly.vendors.map(\.client)
-        if let client = clients.first(where: { $0.name == name }) { return client }
-        let names = clients.map(\.name)
-        let hint =
-            DidYouMean.hint(for: name, among: names)
-            ?? (names.isEmpty ? "there is none" : "there is \(names.joined(separator: ", "))")
-        throw .notFound(what: "vendor `\(name.shortened)` (\(hint))")
     }
 
     static func name(_ text: String, _ argument: String) throws(MethodError) -> Name {

@@ -100,18 +100,31 @@ final class Reception {
     /// administrator's word as well, and a socket that nobody reads would swallow queries, as
     /// clients would wait rather than ask another server.  `allow` holds there, too.
     ///
+    /// - Parameter settings: whose `listen` is bound.  Of the default addresses, those that this machine
+    ///   does not have are left out, as long as one is left; and if systemd has passed some, those
+    ///   that it has not passed and this process may not bind.
     /// - Throws: `StartError.listen` or those about addresses that exclude each other; then nothing
     ///   is bound.
-    func bind(_ addresses: [SocketAddress]) throws(StartError) -> Bound {
-        var wanted = addresses
+    func bind(_ settings: Settings) throws(StartError) -> Bound {
+        var wanted = settings.listen
         for address in passed.map(\.address) where !wanted.contains(address) {
             logger.notice("serving \(address), which a socket unit names and `listen` does not")
             wanted.append(address)
         }
         var bound = Bound()
+        var missing: StartError?
         for address in wanted where !places.contains(where: { $0.wanted == address }) {
-            bound.places.append(Place(wanted: address, listeners: try listeners(at: address)))
+            do throws(StartError) {
+                bound.places.append(Place(wanted: address, listeners: try listeners(at: address)))
+            } catch {
+                guard settings.listenMark.isDefault, case .listen(_, let fault) = error,
+                    fault.isAddressMissing || fault.isForbidden && !passed.isEmpty
+                else { throw error }
+                logger.warning("not listening on \(address): \(fault), ignoring")
+                missing = error
+            }
         }
+        if let missing, bound.places.isEmpty, places.isEmpty { throw missing }
         passed = []
         return bound
     }

@@ -21,6 +21,9 @@ struct Snapshot {
     private var refresh = RefreshStats()
     private var network = NetworkStats()
 
+    /// TCP sessions that were closed, by reason.
+    private var sessions: Counts = [:]
+
     /// The moment when everything is zero.
     nonisolated init() {}
 
@@ -43,7 +46,7 @@ struct Snapshot {
         cache = CacheStats(assembly.cache.numbers)
         cache.snapshot = parts.cacheFile.map { SnapshotStatus($0, now: now) }
         let spared = SparedCalls(assembly)
-        let routes = RouteNames(parts.settings.routes)
+        let routes = assembly.routeNames
         let clients = assembly.vendors.map { ($0.settings.name, $0.client.statistics) }
         vendors = clients.map { VendorStats(name: $0, $1, spared: spared, routes: routes) }
         upstreams = assembly.upstreams.map(UpstreamStats.init)
@@ -55,7 +58,13 @@ struct Snapshot {
             assembly.resolver.merging.merged + assembly.resolver.vendors.numbers.paired
             + clients.reduce(parts.mergedOfFormerVendors) { $0 + $1.1.merged + $1.1.paired }
         misses.dropped =
-            parts.desk.overflowed + (parts.misses?.dropped.load(ordering: .relaxed) ?? 0)
+            assembly.resolver.merging.evicted
+            + (parts.misses?.dropped.load(ordering: .relaxed) ?? 0)
+        let table = parts.desk.sessions
+        sessions = [
+            "evicted-sessions": table.evicted, "malformed-sessions": table.malformed,
+            "overfull-sessions": table.overfull,
+        ]
     }
 
     /// Lets what was counted by route be called as routes are called now.
@@ -93,6 +102,7 @@ struct Snapshot {
             "ignored": queries.ignored, "rate-limited": queries.limited,
             "truncated-replies": queries.truncated, "unsent-replies": queries.unsent,
         ]
+        reply.packets.merge(sessions.since(zero.sessions)) { $1 }
         reply.misses = misses.since(zero.misses)
         reply.refresh = refresh.since(zero.refresh)
         reply.network = network.since(zero.network)

@@ -16,7 +16,7 @@ struct Surroundings {
     var seed: UInt64
 
     /// Makes what sends HTTP requests.
-    var transport: (HTTPClient.Limits) -> any HTTPTransport
+    var transport: () -> any HTTPTransport
 
     /// Makes the way to an upstream's server that is not asked over HTTPS: at this address, with TLS
     /// if there is a client for it.
@@ -38,7 +38,7 @@ struct Surroundings {
         Surroundings(
             clocks: .system,
             seed: .random(in: .min ... .max),
-            transport: { HTTPClient(limits: $0) },
+            transport: { HTTPClient() },
             way: way,
             probe: probe,
             kernel: kernel

@@ -59,6 +59,14 @@ final class VendorLog {
                 """,
                 metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
             )
+        case .clockRefused(let seconds, let limit):
+            logger.warning(
+                """
+                vendor \(name): its clock is \(seconds) s ahead of ours, not repaired as that is more than \
+                \(limit) s: set the clock of this machine (NTP)
+                """,
+                metadata: ["vendor": "\(name)", "error": "clock"]
+            )
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {
@@ -80,6 +88,10 @@ extension Daemon {
     func startVendors(_ vendors: [(settings: VendorSettings, client: VendorClient)]) {
         for vendor in vendors {
             let log = VendorLog(vendor.settings.name, logger)
+            if !vendor.client.facts.isProtected {
+                let channel = vendor.settings.account.channel
+                logger.info("vendor \(vendor.client.name) (\(channel)) is unprotected")
+            }
             vendor.client.observer = { log.log($0) }
             vendor.client.start()
         }

@@ -16,6 +16,13 @@ struct Asker: Sendable {
     /// How long the connection may idle, in units of 100 ms; nil over UDP, where the option must
     /// never be sent (RFC 7828 §3.3.2).
     var keepalive: UInt16?
+
+    /// The network that the query counts against.
+    ///
+    /// - Parameter isProven: whether the query has a valid cookie.  TCP and loopback prove as much.
+    func network(isProven: Bool) -> ClientNetwork {
+        ClientNetwork(of: address, isProven: isProven || transport == .tcp || address.isLoopback)
+    }
 }
 
 /// What all cookies of a moment are made and checked with (RFC 9018 §4).

@@ -68,15 +68,20 @@ enum FirstLook {
         } catch {
             switch error {
             case .ignored: self = .ignored
-            case .unusual: self = asker.isAllowed ? .unusual : Self.fault(.malformed, in: &buffer)
-            case .malformed, .otherOpcode: self = Self.fault(error, in: &buffer)
+            case .unusual where asker.isAllowed: self = .unusual
+            case .unusual: self = Self.fault(.malformed, count, in: &buffer)
+            case .malformed, .otherOpcode: self = Self.fault(error, count, in: &buffer)
             }
         }
     }
 
-    private static func fault(_ fault: QueryFault, in buffer: inout MutableRawSpan) -> FirstLook {
+    private static func fault(
+        _ fault: QueryFault,
+        _ count: Int,
+        in buffer: inout MutableRawSpan
+    ) -> FirstLook {
         .answered(
-            length: fault.reply(in: &buffer),
+            length: fault.reply(to: count, in: &buffer),
             .invalid,
             fault == .otherOpcode ? .notImp : .formErr
         )

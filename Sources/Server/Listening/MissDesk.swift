@@ -25,12 +25,26 @@ final class MissDesk: Sendable {
     private struct Waiting {
         var misses: [Miss] = []
 
+        /// Octets of the datagrams in `misses`.
+        var octets = 0
+
         /// Questions that were answered, but whose answers are to be asked for anew.
         var refreshes: [Query] = []
     }
 
-    /// Misses that may lie here unread; the kernel's buffer would not hold more either.
-    private static let limit = 16_384
+    /// Misses and refreshes that may wait here; the kernel's buffer would not hold more either.
+    ///
+    /// As many again may have been taken and not yet handled.
+    private static let limit = 8_192
+
+    /// Octets of datagrams that may wait here; with those taken, what the kernel's buffer holds.
+    static let octets = 2 << 20
+
+    /// Misses handled in one turn of the loop: then sockets, timers and control have theirs.
+    private static let row = 256
+
+    /// Misses that were taken and not yet handled.
+    @ServiceLoop private var taken: ArraySlice<Miss> = []
 
     /// Misses that came when the desk was full, and so were dropped as a full socket drops them.
     let dropped = Atomic<UInt64>(0)
@@ -44,28 +58,54 @@ final class MissDesk: Sendable {
     ) throws(SocketError) {
         let box = DeskBox()
         (self.refresh, self.handler) = (refresh, handler)
-        doorbell = try Doorbell { box.desk?.handleAll() }
+        doorbell = try Doorbell { box.desk?.handleRow() }
         box.desk = self
     }
 
-    /// Sees to everything that lies here, without waiting for the bell.
+    /// Handles all misses and refreshes, without waiting for the bell.
     @ServiceLoop
     func handleAll() {
-        let taken = waiting.withLock { waiting in
-            let taken = waiting
+        repeat { take() } while handle(Self.limit)
+    }
+
+    /// Handles some misses, and rings for the rest.
+    @ServiceLoop
+    private func handleRow() {
+        if taken.isEmpty { take() }
+        if handle(Self.row) { doorbell.ring() }
+    }
+
+    /// Takes what workers have left, and refreshes what is to be refreshed.
+    @ServiceLoop
+    private func take() {
+        let new = waiting.withLock { waiting in
+            let new = waiting
             waiting = Waiting()
-            return taken
+            return new
         }
-        for miss in taken.misses { handler(miss) }
-        for query in taken.refreshes { refresh(query) }
+        taken += new.misses
+        for query in new.refreshes { refresh(query) }
+    }
+
+    /// Handles at most `count` of the misses that were taken; returns whether more are there.
+    @ServiceLoop
+    private func handle(_ count: Int) -> Bool {
+        for _ in 0..<min(count, taken.count) { handler(taken.removeFirst()) }
+        return !taken.isEmpty || waiting.withLock { !$0.misses.isEmpty }
     }
 
     /// Leaves misses; from any thread, without waiting.
     func take(_ misses: [Miss]) {
         let lost = waiting.withLock { waiting in
-            let room = max(0, Self.limit - waiting.misses.count)
-            waiting.misses += misses.prefix(room)
-            return misses.count - min(room, misses.count)
+            var taken = 0
+            for miss in misses {
+                let octets = waiting.octets + miss.datagram.octets.count
+                guard waiting.misses.count < Self.limit, octets <= Self.octets else { break }
+                waiting.misses.append(miss)
+                waiting.octets = octets
+                taken += 1
+            }
+            return misses.count - taken
         }
         if lost > 0 { dropped.add(UInt64(lost), ordering: .relaxed) }
         doorbell.ring()

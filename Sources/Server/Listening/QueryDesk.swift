@@ -26,8 +26,8 @@ final class QueryDesk {
     /// Resumed when no query waits any more, while the daemon stops.
     private var whenDrained: CheckedContinuation<Void, Never>?
 
-    /// Queries that were told SERVFAIL at once because too many were waiting.
-    private(set) var overflowed: UInt64 = 0
+    /// The TCP sessions of all listeners.
+    let sessions = TCPSessionTable()
 
     /// Where messages are turned into their replies: no message is longer.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
@@ -62,7 +62,10 @@ final class QueryDesk {
     enum Immediate {
         case reply([UInt8])
 
-        /// Nothing is to be sent.
+        /// The message is no valid query; this FORMERR is sent.
+        case malformed([UInt8])
+
+        /// The message is no query; nothing is sent.
         case nothing
 
         /// The cache has no answer: `resolve` finds one.
@@ -71,11 +74,14 @@ final class QueryDesk {
 
     /// A query that needs an answer.
     struct Open: Sendable {
+        /// The header and the question: a reply needs nothing else of the query.
         fileprivate let octets: [UInt8]
+        fileprivate let query: Query
         fileprivate let facts: QueryFacts
         fileprivate let limit: Int
         fileprivate let transport: QueryTransport
         fileprivate let client: IPAddress
+        fileprivate let network: ClientNetwork
         fileprivate let arrival: ContinuousClock.Instant
     }
 
@@ -95,7 +101,7 @@ final class QueryDesk {
                     return .reply(reply)
                 }
                 counters.count(.invalid, .formErr, transport)
-                return .reply(malformed(octets))
+                return .malformed(malformed(octets))
             }
             octets = plain
             look = firstLook(octets, from: asker)
@@ -106,19 +112,25 @@ final class QueryDesk {
             return .nothing
         case .answered(let length, let source, let outcome):
             counters.count(source, outcome, transport)
-            return .reply(Array(scratch[..<length]))
-        case .query(let facts, _):
+            let reply = Array(scratch[..<length])
+            return outcome == .formErr ? .malformed(reply) : .reply(reply)
+        case .query(let facts, let isProven):
             let limit = transport == .udp ? facts.replyLimit : scratch.count
             if let reply = cachedReply(facts, limit: limit, for: asker, arrival: arrival) {
                 return .reply(reply)
             }
+            guard let query = Self.query(facts, in: octets) else {
+                return .malformed(malformed(octets))
+            }
             return .question(
                 Open(
-                    octets: octets,
+                    octets: Array(octets.prefix(facts.questionEnd)),
+                    query: query,
                     facts: facts,
                     limit: limit,
                     transport: transport,
                     client: asker.address,
+                    network: asker.network(isProven: isProven),
                     arrival: arrival
                 )
             )
@@ -202,48 +214,57 @@ final class QueryDesk {
     private func malformed(_ octets: [UInt8]) -> [UInt8] {
         scratch.replaceSubrange(0..<octets.count, with: octets)
         let length = scratch.withMutableRawSpan { buffer in
-            QueryFault.malformed.reply(in: &buffer)
+            QueryFault.malformed.reply(to: octets.count, in: &buffer)
         }
         return Array(scratch[..<length])
     }
 
     // MARK: - With waiting
 
-    /// What `resolve` is to tell.
-    typealias Tell = @ServiceLoop ([UInt8]) -> Void
-
-    /// Tells the reply to a query that `look` had none to, once, within `ResolverLimits.total` of its
-    /// arrival and perhaps before this returns.
-    func resolve(_ open: Open, _ tell: @escaping Tell) {
-        guard let query = Self.query(open.facts, in: open.octets) else {
-            return tell(malformed(open.octets))
-        }
-        guard inFlight < ResolverLimits.waiting else {
-            overflowed += 1
-            return tell(reply(.overloaded, open))
-        }
-        inFlight += 1
-        resolver.resolve(query, deadline: open.arrival + ResolverLimits.total) {
-            [self] resolution in
-            inFlight -= 1
-            if inFlight == 0 { resumeDrained() }
-            tell(reply(resolution, open))
+    /// Answers a query that `look` had no reply to, within `ResolverLimits.total` of its arrival.
+    ///
+    /// - Parameter tell: called once, perhaps before this returns, with the reply.
+    func resolve(_ open: Open, _ tell: @escaping @ServiceLoop ([UInt8]) -> Void) {
+        begin(open) { [self] resolution in
+            let reply = render(resolution, open)
+            note(resolution, open, in: reply)
+            tell(reply)
         }
     }
 
-    /// The same for whoever waits in a task.
+    /// The same for callers that render the reply later: ``render(_:_:)``.
+    func find(_ open: Open, _ tell: @escaping @ServiceLoop (Resolution) -> Void) {
+        begin(open) { [self] resolution in
+            note(resolution, open, in: open.octets)
+            tell(resolution)
+        }
+    }
+
+    /// The same for callers in a task.
     func resolve(_ open: Open) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             resolve(open) { continuation.resume(returning: $0) }
         }
     }
 
-    /// The reply that says `resolution`, counted.
-    private func reply(_ resolution: Resolution, _ open: Open) -> [UInt8] {
+    /// The reply that carries `resolution`.
+    func render(_ resolution: Resolution, _ open: Open) -> [UInt8] {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
         let length = write(resolution, open.facts, limit: open.limit)
-        note(resolution, open)
         return Array(scratch[..<length])
+    }
+
+    private func begin(_ open: Open, _ tell: @escaping @ServiceLoop (Resolution) -> Void) {
+        inFlight += 1
+        resolver.resolve(
+            open.query,
+            of: open.network,
+            deadline: open.arrival + ResolverLimits.total
+        ) { [self] resolution in
+            inFlight -= 1
+            if inFlight == 0 { resumeDrained() }
+            tell(resolution)
+        }
     }
 
     /// What is asked in a message that begins with `octets`, or the reply that was made in place of
@@ -280,8 +301,10 @@ final class QueryDesk {
         return length
     }
 
-    /// Counts a query that is answered now, by the reply in `scratch`.
-    private func note(_ resolution: Resolution, _ open: Open) {
+    /// Counts a query that is answered now.
+    ///
+    /// - Parameter octets: the reply, or the query if the reply is not rendered yet.
+    private func note(_ resolution: Resolution, _ open: Open, in octets: [UInt8]) {
         let source = QuerySource(resolution)
         let outcome = QueryOutcome(
             rcode: resolution.rcode.rawValue,
@@ -294,7 +317,7 @@ final class QueryDesk {
             open.facts,
             resolution,
             as: source,
-            in: scratch,
+            in: octets,
             over: open.transport,
             from: open.client,
             since: open.arrival,

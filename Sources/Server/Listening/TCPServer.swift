@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Logging
 internal import Net
 
-/// Accepts TCP clients on one address and keeps their number within bounds.
+/// Accepts TCP clients on one address; `QueryDesk.sessions` keeps their number within bounds.
 @ServiceLoop
 final class TCPServer {
     private let listener: StreamListener
@@ -12,12 +12,6 @@ final class TCPServer {
     private let cookies: CookieJar?
     private let clocks: Clocks
     private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
-
-    /// Connections turned away because their client had too many already.
-    private(set) var refusedConnections: UInt64 = 0
-
-    /// Connections given up to make room for others.
-    private(set) var evictedConnections: UInt64 = 0
 
     /// Connections open now.
     var connections: Int { sessions.count }
@@ -86,14 +80,6 @@ final class TCPServer {
             stream.close()
             return
         }
-        let ofClient = sessions.values.count { $0.client.octets == client.octets }
-        if ofClient >= TCPLimits.connectionsPerClient || sessions.count >= TCPLimits.connections,
-            !makeRoom(for: client, atLimit: ofClient >= TCPLimits.connectionsPerClient)
-        {
-            refusedConnections += 1
-            stream.close()
-            return
-        }
         let session = TCPSession(
             stream,
             desk: desk,
@@ -102,26 +88,12 @@ final class TCPServer {
             cookies: cookies,
             clocks: clocks
         )
+        desk.sessions.add(session)
         sessions[ObjectIdentifier(session)] = (session, client)
         ServiceLoop.task { [self] in
             await session.run()
+            desk.sessions.remove(session)
             sessions[ObjectIdentifier(session)] = nil
         }
-    }
-
-    /// Gives up the connection that has been idle longest: of this client if it is at its limit.
-    private func makeRoom(for client: SocketAddress, atLimit: Bool) -> Bool {
-        let idle = sessions.filter { _, entry in
-            entry.session.isIdle && (!atLimit || entry.client.octets == client.octets)
-        }
-        guard
-            let longest = idle.min(by: { left, right in
-                left.value.session.lastActive < right.value.session.lastActive
-            })
-        else { return false }
-        longest.value.session.close()
-        sessions[longest.key] = nil
-        evictedConnections += 1
-        return true
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 internal import Net
+internal import Resolver
 
 /// One TCP client: reads its queries, answers each as soon as its answer is there (RFC 7766).
 ///
@@ -13,6 +14,12 @@ final class TCPSession {
     private let stream: StreamConnection
     private let desk: QueryDesk
     private let client: IPAddress
+
+    /// The network that the session counts against.
+    let network: ClientNetwork
+
+    /// Octets that the session holds, as `desk.sessions` counts them.
+    private(set) var held = 0
 
     /// Whether the client may ask.
     var isAllowed: Bool
@@ -28,8 +35,14 @@ final class TCPSession {
     /// Whether more queries are taken: not when the client has ended, or was silent for too long.
     private var isReading = true
 
-    /// Replies that wait to be written, each with its length before it (RFC 7766 §8).
+    /// Replies that are rendered, each with its length before it (RFC 7766 §8).
     private var outgoing: [UInt8] = []
+
+    /// Replies that are not rendered yet: rendering waits until the socket accepts them.
+    private var ready = ReadyReplies()
+
+    /// Messages in a row that were no valid queries.
+    private var malformed = 0
 
     /// Replies that are being written, which no longer wait, and how much of them has gone.
     private var leaving: [UInt8] = []
@@ -38,14 +51,20 @@ final class TCPSession {
     /// Queries that wait for their answers.
     private var pending = 0
 
+    /// Whether the connection is closed: answers that come now are dropped.
+    private var isClosed = false
+
     /// Whether `catchUp` is about to run.
     private var isCatchingUp = false
 
     /// When the last query or reply went over the connection.
     private(set) var lastActive: ContinuousClock.Instant
 
+    /// The instant at which reading resumes; nil if reading is not suspended.
+    private var pausedUntil: ContinuousClock.Instant?
+
     /// Until when the client must have done what it is waited for; all nil if it is not.
-    private var deadlines = Deadlines()
+    private var deadlines = TCPDeadlines()
 
     /// Looks after the deadlines.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.timePassed() }
@@ -53,11 +72,14 @@ final class TCPSession {
     /// Resumed when the session has ended.
     private var whenEnded: CheckedContinuation<Void, Never>?
 
-    /// Whether this connection may be given up to make room for another.
-    var isIdle: Bool { pending == 0 && outgoing.isEmpty && leaving.isEmpty }
+    /// Whether no query waits for its answer, and no reply for the client.
+    private var isIdle: Bool { pending == 0 && unsent == 0 }
+
+    /// Octets of replies that the client has not accepted.
+    private var unsent: Int { outgoing.count + leaving.count + ready.octets }
 
     /// Whether no more is read because the client has too many replies to read.
-    var isBlocked: Bool { outgoing.count + leaving.count > TCPLimits.unwritten }
+    var isBlocked: Bool { unsent > TCPLimits.unwritten }
 
     /// Makes a session for an accepted connection.
     ///
@@ -75,6 +97,7 @@ final class TCPSession {
         self.stream = stream
         self.desk = desk
         self.client = client
+        network = ClientNetwork(of: client, isProven: true)
         self.isAllowed = isAllowed
         self.cookies = cookies
         self.clocks = clocks
@@ -98,10 +121,21 @@ final class TCPSession {
     /// Ends the session now, whatever is under way.
     func close() {
         stream.close()
+        isClosed = true
         isReading = false
-        (rest, outgoing, leaving) = ([], [], [])
-        deadlines = Deadlines()
+        (rest, outgoing, leaving, ready) = ([], [], [], ReadyReplies())
+        deadlines = TCPDeadlines()
+        desk.sessions.remove(self)
+        held = 0
         endIfDone()
+    }
+
+    /// Reports what the session holds now; the session may be closed for it.
+    private func account() {
+        let change = rest.count + unsent - held
+        guard change != 0 else { return }
+        held += change
+        desk.sessions.update(self, by: change)
     }
 
     /// Ends a session that reads no more as soon as all is answered.
@@ -118,6 +152,7 @@ final class TCPSession {
 
     /// Does what comes after all else: ends the session, or waits for the client.
     private func settle() {
+        account()
         endIfDone()
         watch()
     }
@@ -182,7 +217,9 @@ final class TCPSession {
     }
 
     /// Whether another query is taken.
-    private var isTaking: Bool { isReading && pending < TCPLimits.pending && !isBlocked }
+    private var isTaking: Bool {
+        isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
+    }
 
     /// Answers the whole messages that were read, as far as the client may ask more.
     ///
@@ -199,6 +236,7 @@ final class TCPSession {
             lastActive = now
             deadlines.message = nil
             hits += outcome.hits
+            if outcome.hits > 0 { malformed = 0 }
             for slot in outcome.refreshes {
                 if let query = messages.query(slot) { desk.refresh(query) }
             }
@@ -220,17 +258,37 @@ final class TCPSession {
     ) {
         switch desk.look(at: message, from: asker, arrival: now) {
         case .nothing:
-            break
+            noteMalformed()
+        case .malformed(let reply):
+            outgoing += framed(reply)
+            noteMalformed()
         case .reply(let reply):
+            malformed = 0
             outgoing += framed(reply)
         case .question(let open):
+            malformed = 0
             pending += 1
-            desk.resolve(open) { [self] reply in
-                outgoing += framed(reply)
+            desk.find(open) { [self] resolution in
                 pending -= 1
+                if resolution.isRefused { pause() }
+                if !isClosed { ready.append(open, resolution) }
+                account()
                 catchUpSoon()
             }
         }
+    }
+
+    /// Takes no queries for a while: the client has more than its share of them under way.
+    private func pause() {
+        pausedUntil = clocks.now() + TCPLimits.pause
+    }
+
+    /// Counts a message that is no valid query; too many in a row end the session.
+    private func noteMalformed() {
+        malformed += 1
+        guard isReading, malformed >= TCPLimits.malformed else { return }
+        desk.sessions.noteMalformed()
+        isReading = false
     }
 
     /// A message with its length before it (RFC 7766 §8).
@@ -256,7 +314,7 @@ final class TCPSession {
     /// Writes the replies to the messages that were read, behind those that wait.
     private func write(_ messages: StreamDesk) {
         do throws(SocketError) {
-            let isFirst = outgoing.isEmpty && leaving.isEmpty
+            let isFirst = unsent == 0
             try messages.write(to: isFirst ? stream : nil, waiting: &outgoing)
         } catch {
             // The client is gone.
@@ -269,6 +327,7 @@ final class TCPSession {
     private func write() {
         while true {
             if leaving.isEmpty {
+                if outgoing.isEmpty { render() }
                 guard !outgoing.isEmpty else { return }
                 swap(&leaving, &outgoing)
                 gone = 0
@@ -290,38 +349,34 @@ final class TCPSession {
         }
     }
 
+    /// Renders replies that wait, up to one batch.
+    private func render() {
+        while outgoing.count < TCPLimits.batchOctets, let next = ready.pop() {
+            outgoing += framed(desk.render(next.resolution, next.query))
+        }
+    }
+
     // MARK: - Patience
 
-    /// Until when the client must have done something.
-    private struct Deadlines {
-        /// The rest of a message that has begun to come.
-        var message: ContinuousClock.Instant?
-
-        /// Taking the replies.
-        var writing: ContinuousClock.Instant?
-    }
-
-    /// When the patience with the client ends, as things are; nil if it waits for us.
-    ///
-    /// A client may keep a connection without asking for a while; a message that has begun to come
-    /// must be whole soon, however its octets trickle in.
+    /// The end of the patience with the client; nil if it waits for us.
     private var due: ContinuousClock.Instant? {
-        guard isReading else { return deadlines.writing }
-        let reading = deadlines.message ?? (isIdle ? lastActive + TCPLimits.idleTime : nil)
-        guard let reading, let writing = deadlines.writing else {
-            return reading ?? deadlines.writing
-        }
-        return min(reading, writing)
+        let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
+        return deadlines.due(isReading: isReading, idleUntil: idleUntil)
     }
 
-    /// Has the alarm go off at the next deadline, or before.
+    /// Sets the alarm to the next deadline, or earlier.
     private func watch() {
-        if let due { alarm.bring(forward: due) }
+        if let next = TCPDeadlines.earlier(due, pausedUntil) { alarm.bring(forward: next) }
     }
 
-    /// The alarm has gone off: ends what has taken too long, or waits on.
+    /// Ends what has taken too long, and a pause that is over.
     private func timePassed() {
         let now = clocks.now()
+        if let pausedUntil, pausedUntil <= now {
+            self.pausedUntil = nil
+            serve(toEnd: true)
+            settle()
+        }
         guard let due, due <= now else {
             watch()
             return
@@ -335,38 +390,4 @@ final class TCPSession {
             endIfDone()
         }
     }
-}
-
-/// Bounds on what TCP clients may take up (RFC 7766 §6.2, RFC 9210 §4.4).
-enum TCPLimits {
-    /// Connections at once; beyond it the longest idle one makes room.
-    static let connections = 256
-
-    /// Connections of one address at once.
-    static let connectionsPerClient = 128
-
-    /// Queries of one connection that wait for answers; more are read when some have gone.
-    static let pending = 100
-
-    /// Octets of replies that the client has not read, beyond which no more is read from it.
-    static let unwritten = 256 << 10
-
-    /// Octets read at once.
-    static let readOctets = 16 << 10
-
-    /// Reads of one connection in a row; then others have their turn.
-    static let reads = 4
-
-    /// How long a connection may be silent when nothing is asked on it (RFC 7766 §6.2.3: of the
-    /// order of seconds; RFC 9210 §4.4 asks for more than a few).
-    static let idleTime: Duration = .seconds(20)
-
-    /// The same for clients that want to know, in units of 100 ms (RFC 7828 §3.1).
-    static let keepalive = UInt16(clamping: idleTime.components.seconds * 10)
-
-    /// How long a message that has begun may take to come whole.
-    static let messageTime: Duration = .seconds(4)
-
-    /// How long the client may take to accept replies.
-    static let writeTime: Duration = .seconds(5)
 }

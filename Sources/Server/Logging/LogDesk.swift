@@ -14,10 +14,16 @@ package final class LogDesk: Sendable {
     private let limiter = Lock(LogLimiter())
     private let recorder = FlightRecorder()
     private let outlet: LogOutlet
+
+    /// The queue of entries that are written; nil until ``startWriter()``.
+    private let writer = Lock<LogWriter?>(nil)
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// What is told whatever the settings say; nil if that is theirs to say.
+    /// The level of the command line; nil if the settings say it.
     private let ownLevel: Logger.Level?
+
+    /// The level that an operator set while the daemon runs, and that of the settings.
+    private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
 
     /// A desk that writes to the journal or to standard error.
     ///
@@ -34,6 +40,7 @@ package final class LogDesk: Sendable {
     ) {
         ownLevel = level
         threshold = LogThreshold(level ?? settings.level)
+        chosen = Lock((nil, level ?? settings.level))
         format = Lock(settings.format)
         self.outlet = outlet
         self.now = now
@@ -41,8 +48,25 @@ package final class LogDesk: Sendable {
 
     /// Logs as the settings say from now on.
     package func use(_ settings: LogSettings) {
-        threshold.level = ownLevel ?? settings.level
+        threshold.level = chosen.withLock { chosen in
+            chosen.settings = ownLevel ?? settings.level
+            return chosen.byOperator ?? chosen.settings
+        }
         format.withLock { $0 = settings.format }
+    }
+
+    /// Logs messages of at least `level` from now on, also after reloads; nil gives that back to the
+    /// settings.
+    func setLevel(_ level: Logger.Level?) {
+        threshold.level = chosen.withLock { chosen in
+            chosen.byOperator = level
+            return level ?? chosen.settings
+        }
+    }
+
+    /// The least important level that is logged, and the one of the settings or the command line.
+    var levels: (now: Logger.Level, settings: Logger.Level) {
+        chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
     }
 
     /// What writes to this desk.
@@ -56,7 +80,7 @@ package final class LogDesk: Sendable {
     /// Tells an entry if it is to be told, and keeps it.
     fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
         var isTold = entry.level >= threshold.level
-        if isTold, entry.level >= .warning, !entry.fields.isEmpty { isTold = admits(entry, event) }
+        if isTold, entry.level >= .notice, !entry.fields.isEmpty { isTold = admits(entry, event) }
         if event.source != Self.queries { recorder.note(entry.text, isShown: isTold) }
         if isTold { put(entry) }
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
@@ -86,7 +110,27 @@ package final class LogDesk: Sendable {
         for entry in limiter.withLock({ $0.counts(now: now) }) { put(entry) }
     }
 
-    private func put(_ entry: LogEntry) { outlet.put(entry, format.withLock { $0 }) }
+    private func put(_ entry: LogEntry) {
+        let format = format.withLock { $0 }
+        if let writer = writer.withLock({ $0 }) {
+            writer.add(entry, format)
+        } else {
+            outlet.put(entry, format)
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Has a thread of its own write from now on, so that no other thread waits for the log's reader.
+    ///
+    /// Without a thread, because the system has none left, entries are written as before.
+    package func startWriter() {
+        let made = try? LogWriter(to: outlet)
+        writer.withLock { $0 = made }
+    }
+
+    /// Waits until everything is written, but not for long: for the end of the process.
+    package func flush() { writer.withLock { $0 }?.flush() }
 
     // MARK: - Keeping
 

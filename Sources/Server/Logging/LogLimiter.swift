@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Lets what is the same be told once a minute, and counts the rest.
+/// Limits lines of the log to one a minute and kind, and counts the rest.
 ///
-/// The same is what one line of the code says of the same things: of a server and a kind of failure,
-/// not of a number.  What is about nothing in particular is not limited: nobody outside makes it happen.
+/// A kind is a line of the code and its fields: a server and a kind of failure, not a number.  The
+/// limit holds from level notice up, for lines with fields.  A line that a client, an upstream, a
+/// vendor or the network can cause must have fields; with more than ``mostKinds`` kinds the others
+/// share one limit, so all such lines together are bounded.
 struct LogLimiter {
     /// How long what was told is not told again.
     static let window: Duration = .seconds(60)

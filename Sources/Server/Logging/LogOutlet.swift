@@ -27,10 +27,23 @@ struct LogOutlet: Sendable {
 
     private static func write(_ line: String) {
         let octets = Array(line.utf8) + [0x0A]
-        // SAFETY: the octets live during the call.  A log that cannot be written has nobody left to
-        // tell.
-        _ = unsafe octets.withUnsafeBytes {
-            unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count)
+        var rest = octets[...]
+        while !rest.isEmpty {
+            // SAFETY: the octets live during the call.
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count)
+            }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EAGAIN {
+                // Another program that shares it may have made it one that does not block.
+                var event = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+                // SAFETY: one pollfd is written.
+                unsafe poll(&event, 1, -1)
+            } else if errno != EINTR {
+                // A log that cannot be written cannot be complained about.
+                return
+            }
         }
     }
 }

@@ -80,11 +80,7 @@ final class QueryLog {
             "source": "\(query.source)", "transport": "\(query.transport)",
             "client": "\(query.client)", "took-us": "\(query.tookUs)",
         ]
-        if let server = query.server {
-            fields["server"] = "\(server)"
-            let url = String(server.drop { $0 != "/" }.dropFirst())
-            if url.isPlainDNS { fields["unprotected"] = "yes" }
-        }
+        if let server = query.server { fields["server"] = "\(server)" }
         if let fallback = query.fallback { fields["fallback"] = "\(fallback)" }
         for flag in query.flags { fields[flag] = "yes" }
         logger.log(level: .info, "query", metadata: fields, source: LogDesk.queries)

@@ -127,6 +127,13 @@ extension MetricsReport {
             }
         }
         text.family(
+            "httpdnsd_vendor_protected",
+            .gauge,
+            "Whether a forged answer is detected."
+        ) { text in
+            for vendor in vendors { text.add(["vendor": vendor.name], vendor.protected ? 1 : 0) }
+        }
+        text.family(
             "httpdnsd_vendor_clock_skew_seconds",
             .gauge,
             "How far the vendor's clock is ahead of ours."
@@ -174,6 +181,10 @@ extension MetricsReport {
             ("queries", .counter, "Queries sent.", \.queries),
             ("successes", .counter, "Queries answered.", \.successes),
             ("tcp_retries", .counter, "Queries asked again over TCP.", \.tcpRetries),
+            (
+                "foreign_replies", .counter, "Messages that answered no query: forged, or late.",
+                \.foreignReplies
+            ),
             ("connections_opened", .counter, "Connections begun.", \.connectionsOpened),
             ("connections_reused", .counter, "Queries on an open connection.", \.connectionsReused),
             (
@@ -205,7 +216,7 @@ extension MetricsReport {
                 text.add(
                     [("upstream", upstream), ("server", server.url)],
                     state: server.state,
-                    of: [.up, .rests, .loops].map { ($0, $0.rawValue) }
+                    of: [.up, .rests, .loops, .paused].map { ($0, $0.rawValue) }
                 )
             }
         }

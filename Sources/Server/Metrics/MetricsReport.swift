@@ -39,8 +39,8 @@ extension MetricsReport {
         var appliedReloads: UInt64 = 0
         var failedReloads: UInt64 = 0
 
-        /// Whether the last one did the latter.
-        var lastReloadFailed = false
+        /// The first problem of the last reload, if that kept the old settings.
+        var reloadProblem: String?
 
         /// Queries that the log of queries missed.
         var unloggedQueries: UInt64 = 0
@@ -202,7 +202,7 @@ extension MetricsReport {
             (
                 "last_reload_failed", .gauge,
                 "Whether the settings in force are older ones, as the file was wrong.",
-                life.lastReloadFailed
+                life.reloadProblem != nil
             ),
         ]
         if let age = network.lastAgeSeconds {

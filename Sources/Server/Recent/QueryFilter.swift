@@ -15,10 +15,11 @@ struct QueryFilter: Sendable {
     /// Lets all pass.
     init() {}
 
-    /// What a client of the control socket asks for.
+    /// Reads what a client of the control socket asks for.
     ///
-    /// - Throws: `invalidArgument`.
-    init(_ request: WatchRequest) throws(MethodError) {
+    /// - Parameter names: the vendors and upstreams there are.
+    /// - Throws: `invalidArgument`, also for a source or an RCODE that no query can have.
+    init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {
             name = try request.name.map { text throws(NameTextError) in try Name(text) }
         } catch {
@@ -40,16 +41,59 @@ struct QueryFilter: Sendable {
             self.client = client
         }
         if let milliseconds = request.slowerMs {
-            guard (0...60_000).contains(milliseconds) else {
-                throw .invalidArgument(argument: "slower-ms", reason: "must be 0 to 60000")
+            guard (0...60_000).contains(milliseconds), request.slowerUs == nil else {
+                throw .invalidArgument(
+                    argument: "slower-ms",
+                    reason: "must be 0 to 60000, not together with slower-us"
+                )
             }
             slower = UInt32(milliseconds * 1000)
+        }
+        if let microseconds = request.slowerUs {
+            guard (0...60_000_000).contains(microseconds) else {
+                throw .invalidArgument(argument: "slower-us", reason: "must be 0 to 60000000")
+            }
+            slower = UInt32(microseconds)
         }
         if let count = request.count, !(1...1_000_000).contains(count) {
             throw .invalidArgument(argument: "count", reason: "must be 1 to 1000000")
         }
-        source = request.source
-        rcode = request.rcode?.lowercased()
+        let sources = QuerySource.allCases.filter { $0 != .refused && $0 != .invalid }
+        source = try Self.word(
+            request.source,
+            "source",
+            among: sources.map { "\($0)" } + names,
+            accepts: { _ in false }
+        )
+        rcode = try Self.word(
+            request.rcode?.lowercased(),
+            "rcode",
+            among: QueryOutcome.allCases.filter { $0 != .other }.map(\.name),
+            accepts: Self.isRCode
+        )
+    }
+
+    /// Returns `word` if a query can have it.
+    ///
+    /// - Throws: `invalidArgument` with what is near, or with all that there is.
+    private static func word(
+        _ word: String?,
+        _ argument: String,
+        among words: [String],
+        accepts: (String) -> Bool
+    ) throws(MethodError) -> String? {
+        guard let word, !words.contains(word), !accepts(word) else { return word }
+        let hint =
+            DidYouMean.hint(for: word, among: words) ?? "there is \(words.joined(separator: ", "))"
+        throw .invalidArgument(
+            argument: argument,
+            reason: "no query has `\(word.shortened)`; \(hint)"
+        )
+    }
+
+    /// Whether a word is another RCODE: a mnemonic, or `rcode11`.
+    private static func isRCode(_ word: String) -> Bool {
+        (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }
 
     /// Whether a record passes whose text has not been made yet.

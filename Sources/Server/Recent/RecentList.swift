@@ -93,6 +93,7 @@ struct RecentList: Sendable {
             client: "\(record.client.unmapped)",
             tookUs: record.microseconds,
             flags: QueryRecord.Flags.names.filter { record.flags.contains($0.flag) }.map(\.name)
+                + (origins.isUnprotected(record.origin) ? ["unprotected"] : [])
         )
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 
 /// What is done to answers on their way to clients.
 package struct AnswerSettings: Sendable, Equatable {
@@ -175,7 +176,8 @@ extension RebindingSettings {
             \.protect,
             .boolean,
             """
-            Whether private and loopback addresses are taken out of the upstreams' answers. Names of \
+            Whether private, loopback and other addresses that are not of the Internet (RFC 6890) \
+            are taken out of the upstreams' answers. Names of \
             routes with `upstreams` or with `private-answers: allow` keep them. Block lists that \
             answer with such addresses, as mail servers use them, need an exception.
             """

@@ -119,10 +119,11 @@ extension CacheSettings {
             fresh: Prefetch(),
             isOn: true,
             """
-            Answers asked for anew before their time is over, so that nobody waits for them: those \
-            that were asked for again since they came, and live for 10 s at least. With vendors \
-            each time is a call on the bill. Nothing is asked of a vendor that is paused, limited \
-            or beyond its budget.
+            Refreshing answers before they expire, so that no client waits for them: one query \
+            that comes after the time of `at` has the answer refreshed, if it lives for 10 s at \
+            least. With vendors each refresh is a call on the bill, so a name costs at most a call \
+            for each `at` of its time, even one that is never asked for again. Nothing is asked of \
+            a vendor that is paused, limited or beyond its budget.
             """
         ),
         .option(
@@ -131,7 +132,8 @@ extension CacheSettings {
             .snapshot,
             """
             The file in which answers survive a restart or a loss of power: read at the start, \
-            written every five minutes and at the end. Answers whose time has passed meanwhile are \
+            written every five minutes and at the end. Queries that come while it is read are \
+            answered from it, too. Answers whose time has passed meanwhile are \
             kept as stale ones. `auto` is cache.snapshot in the directory that StateDirectory= of \
             a systemd unit makes, and none without one.
             """
@@ -197,7 +199,7 @@ extension CacheSettings.Prefetch {
             \.at,
             .percent(SettingsLimits.prefetchAt),
             """
-            The part of its time after which an answer in demand is asked for anew.
+            The part of its time after which a query has the answer refreshed.
             """
         ),
         .option(

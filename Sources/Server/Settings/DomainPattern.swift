@@ -65,12 +65,67 @@ extension DomainPattern: CustomStringConvertible {
                 hint: "only a leading \"*.\" is known, and `example.com` includes what is below it"
             )
         }
+        let name: Name
         do throws(NameTextError) {
-            return try Name(text).lowercased
+            name = try Name(text).lowercased
         } catch {
             throw Mismatch(message: "`\(String(text).shortened)` is no domain: \(error)")
         }
+        if let hint = mistake(in: String(text), name) {
+            throw Mismatch(message: "`\(String(text).shortened)` is no domain", hint: hint)
+        }
+        return name
     }
+
+    /// Returns the zone of reverse look-ups for the network in `text`, cut to whole labels.
+    private static func reverseZone(of ip: IPAddress, in text: String) -> String {
+        let labels = Name(reverseOf: ip).text.split(separator: ".")
+        let isIPv4 = labels.count == 6
+        let length = text.split(separator: "/").dropFirst().first.flatMap { Int($0) }
+        let most = labels.count - 2
+        let kept = length.map { max(1, min(most, $0 / (isIPv4 ? 8 : 4))) } ?? most
+        return labels.dropFirst(most - kept).joined(separator: ".")
+    }
+
+    /// Returns a hint if the text is something else than a domain, such as a URL or a network.
+    ///
+    /// The DNS allows any octet in a name.  Such a name would match no query, and a route for it would
+    /// be lost without a word; an octet that is meant can be written as `\DDD`.  A slash stands in
+    /// names of delegated reverse zones, such as `0/25.2.0.192.in-addr.arpa`.
+    private static func mistake(in text: String, _ name: Name) -> String? {
+        if let end = text.firstRange(of: "://") {
+            let host = text[end.upperBound...].prefix { !"/:?#".contains($0) }
+            return "write the host of the URL: `\(String(host).shortened)`"
+        }
+        if text.contains(",") {
+            return "write the domains as items of a list: [a.example, b.example]"
+        }
+        let address = text.prefix { $0 != "/" }
+        if let ip = IPAddress(String(address)) {
+            return "names of addresses are written as `\(reverseZone(of: ip, in: text))`"
+        }
+        if text.contains(":") {
+            return "a route is for all ports: `\(String(text.prefix { $0 != ":" }).shortened)`"
+        }
+        if text.contains("/"), !name.text.hasSuffix(".arpa") {
+            let host = text.split(separator: "/").first ?? ""
+            return "a domain has no path: `\(String(host).shortened)`"
+        }
+        var isEscaped = false
+        for scalar in text.unicodeScalars {
+            if isEscaped {
+                isEscaped = false
+            } else if scalar == "\\" {
+                isEscaped = true
+            } else if !(scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+                || "-_./".unicodeScalars.contains(scalar))
+            {
+                return "`\(scalar)` stands in no host name; if it is meant, write it as \\DDD"
+            }
+        }
+        return nil
+    }
+
 }
 
 // MARK: - Sets of names

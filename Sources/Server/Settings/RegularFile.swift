@@ -23,7 +23,7 @@ struct RegularFile: ~Copyable {
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw .notRegular
+            throw .notRegular(FileError.Kind(status.st_mode))
         }
         self.descriptor = descriptor
         mode = status.st_mode & 0o7777
@@ -58,7 +58,7 @@ enum FileError: Error, Hashable {
     case system(CInt)
 
     /// A directory, a device or a pipe.
-    case notRegular
+    case notRegular(Kind)
 
     /// Users other than the owner and its group may read, write or execute it.
     case openToTheWorld
@@ -69,6 +69,20 @@ enum FileError: Error, Hashable {
     /// A directory with more files than are read.
     case tooMany(limit: Int)
 
+    /// A kind of file that holds no settings.
+    enum Kind: Hashable {
+        case directory, pipe, other
+
+        /// The kind of a file with this mode (inode(7)).
+        init(_ mode: mode_t) {
+            switch mode & S_IFMT {
+            case S_IFDIR: self = .directory
+            case S_IFIFO: self = .pipe
+            default: self = .other
+            }
+        }
+    }
+
     /// The end of a sentence that starts with the path.
     var reason: String {
         switch self {
@@ -76,9 +90,12 @@ enum FileError: Error, Hashable {
             // SAFETY: strerror returns a C string for any number.
             "cannot be read: "
                 + (unsafe strerror(code).map { unsafe String(cString: $0) } ?? "\(code)")
-        case .notRegular: "is not a regular file"
+        case .notRegular(.directory): "is a directory, not a file"
+        case .notRegular(.pipe): "is a pipe; write it to a file, as each reload reads it again"
+        case .notRegular(.other): "is not a regular file"
         case .openToTheWorld: "is open to every user of this machine"
-        case .tooLong(let limit): "is longer than \(limit) octets"
+        case .tooLong(let limit):
+            "is longer than " + (limit >= 1 << 20 ? "\(limit >> 20) MiB" : "\(limit) octets")
         case .tooMany(let limit): "holds more than \(limit) files"
         }
     }

@@ -121,8 +121,10 @@ extension RouteSettings: SettingsEntry {
             \.privateAnswers,
             .choice(),
             """
-            Whether private addresses (RFC 1918, RFC 4193) in the answers of vendors are dropped, \
-            which stops DNS rebinding, or allowed: then also in those of upstreams, see `rebinding`.
+            Whether private addresses (RFC 1918, RFC 4193, RFC 6598 and others of RFC 6890 that lead \
+            into a network) in the answers of vendors are dropped, which stops DNS rebinding, or \
+            allowed: then also in those of upstreams, see `rebinding`. Loopback, link-local and \
+            multicast addresses of vendors are dropped always.
             """
         ),
         .option(

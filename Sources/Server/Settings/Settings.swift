@@ -7,6 +7,9 @@ package struct Settings: Sendable, Equatable {
     /// The addresses listened on, UDP and TCP each.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
+    /// Whether the file leaves `listen` out: then an address that this machine does not have is no error.
+    package var listenMark = DefaultMark(isDefault: true)
+
     /// Who may ask; others get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
@@ -43,6 +46,13 @@ package struct Settings: Sendable, Equatable {
     ///
     /// They answer nothing, as they have neither routes nor upstreams.
     package init() {}
+}
+
+/// Whether a file leaves an option out: no part of what the settings say, so all marks are equal.
+package struct DefaultMark: Sendable, Equatable {
+    package var isDefault: Bool
+
+    package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
 /// How many threads answer from the cache.
@@ -119,11 +129,13 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            isWhole = isWhole && text.complaints.isEmpty
+            // A text that could be read to its end is checked, whatever else is wrong in it.
+            isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)
             }
         }
+        listenMark.isDefault = !reading.has("listen")
         for index in vendors.indices { vendors[index].completeServers() }
         if isWhole { check(&reading) }
         if let errors = reading.errors { throw errors }
@@ -143,8 +155,10 @@ extension Settings {
             """
             The addresses that are listened on, UDP and TCP each. The unspecified addresses \
             "0.0.0.0:53" and "[::]:53" mean all of the machine's and need an explicit `allow`. \
-            What systemd's httpdnsd.socket names is taken from there, and served whether it is \
-            named here or not; other ports below 1024 have to be named there.
+            Without this option, an address that the machine does not have, such as that of IPv6, is \
+            left out with a warning; one that is named here must be there. \
+            What systemd's httpdnsd.socket and httpdnsd-ipv6.socket name is taken from there, and \
+            served whether it is named here or not; other ports below 1024 have to be named there.
             """
         ),
         .option(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 
 extension Settings {
     /// Routes name what exists, and each name belongs to one of them.

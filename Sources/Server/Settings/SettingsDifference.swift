@@ -68,17 +68,18 @@ extension Settings {
 }
 
 /// Compares settings as they are printed.
-private struct TreeComparison {
-    var changes: [SettingsChange] = []
+struct TreeComparison {
+    private(set) var changes: [SettingsChange] = []
 
-    /// Notes in what two values differ.
+    /// Pairs of values that were compared, and items of lists: a measure of the work.
+    private(set) var steps = 0
+
+    /// Notes in what two values differ; the work is linear in their size.
     mutating func compare(_ old: YAMLNode?, _ new: YAMLNode?, at path: String) {
+        steps += 1
         switch (old?.content, new?.content) {
         case (.mapping(let before), .mapping(let now)):
-            let keys = before.map(\.key) + now.map(\.key).filter { old?[$0] == nil }
-            for key in keys {
-                compare(old?[key], new?[key], at: path.isEmpty ? key : "\(path).\(key)")
-            }
+            comparePairs(before, now, at: path)
         case (.sequence(let before), .sequence(let now)):
             if (before + now).allSatisfy({ $0.entryName != nil }) {
                 compareEntries(before, now, at: path)
@@ -91,20 +92,33 @@ private struct TreeComparison {
         }
     }
 
+    /// Compares mappings by their keys.
+    private mutating func comparePairs(_ old: [YAMLPair], _ new: [YAMLPair], at path: String) {
+        // Nearly always the same keys in the same order: then no table of them is needed.
+        guard old.count != new.count || !zip(old, new).allSatisfy({ $0.key == $1.key }) else {
+            for (before, now) in zip(old, new) {
+                compare(before.value, now.value, at: path.isEmpty ? now.key : "\(path).\(now.key)")
+            }
+            return
+        }
+        let before = Dictionary(old.map { ($0.key, $0.value) }) { first, _ in first }
+        let now = Dictionary(new.map { ($0.key, $0.value) }) { first, _ in first }
+        for key in old.map(\.key) + new.map(\.key).filter({ before[$0] == nil }) {
+            compare(before[key], now[key], at: path.isEmpty ? key : "\(path).\(key)")
+        }
+    }
+
     /// Compares entries by their names.
     private mutating func compareEntries(_ old: [YAMLNode], _ new: [YAMLNode], at path: String) {
-        let before = old.compactMap(\.entryName)
-        let now = new.compactMap(\.entryName)
-        for name in before + now.filter({ !before.contains($0) }) {
-            compare(
-                old.first { $0.entryName == name },
-                new.first { $0.entryName == name },
-                at: "\(path).\(name)"
-            )
+        let (oldNames, newNames) = (old.compactMap(\.entryName), new.compactMap(\.entryName))
+        let before = Dictionary(zip(oldNames, old)) { first, _ in first }
+        let now = Dictionary(zip(newNames, new)) { first, _ in first }
+        for name in oldNames + newNames.filter({ before[$0] == nil }) {
+            compare(before[name], now[name], at: "\(path).\(name)")
         }
         // Of entries that have a name of their own the order is a preference.
         guard new.contains(where: { $0["name"] != nil }) else { return }
-        let common = (before.filter(now.contains), now.filter(before.contains))
+        let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
             changes.append(
                 SettingsChange(
@@ -116,31 +130,33 @@ private struct TreeComparison {
         }
     }
 
-    /// Compares values in a list: what was added, what was removed, or their order.
+    /// Compares values in a list: what was removed, the last one first, and added, or their order.
     private mutating func compareItems(_ old: [String], _ new: [String], at path: String) {
         guard old != new else { return }
-        let difference = new.difference(from: old).inferringMoves()
-        let isReordered = difference.allSatisfy { change in
-            switch change {
-            case .insert(_, _, let from): from != nil
-            case .remove(_, _, let to): to != nil
+        steps += old.count + new.count
+        var left: [String: Int] = [:]
+        for item in old { left[item, default: 0] += 1 }
+        var added: [String] = []
+        for item in new {
+            if let count = left[item], count > 0 {
+                left[item] = count - 1
+            } else {
+                added.append(item)
             }
         }
-        if isReordered {
+        var removed: [String] = []
+        for item in old.reversed() {
+            guard let count = left[item], count > 0 else { continue }
+            left[item] = count - 1
+            removed.append(item)
+        }
+        if added.isEmpty, removed.isEmpty {
             let texts = [old, new].map { "[" + $0.joined(separator: ", ") + "]" }
             changes.append(SettingsChange(path, from: texts[0], to: texts[1]))
             return
         }
-        for change in difference {
-            switch change {
-            case .insert(_, let value, nil):
-                changes.append(SettingsChange(path, from: nil, to: value))
-            case .remove(_, let value, nil):
-                changes.append(SettingsChange(path, from: value, to: nil))
-            case .insert, .remove:
-                break
-            }
-        }
+        changes += removed.map { SettingsChange(path, from: $0, to: nil) }
+        changes += added.map { SettingsChange(path, from: nil, to: $0) }
     }
 }
 
@@ -202,14 +218,18 @@ extension Settings {
     /// These settings as far as they can take the place of `running` ones, and the options that
     /// cannot, as they are read at the start only.
     func takingEffect(after running: Settings) -> (settings: Settings, needsRestart: [String]) {
-        var settings = self
+        // A comparison of routes is of no use here, and there may be 100,000.
+        var wanted = self
+        wanted.routes = []
+        var settings = wanted
         settings.workers = running.workers
         settings.accelerate = running.accelerate
         settings.control = running.control
         settings.metrics.mode = running.metrics.mode
         settings.metrics.group = running.metrics.group
         settings.cache.size = running.cache.size
-        let left = settings.changes(to: self).map(\.path)
+        let left = settings.changes(to: wanted).map(\.path)
+        settings.routes = routes
         return (settings, left)
     }
 }

@@ -7,6 +7,9 @@ package struct SettingsEnvironment: Sendable {
     /// The directory of systemd's credentials, `$CREDENTIALS_DIRECTORY`.
     package var credentialsDirectory: String?
 
+    /// Whether credentials that are not there are warned of, as in a check outside of the unit.
+    package var passesOverCredentials = false
+
     /// Whether the installed libcurl speaks HTTP/3; nil: it is asked.
     package var hasHTTP3: Bool?
 
@@ -50,6 +53,9 @@ package struct SettingsEnvironment: Sendable {
 struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
+
+    /// Whether it cannot be known here if the secret is right: this process has no credentials.
+    var isUnavailable = false
 }
 
 // MARK: - Secrets
@@ -68,7 +74,8 @@ extension SettingsEnvironment {
             guard let credentialsDirectory else {
                 throw SecretError(
                     message: "there are no credentials: $CREDENTIALS_DIRECTORY is not set",
-                    hint: "systemd sets it for units with LoadCredential=\(name):PATH"
+                    hint: "systemd sets it for units with LoadCredential=\(name):PATH",
+                    isUnavailable: true
                 )
             }
             guard name != ".", name != ".." else {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Control
 import DNSWire
 import Net
 
@@ -95,7 +96,9 @@ extension SettingsKind where Value == DomainPattern {
     static var domain: SettingsKind {
         .scalar(
             "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",
-            schema: SettingsSchema.string(#"^(\.|(=|\*\.)?[!-)+--/-<>-~][!-)+-~]*)$"#),
+            schema: SettingsSchema.string(
+                #"^(\.|(=|\*\.)?([-0-9A-Z_a-z]|\\[!-~])([-./0-9A-Z_a-z]|\\[!-~])*)$"#
+            ),
             read: { text throws(Mismatch) in try DomainPattern(reading: text) },
             write: { .text($0.description) }
         )
@@ -107,7 +110,7 @@ extension SettingsKind where Value == Name {
     static var domainName: SettingsKind {
         .scalar(
             "a name",
-            schema: SettingsSchema.string(#"^[!-)+--/-<>-~][!-)+-~]*$"#),
+            schema: SettingsSchema.string(#"^([-0-9A-Z_a-z]|\\[!-~])([-./0-9A-Z_a-z]|\\[!-~])*$"#),
             read: { text throws(Mismatch) in
                 let pattern = try DomainPattern(reading: text)
                 guard pattern.form == .suffix, !pattern.domain.isRoot else { throw Mismatch() }

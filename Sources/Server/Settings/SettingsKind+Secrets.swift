@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
@@ -32,7 +33,17 @@ extension SettingsKind where Value == SecretSetting {
                 do throws(SecretError) {
                     return try reading.environment.secret(from: source)
                 } catch {
-                    reading.report(node.place, "`\(key.shown)`: \(error.message)", hint: error.hint)
+                    guard error.isUnavailable, reading.environment.passesOverCredentials else {
+                        let message = "`\(key.shown)`: \(error.message)"
+                        reading.report(node.place, message, hint: error.hint)
+                        return nil
+                    }
+                    reading.warn(
+                        node.place,
+                        "`\(key.shown)` is not checked: $CREDENTIALS_DIRECTORY is not set",
+                        hint: "with the files in /etc/httpdnsd: sudo env"
+                            + " CREDENTIALS_DIRECTORY=/etc/httpdnsd httpdnsd --check"
+                    )
                     return nil
                 }
             },

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 
 /// What the value of an option may be: how it is read, printed and described.
 struct SettingsKind<Value: Sendable>: Sendable {
@@ -105,7 +106,9 @@ extension SettingsKind {
     }
 
     /// One word of an enumeration.
-    static func choice() -> SettingsKind
+    ///
+    /// - Parameter aliases: other names of the words, which are not accepted but suggest the word.
+    static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)
         let expected =
@@ -115,7 +118,10 @@ extension SettingsKind {
             expected: expected,
             read: { node, key, reading in
                 guard let text = node.scalar, let value = Value(rawValue: text) else {
-                    let hint = node.scalar.flatMap { DidYouMean.hint(for: $0, among: words) }
+                    let hint = node.scalar.flatMap { text in
+                        aliases[text.lowercased()].map { "did you mean `\($0)`?" }
+                            ?? DidYouMean.hint(for: text, among: words)
+                    }
                     reading.reportMismatch(node, key, expected: expected, hint: hint)
                     return nil
                 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import Control
 
 /// The options of one section of the settings, in the order of the manual.
 ///
@@ -53,26 +54,34 @@ extension SettingsTable {
             reading.reportMismatch(node, key, expected: "a mapping of options (`key: value`)")
             return
         }
+        var misspelled: [String] = []
         for pair in pairs {
             guard let option = options.first(where: { $0.name == pair.key }) else {
                 if let rule = strangers[pair.key] {
                     reading.report(pair.keyPlace, "`\(key.option(pair.key).shown)` \(rule)")
                     continue
                 }
-                // What the key was meant to say is unknown: nothing is called missing.
-                reading.damage(key)
                 let section = key.shown.isEmpty ? "" : " in `\(key.shown)`"
+                let meant =
+                    reading.isFull
+                    ? nil : DidYouMean.closest(to: pair.key, among: options.map(\.name))
                 reading.report(
                     pair.keyPlace,
                     "unknown key `\(pair.key.shortened)`\(section)",
-                    hint: reading.isFull
-                        ? nil : DidYouMean.hint(for: pair.key, among: options.map(\.name))
+                    hint: meant.map { "did you mean `\($0)`?" }
                 )
+                if let meant { misspelled.append(meant) }
+                // In a section, no option is reported as missing: this key may be it.
+                if !key.path.isEmpty { reading.damage(key) }
                 continue
             }
             let key = key.option(option.name)
             reading.note(pair.value.place, of: key)
             option.read(pair, key, &owner, &reading)
+        }
+        // Checks that need such an option are left out; all others still report.
+        for name in misspelled where !reading.has(key.option(name).path) {
+            reading.damage(key.option(name))
         }
         for option in options where option.isRequired && !reading.isDamaged(key.path) {
             let key = key.option(option.name)

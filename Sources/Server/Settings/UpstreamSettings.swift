@@ -77,7 +77,7 @@ extension UpstreamSettings: SettingsEntry {
             for the host. `udp://IP` is plain DNS, over UDP, and over TCP when an answer is \
             truncated; `tcp://IP` is plain DNS over TCP only. Anybody on the way can read and \
             forge plain DNS, so its answers are counted and labelled as unprotected, and it is \
-            asked only when the protected upstreams of its group have failed.
+            asked only while the protected upstreams before it are out of service.
             """
         ),
         .option(

@@ -23,6 +23,9 @@ protocol VendorAccount: Sendable, Equatable {
     /// Whether calls go over TLS.
     var usesTLS: Bool { get }
 
+    /// Whether a forged reply is detected, by TLS or by the vendor's protocol.
+    var isProtected: Bool { get }
+
     /// The port of a server that is written without one.
     var port: UInt16 { get }
 
@@ -47,6 +50,8 @@ protocol VendorAccount: Sendable, Equatable {
 }
 
 extension VendorAccount {
+    var isProtected: Bool { usesTLS }
+
     var port: UInt16 { usesTLS ? 443 : 80 }
 
     mutating func complete(servers: [SocketAddress]) {}
@@ -63,6 +68,20 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case json
     case baidu
     case volcengine
+
+    /// Other names of the vendors and their services, each with the kind that it suggests.
+    static let aliases: [String: String] = {
+        let names: [VendorKind: [String]] = [
+            .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
+            .alibaba: ["aliyun", "ali", "alidns", "alicloud", "emas"],
+            .json: ["doh", "dns-json", "json-api", "google", "cloudflare"],
+            .baidu: ["baiducloud", "baidu-cloud", "bce"],
+            .volcengine: ["volc", "bytedance", "byteplus", "huoshan", "trafficroute"],
+        ]
+        return names.reduce(into: [:]) { aliases, entry in
+            for name in entry.value { aliases[name] = entry.key.rawValue }
+        }
+    }()
 
     /// What is known of the kind.
     var account: any VendorAccount.Type {
@@ -233,7 +252,7 @@ extension VendorSettings {
         guard scheme == .http else { return }
         reading.warn(
             reading.place(of: "\(path).scheme"),
-            "over plain HTTP others can read and forge answers",
+            "over plain HTTP others can read and forge answers, which are labelled as unprotected",
             hint: "say `scheme: https`"
         )
     }

@@ -62,6 +62,8 @@ extension AlibabaSettings: VendorAccount {
 
     var usesTLS: Bool { scheme == .https }
 
+    var isProtected: Bool { usesTLS || encryption == .gcm }
+
     var documentedServers: [String] { region.defaultServers }
 
     mutating func complete(servers: [SocketAddress]) {
@@ -175,7 +177,8 @@ extension AlibabaSettings {
             example: true,
             """
             Whether these servers are asked, every eight hours and when all fail, which servers \
-            are near; those are then asked before them. Signed if there is a `secret`.
+            are near; those are then asked before them, unless they are in another kind of network, \
+            or over http at an unusual port. Signed if there is a `secret`.
             """
         ),
         .option(
@@ -223,10 +226,10 @@ extension AlibabaSettings {
                 hint: "say `encryption: gcm`"
             )
         }
-        if scheme == .http, encryption != .gcm {
+        if !isProtected {
             reading.warn(
                 reading.place(of: "\(path).scheme"),
-                "over plain HTTP others can forge answers",
+                "over plain HTTP others can forge answers, which are labelled as unprotected",
                 hint: "say `scheme: https` or `encryption: gcm`"
             )
         }

@@ -178,7 +178,7 @@ extension JSONSettings {
         if url?.scheme == .http {
             reading.warn(
                 reading.place(of: "\(path).url"),
-                "over plain HTTP others can read and forge answers",
+                "over plain HTTP others can read and forge answers, which are labelled as unprotected",
                 hint: "say https://"
             )
         }

@@ -121,7 +121,9 @@ extension TencentSettings {
             .choice(),
             """
             How calls are protected: `https` by TLS and a token; `aes` and `des` by encrypting \
-            names and answers with a key, over plain HTTP. DES can be broken: prefer the others.
+            names and answers with a key, over plain HTTP. These two hide names but do not \
+            authenticate answers: somebody on the way can forge some without the key, so that \
+            answers are labelled as unprotected. DES can also be broken. Prefer `https`.
             """
         ),
         .option(
@@ -203,7 +205,9 @@ extension TencentSettings {
             fresh: Conf(),
             """
             Asks the vendor's service /conf which servers to ask; they are asked before those of \
-            `servers`. For customers to whom the vendor's support has named start-up servers.
+            `servers`. Servers in another kind of network than those that name them are left out: \
+            a service on the Internet names none of your own network. For customers to whom the \
+            vendor's support has named start-up servers.
             """
         ),
         VendorSettings.batching(8),
@@ -259,11 +263,19 @@ extension TencentSettings {
             )
         }
         checkSecrets(of: vendor.name, path, &reading)
+        if channel == .aes {
+            reading.warn(
+                reading.place(of: "\(path).channel"),
+                "the channel aes hides names, but its answers can be forged; they are labelled as"
+                    + " unprotected",
+                hint: "say `channel: https`"
+            )
+        }
         if channel == .des {
             reading.warn(
                 reading.place(of: "\(path).channel"),
-                "DES can be broken"
-                    + (region == .cn ? ": prefer the channel `aes` or `https`" : "")
+                "DES can be broken, and its answers can be forged; they are labelled as unprotected"
+                    + (region == .cn ? ": prefer the channel `https`" : "")
             )
         }
     }

@@ -87,7 +87,7 @@ extension VendorSettings {
     private static let kindOption = SettingsOption<VendorSettings>.option(
         "kind",
         \.kind,
-        .choice(),
+        .choice(aliases: VendorKind.aliases),
         required: true,
         """
         Whose protocol the vendor speaks.
@@ -111,7 +111,8 @@ extension VendorSettings {
             \.timeout,
             .duration(SettingsLimits.timeout),
             """
-            How long one call may take. All calls for one question together take at most 3s.
+            How long one call may take, with the connection and its TLS handshake. All calls for \
+            one question together take at most 3s.
             """
         ),
         .option(

@@ -3,11 +3,11 @@ package import DNSWire
 package import Net
 
 extension Forwarding {
-    /// Its URL, and that it is unprotected if it is.
-    fileprivate nonisolated var label: String { isProtected ? url : "\(url), unprotected" }
+    /// Its URL, marked if it is unprotected.
+    nonisolated var label: String { isProtected ? url : "\(url), unprotected" }
 }
 
-/// What is known of all servers, shared by the groups they are in, and who leads back to us.
+/// Health of all servers, shared by the groups they are in; it sends the probes that decide on it.
 @ServiceLoop
 package final class HealthBook {
     /// What an operator should hear of.
@@ -21,6 +21,9 @@ package final class HealthBook {
         /// What a server is asked comes back to us, so it is not asked.
         case loops(name: String, url: String)
 
+        /// Messages that answer no query come from the address of a server.
+        case forged(name: String, url: String)
+
         /// It does so no longer.
         case loopsNoMore(name: String, url: String)
     }
@@ -33,14 +36,26 @@ package final class HealthBook {
 
     let clocks: Clocks
 
-    /// What is known of one server, for whoever wants to look without copying it.
+    /// Health of one server.
     @ServiceLoop
     final class Page {
-        fileprivate(set) var health = ServerHealth()
+        var health = ServerHealth()
+
+        /// Completions of queries that wait for the probe under way.
+        var verdicts: [Verdict] = []
+
+        /// ``Forwarding/forgeries`` of the server when they were last reported.
+        fileprivate var forgeries: UInt64 = 0
     }
+
+    /// Told whether a suspected server is down.
+    typealias Verdict = @ServiceLoop (_ isDown: Bool) -> Void
 
     /// With the servers, so that no later one is taken for one that is gone.
     private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
+
+    /// The upstreams that an operator has paused, by their names in the settings.
+    private var paused: Set<String> = []
 
     /// Questions that look for a loop and were not yet given up, by their first label.
     private var probes: [[UInt8]: any Forwarding] = [:]
@@ -66,6 +81,7 @@ package final class HealthBook {
     ///
     /// What is under way to another one brings it back until the next time.
     package func keep(only servers: [any Forwarding]) {
+        paused.formIntersection(servers.map(\.name))
         let kept = Set(servers.map { ObjectIdentifier($0) })
         pages = pages.filter { kept.contains($0.key) }
     }
@@ -75,8 +91,28 @@ package final class HealthBook {
         of server: any Forwarding
     ) -> (condition: ServerCondition, latency: Duration?) {
         let health = health(of: server)
-        return (health.condition, health.latency)
+        return (isPaused(server) ? .paused : health.condition, health.latency)
     }
+
+    // MARK: - Pausing
+
+    /// Whether an operator has paused the upstream of a server.
+    func isPaused(_ server: any Forwarding) -> Bool {
+        !paused.isEmpty && paused.contains(server.name)
+    }
+
+    /// Whether an operator has paused the upstream of this name.
+    package func isPaused(_ name: String) -> Bool { paused.contains(name) }
+
+    /// Sends no more queries to the upstream of this name; queries under way go on.
+    ///
+    /// - Returns: whether it was asked before.
+    package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
+
+    /// Sends queries to the upstream of this name again.
+    ///
+    /// - Returns: whether it was paused before.
+    package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
 
     /// Changes what is known of a server.
     @discardableResult
@@ -93,28 +129,35 @@ package final class HealthBook {
         probes = [:]
     }
 
-    // MARK: - Outcomes
+    // MARK: - Outcomes of clients' queries
 
-    /// A server answered.
+    /// Notes that a server answered.
     func answered(_ server: any Forwarding, began: ContinuousClock.Instant) {
         let now = clocks.now()
-        if update(server, { $0.answered(in: now - began, now: now) }) {
-            report(.recovered(name: server.name, url: server.label))
-        }
+        let page = page(of: server)
+        page.health.answered(in: now - began, now: now)
+        reportForgeries(of: server, page)
+        // A sign of life: let a probe end the rest early.
+        if page.health.rests { probe(server, until: now + server.timeout) }
     }
 
-    /// A server failed.
+    /// Notes that a server did not answer, which says nothing about its health.
     func failed(
         _ server: any Forwarding,
         _ error: UpstreamError,
         began: ContinuousClock.Instant
     ) {
-        let now = clocks.now()
         reportFailure(server.name, server.label, error)
-        if update(server, { $0.failed(error, began: began, now: now) }) {
-            report(.rests(name: server.name, url: server.label, error))
-        }
+        reportForgeries(of: server, page(of: server))
+        if error.isDecline { update(server) { $0.declined(now: clocks.now()) } }
         if error == .timedOut { seekLoop(through: server, failedSince: began) }
+    }
+
+    /// Reports sockets that were closed because of forged messages since the last report.
+    private func reportForgeries(of server: any Forwarding, _ page: Page) {
+        guard server.forgeries != page.forgeries else { return }
+        page.forgeries = server.forgeries
+        report(.forged(name: server.name, url: server.label))
     }
 }
 
@@ -182,6 +225,9 @@ extension HealthBook.News: CustomStringConvertible {
         case .loops(let name, let url):
             "upstream \(name) (\(url)) leads back to this server, ignoring it: "
                 + "name a resolver that does not ask this one"
+        case .forged(let name, let url):
+            "upstream \(name) (\(url)): messages from its address answer no query, asking over TCP: "
+                + "forged? use an encrypted upstream"
         case .loopsNoMore(let name, let url):
             "upstream \(name) (\(url)) no longer leads back to this server"
         }
@@ -191,15 +237,26 @@ extension HealthBook.News: CustomStringConvertible {
     package var server: (name: String, url: String) {
         switch self {
         case .rests(let name, let url, _), .recovered(let name, let url), .loops(let name, let url),
-            .loopsNoMore(let name, let url):
+            .loopsNoMore(let name, let url), .forged(let name, let url):
             (name, url)
+        }
+    }
+
+    /// The event in one word, by which lines of the log are limited.
+    package var kind: String {
+        switch self {
+        case .rests: "rests"
+        case .recovered: "recovered"
+        case .loops: "loops"
+        case .loopsNoMore: "loop-ended"
+        case .forged: "forged"
         }
     }
 
     /// Whether it is bad news.
     package var isTrouble: Bool {
         switch self {
-        case .rests, .loops: true
+        case .rests, .loops, .forged: true
         case .recovered, .loopsNoMore: false
         }
     }

@@ -4,49 +4,57 @@
 package enum ServerCondition: Sendable, Hashable {
     case up
 
-    /// It failed; when the time is over, a copy of some query is its trial.
+    /// A probe failed; a probe after this time ends or prolongs the rest.
     case rests(until: ContinuousClock.Instant, because: UpstreamError)
 
-    /// What it is asked comes back; when the time is over, that is looked at again.
+    /// Queries to it come back to this server; after this time a probe looks for the loop again.
     case loops(until: ContinuousClock.Instant)
+
+    /// An operator has paused the upstream; it is not asked until it is resumed.
+    case paused
 }
 
-/// What is known of one server: how fast it is, and whether it rests.
+/// Health of one server: its latency, and whether it is in service.
 ///
-/// Failures in a row make it rest, for a second that doubles with each trial that fails.  When a rest
-/// is over the server stays out of the order until a trial, a copy of some client's query that
-/// nobody waits for, has been answered.
+/// Only probes decide: questions of the daemon's own, which no client can choose.  A failed probe
+/// makes the server rest, for a second that doubles with each further one, until a probe is answered.
+/// Clients' queries only give reasons for a probe, and measure how long to wait before hedging.
 struct ServerHealth: Sendable, Hashable {
-    /// A rest, and the trial after it.
+    /// A rest, and the probe after it.
     private struct Rest: Sendable, Hashable {
-        /// When it began: what was asked before tells nothing new.
         var since: ContinuousClock.Instant
         var length: Duration
 
-        /// What the latest failure was.
+        /// The latest failure.
         var reason: UpstreamError
-        var isOnTrial = false
 
         var end: ContinuousClock.Instant { since + length }
     }
 
-    /// The smoothed time that answers take, and how far they are from it (RFC 6298 §2).
+    /// The smoothed latency of answers and its deviation (RFC 6298 §2).
     private(set) var latency: Duration?
     private var deviation: Duration = .zero
 
-    /// When the latency was last measured, and whether a copy is under way to do so.
+    /// The latency of an own question over an open connection, and when it was last measured.
+    private(set) var roundTrip: Duration?
     private var measuredAt: ContinuousClock.Instant?
-    private var isMeasured = false
 
-    /// Failures since the last answer.
-    private(set) var failuresInRow = 0
+    /// When the server last sent a reply to a query of ours, whatever its RCODE.
+    private var heardAt: ContinuousClock.Instant?
+
+    /// Whether a probe is under way, and when the latest one began.
+    private(set) var isProbed = false
+    private var probedAt: ContinuousClock.Instant?
+
+    /// Probes that were declined since the last answer.
+    private var declines = 0
 
     private var rest: Rest?
 
-    /// Until when it is left alone as it leads back to us; nil if it does not.
+    /// Until when it is not asked because it leads back to us; nil if it does not.
     private(set) var loopsUntil: ContinuousClock.Instant?
 
-    /// When it was last seen whether it does.
+    /// When a loop was last looked for.
     private var soughtLoopAt: ContinuousClock.Instant?
 }
 
@@ -72,45 +80,38 @@ extension ServerHealth {
         return min(max(latency + deviation.doubled(2), range.lowerBound), range.upperBound)
     }
 
-    /// Whether its rest is over and nobody is trying it.
+    /// Whether it rests, and does not lead back to us.
+    var rests: Bool { rest != nil && !loops }
+
+    /// Whether its rest is over and no probe has tried it since.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
         guard let rest, !loops else { return false }
-        return !rest.isOnTrial && now >= rest.end
+        return !isProbed && now >= rest.end
     }
 
-    /// Whether its latency is not known any more, and nobody is measuring it.
+    /// Whether the server has sent no reply after `began`.
+    func isSilent(since began: ContinuousClock.Instant) -> Bool {
+        heardAt.map { $0 <= began } ?? true
+    }
+
+    /// Whether its round trip was not measured lately.
     func isUnmeasured(at now: ContinuousClock.Instant) -> Bool {
-        guard isFit, !isMeasured else { return false }
+        guard isFit else { return false }
         return measuredAt.map { now - $0 >= UpstreamLimits.measurementAge } ?? true
     }
 
     /// Whether it is clearly slower than `other`.
     func isSlower(than other: ServerHealth) -> Bool {
-        guard let latency, let fast = other.latency else { return false }
-        return latency > fast * 2 + UpstreamLimits.slack
+        guard let roundTrip, let fast = other.roundTrip else { return false }
+        return roundTrip > fast * 2 + UpstreamLimits.slack
     }
 }
 
-// MARK: - Events
+// MARK: - Replies to clients' queries
 
 extension ServerHealth {
-    /// A copy of a query is sent to it, as its trial or to measure it.
-    mutating func beganCopy() {
-        rest?.isOnTrial = true
-        isMeasured = true
-    }
-
-    /// A copy has ended; ``answered(in:now:)`` or ``failed(began:now:)`` comes besides.
-    mutating func endedCopy() {
-        rest?.isOnTrial = false
-        isMeasured = false
-    }
-
-    /// It gave an answer after `time`.
-    ///
-    /// - Returns: whether that ends a rest.
-    @discardableResult
-    mutating func answered(in time: Duration, now: ContinuousClock.Instant) -> Bool {
+    /// Notes an answer that took `time`.
+    mutating func answered(in time: Duration, now: ContinuousClock.Instant) {
         if let smoothed = latency {
             let distance = smoothed > time ? smoothed - time : time - smoothed
             deviation += (distance - deviation).doubled(-2)
@@ -119,36 +120,76 @@ extension ServerHealth {
             latency = time
             deviation = time.doubled(-1)
         }
-        measuredAt = now
-        failuresInRow = 0
-        let wasResting = rest != nil
-        rest = nil
-        return wasResting
+        heardAt = now
+        declines = 0
     }
 
-    /// It gave no answer to what was asked at `began`, for this reason.
+    /// Notes a reply that is no answer.
+    mutating func declined(now: ContinuousClock.Instant) { heardAt = now }
+}
+
+// MARK: - Probes
+
+extension ServerHealth {
+    /// Begins a probe.
     ///
-    /// - Returns: whether it begins to rest.
-    @discardableResult
-    mutating func failed(
+    /// - Returns: when to send it, ``UpstreamLimits/probeSpacing`` after the one before; nil while
+    ///   another one is under way.
+    mutating func beginProbe(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        guard !isProbed else { return nil }
+        isProbed = true
+        let start = probedAt.map { max(now, $0 + UpstreamLimits.probeSpacing) } ?? now
+        probedAt = start
+        return start
+    }
+
+    /// Ends a probe that was answered.
+    ///
+    /// - Returns: whether that ends a rest.
+    mutating func passedProbe(now: ContinuousClock.Instant) -> Bool {
+        isProbed = false
+        heardAt = now
+        declines = 0
+        defer { rest = nil }
+        return rest != nil
+    }
+
+    /// Ends a probe, sent at `began`, that was not answered for this reason.
+    ///
+    /// - Returns: whether the server begins to rest.
+    mutating func failedProbe(
         _ reason: UpstreamError,
         began: ContinuousClock.Instant,
         now: ContinuousClock.Instant
     ) -> Bool {
-        failuresInRow += 1
-        if let rest {
-            // One of those that failed together.
-            guard began >= rest.since else { return false }
-            self.rest?.since = now
-            self.rest?.length = min(rest.length * 2, UpstreamLimits.longestRest)
-            self.rest?.reason = reason
+        isProbed = false
+        // A limit of this daemon or machine says nothing about the server.
+        guard !reason.isOurs else { return false }
+        if reason.isDecline {
+            heardAt = now
+            declines += 1
+            guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
+        } else if rest == nil, !isSilent(since: began) {
+            // Only the probe was lost.
             return false
         }
-        guard failuresInRow >= UpstreamLimits.failuresBeforeRest else { return false }
-        rest = Rest(since: now, length: UpstreamLimits.firstRest, reason: reason)
-        return true
+        declines = 0
+        let before = rest
+        let next = before.map { min($0.length * 2, UpstreamLimits.longestRest) }
+        rest = Rest(since: now, length: next ?? UpstreamLimits.firstRest, reason: reason)
+        return before == nil
     }
 
+    /// Begins to measure the round trip.
+    mutating func beganMeasuring(now: ContinuousClock.Instant) { measuredAt = now }
+
+    /// Notes the round trip of an own question.
+    mutating func measured(_ time: Duration) { roundTrip = time }
+}
+
+// MARK: - Loops
+
+extension ServerHealth {
     /// It is to be seen whether it leads back to us.
     ///
     /// - Returns: whether that was not done lately.

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whom a group asks for one query, in which order, and who gets a copy besides.
+/// Order in which a group asks its servers for one query.
 ///
 /// The order of the settings holds among servers that are fit, except that one which is clearly
 /// slower than another of equal protection comes after it.  Latency never puts an unprotected server
-/// before a protected one: whoever forges answers is always the fastest.  Those that rest come last.
+/// before a protected one: forged answers are always the fastest.  Those that rest come last.
 struct Standing: Sendable, Hashable {
     /// What a group knows of a server.
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
+
+        /// Whether an operator has paused it: it is neither asked nor gets a copy.
+        var isPaused = false
         var health: ServerHealth
     }
 
-    /// The servers to ask, by index; without those that lead back to us.
+    /// The servers to ask, by index; without those that lead back to us or are paused.
     private(set) var order: [Int]
 
-    /// A server that gets a copy of the query although nobody will wait for it.
-    ///
-    /// To see whether it is well again, or how fast it is; one a query.
-    private(set) var copy: Int?
+    /// A server whose round trip is to be measured by an own question; one a query.
+    private(set) var measure: Int?
 
-    /// The only server is asked unless it leads back to us.
-    init(alone health: borrowing ServerHealth) {
-        order = health.loops ? [] : [0]
+    /// The only server is asked unless it leads back to us or is paused.
+    init(alone health: borrowing ServerHealth, isPaused: Bool = false) {
+        order = health.loops || isPaused ? [] : [0]
     }
 
     /// Puts servers, which are in the order of the settings, into the order in which to ask.
     init(_ entries: [Entry], now: ContinuousClock.Instant) {
-        let fit = entries.indices.filter { entries[$0].health.isFit }
+        let fit = entries.indices.filter { entries[$0].health.isFit && !entries[$0].isPaused }
         let slow = Set(
             fit.filter { index in
                 fit.contains { other in
@@ -41,15 +42,18 @@ struct Standing: Sendable, Hashable {
             return (those.filter { !slow.contains($0) } + those.filter(slow.contains))[...]
         }
         order = fit.compactMap { queues[entries[$0].isProtected ? 0 : 1].popFirst() }
-        copy = order.first.flatMap { first in
-            entries.indices.first { entries[$0].health.isDue(at: now) }
-                ?? fit.first { other in
-                    other != first && entries[other].health.isUnmeasured(at: now)
-                        && entries[other].isProtected == entries[first].isProtected
-                        && (other < first || entries[first].health.isBeatable)
-                }
+        measure = order.first.flatMap { first in
+            let equals = fit.filter { entries[$0].isProtected == entries[first].isProtected }
+            guard equals.count > 1 else { return nil }
+            return equals.first { other in
+                entries[other].health.isUnmeasured(at: now)
+                    && (other < first || entries[first].health.isBeatable)
+            }
         }
-        order += entries.indices.filter { !entries[$0].health.isFit && !entries[$0].health.loops }
+        order += entries.indices.filter { index in
+            let entry = entries[index]
+            return !entry.health.isFit && !entry.health.loops && !entry.isPaused
+        }
     }
 }
 

@@ -15,7 +15,7 @@ package final class UpstreamGroup {
 
     /// All servers of all members, and what is known of each.
     fileprivate let servers: [any Forwarding]
-    private let pages: [HealthBook.Page]
+    fileprivate let pages: [HealthBook.Page]
 
     /// The queries under way for which another server may have to be asked, and when that is next.
     private var patient: [ObjectIdentifier: Run] = [:]
@@ -55,19 +55,24 @@ package final class UpstreamGroup {
         _ tell: @escaping Tell
     ) {
         let now = health.clocks.now()
-        guard now < deadline else { return tell(.failure(.timedOut)) }
+        guard now < deadline, !query.isCancelled else { return tell(.failure(.timedOut)) }
         let standing = standing(now)
-        for (server, page) in zip(servers, pages) {
+        for (server, page) in zip(servers, pages)
+        where !page.health.isFit && !health.isPaused(server) {
             lookAgain(at: server, loopsUntil: page.health.loopsUntil, now: now)
+            if page.health.isDue(at: now) { health.probe(server, until: now + server.timeout) }
         }
-        guard !standing.order.isEmpty else { return tell(.failure(.loop)) }
-        if let copy = standing.copy { send(query, asCopyTo: servers[copy]) }
+        guard !standing.order.isEmpty else {
+            return tell(.failure(servers.contains(where: health.isPaused) ? .paused : .loop))
+        }
+        if let index = standing.measure { health.measure(servers[index]) }
         let course = Course(
             standing.order.map { index in
                 let server = servers[index]
                 return Course.Candidate(
                     server: index,
                     isProtected: server.isProtected,
+                    isDown: !pages[index].health.isFit,
                     timeout: server.timeout,
                     patience: pages[index].health.patience,
                     repeatsAfter: server.repeatsAfter
@@ -82,15 +87,21 @@ package final class UpstreamGroup {
     package var standing: [(server: any Forwarding, condition: ServerCondition)] {
         let order = standing(health.clocks.now()).order
         let others = servers.indices.filter { !order.contains($0) }
-        return (order + others).map { (servers[$0], pages[$0].health.condition) }
+        return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
     /// Whom to ask now.
     private func standing(_ now: ContinuousClock.Instant) -> Standing {
-        guard servers.count > 1 else { return Standing(alone: pages[0].health) }
+        guard servers.count > 1 else {
+            return Standing(alone: pages[0].health, isPaused: health.isPaused(servers[0]))
+        }
         return Standing(
             zip(servers, pages).map { server, page in
-                Standing.Entry(isProtected: server.isProtected, health: page.health)
+                Standing.Entry(
+                    isProtected: server.isProtected,
+                    isPaused: health.isPaused(server),
+                    health: page.health
+                )
             },
             now: now
         )
@@ -121,20 +132,6 @@ package final class UpstreamGroup {
             health.seekLoop(through: server, failedSince: end - UpstreamLimits.loopRest)
         }
     }
-
-    /// Sends a query whose answer only tells how the server is.
-    private func send(_ query: ForwardedQuery, asCopyTo server: any Forwarding) {
-        health.update(server) { $0.beganCopy() }
-        let began = health.clocks.now()
-        server.ask(query, repeating: nil, deadline: began + server.timeout, nil) {
-            [health] result in
-            switch result {
-            case .success: health.answered(server, began: began)
-            case .failure(let error): health.failed(server, error, began: began)
-            }
-            health.update(server) { $0.endedCopy() }
-        }
-    }
 }
 
 /// One query under way.
@@ -148,13 +145,30 @@ private final class Run {
     /// Who is to be told; nil once he was.
     private var tell: UpstreamGroup.Tell?
 
-    /// When the patience with the latest server ends.
+    /// When ``tick(_:)`` has something to do.
     private(set) var wake: ContinuousClock.Instant?
 
-    /// Servers that said no, and when they were asked.
-    private var declined: [(server: any Forwarding, error: UpstreamError, began: Began)] = []
+    /// Servers that declined, and when they were asked.
+    private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
-    private typealias Began = ContinuousClock.Instant
+    /// The tries that have not yet been silent for long enough to suspect the server.
+    private var unsuspected: [Try] = []
+
+    /// The latest failure.
+    private var latestError = UpstreamError.timedOut
+
+    private typealias Instant = ContinuousClock.Instant
+
+    /// A query to one server.
+    private struct Try {
+        let number: Int
+        let server: Int
+        let began: Instant
+        let until: Instant
+
+        /// When silence becomes suspicious.
+        let suspicious: Instant
+    }
 
     init(
         _ query: ForwardedQuery,
@@ -172,16 +186,28 @@ private final class Run {
 
     /// Asks the first server.
     func begin(_ now: ContinuousClock.Instant) {
-        perform(course.begin(now: now), .first, after: .timedOut)
+        query.cancellation?.whenCancelled { [weak self] in self?.end(.failure(.timedOut)) }
+        perform(course.begin(now: now), .first)
     }
 
-    /// Goes on if the patience with the latest server has ended.
+    /// Suspects servers that have been silent, and hedges.
     func tick(_ now: ContinuousClock.Instant) {
         guard let wake, wake <= now else { return }
-        perform(course.tick(now: now), .hedge, after: .timedOut)
+        let due = unsuspected.filter { $0.suspicious <= now }
+        unsuspected.removeAll { $0.suspicious <= now }
+        for each in due { suspect(each, isSilent: true) }
+        guard tell != nil else { return }
+        perform(course.tick(now: now), .hedge)
     }
 
     private var health: HealthBook { group.health }
+
+    /// Wants ``tick(_:)`` when the course or a suspicion is due.
+    private func wait() {
+        var next = course.wake
+        for each in unsuspected { next = min(next ?? each.suspicious, each.suspicious) }
+        wait(until: tell == nil ? nil : next)
+    }
 
     /// Wants to go on at `instant`, or not at all.
     private func wait(until instant: ContinuousClock.Instant?) {
@@ -190,62 +216,86 @@ private final class Run {
         group.wake(self, at: instant)
     }
 
-    /// Does what the course says.
-    private func perform(_ move: Course.Move?, _ why: Trace.Why, after error: UpstreamError) {
+    /// Makes the move of the course.
+    private func perform(_ move: Course.Move?, _ why: Trace.Why) {
         switch move {
         case .ask(let number, let server, let until, let since):
-            ask(group.servers[server], number, why, until, since)
+            ask(server, number, why, until, since)
         case .end:
             for no in declined { health.seekLoop(through: no.server, failedSince: no.began) }
-            end(.failure(declined.first?.error ?? error))
+            end(.failure(declined.first?.error ?? latestError))
         case nil: break
         }
-        wait(until: tell == nil ? nil : course.wake)
+        wait()
     }
 
-    /// Sends a try.
+    /// Sends the query to a server.
     private func ask(
-        _ server: any Forwarding,
+        _ index: Int,
         _ number: Int,
         _ why: Trace.Why,
         _ until: ContinuousClock.Instant,
         _ since: ContinuousClock.Instant?
     ) {
+        let server = group.servers[index]
         let began = health.clocks.now()
+        let new = Try(
+            number: number,
+            server: index,
+            began: began,
+            until: until,
+            suspicious: began + group.pages[index].health.patience
+        )
+        if new.suspicious < until { unsuspected.append(new) }
         let place = trace?.begin(server.name, server.url, why, now: began)
         server.ask(query, repeating: since, deadline: until, place) { [self] result in
+            unsuspected.removeAll { $0.number == number }
             switch result {
             case .success(let message):
                 place?.end(message.summary, at: health.clocks.now())
                 health.answered(server, began: began)
                 guard course.answered(number) else { return }
-                for no in declined { health.failed(no.server, no.error, began: no.began) }
                 end(.success(UpstreamGroup.Reply(message: message, upstream: server)))
             case .failure(let error):
                 place?.end("\(error)", at: health.clocks.now())
-                failed(server, number, error, began: began, until: until)
+                failed(new, error)
             }
         }
     }
 
-    /// A try has brought nothing.
-    private func failed(
-        _ server: any Forwarding,
-        _ number: Int,
-        _ error: UpstreamError,
-        began: ContinuousClock.Instant,
-        until: ContinuousClock.Instant
-    ) {
+    /// Notes a try that brought no answer.
+    private func failed(_ failed: Try, _ error: UpstreamError) {
+        guard !query.isCancelled else { return }
+        let server = group.servers[failed.server]
+        health.failed(server, error, began: failed.began)
+        latestError = error
         if error.isDecline {
-            // Counts against it only if another server has an answer: names can be broken, too.
-            declined.append((server, error, began))
+            declined.append((server, error, failed.began))
+            health.suspect(server, silentSince: nil, until: health.clocks.now() + server.timeout)
         } else if error != .timedOut
-            || until - began >= min(server.timeout, UpstreamLimits.fairWait)
+            || failed.until - failed.began >= min(server.timeout, UpstreamLimits.fairWait)
         {
-            health.failed(server, error, began: began)
+            suspect(failed, isSilent: error == .timedOut)
         }
+        guard tell != nil else { return }
         let now = health.clocks.now()
-        perform(course.failed(number, isFinal: error.isDecline, now: now), .next, after: error)
+        perform(course.failed(failed.number, isFinal: error.isDecline, now: now), .next)
+    }
+
+    /// Suspects a server, unless it has sent replies to other queries since.
+    private func suspect(_ silent: Try, isSilent: Bool) {
+        let health = group.pages[silent.server].health
+        guard !isSilent || health.isSilent(since: silent.began) else { return }
+        course.suspected(silent.server)
+        self.health.suspect(
+            group.servers[silent.server],
+            silentSince: silent.began,
+            until: silent.until
+        ) { [self] isDown in
+            guard tell != nil else { return }
+            let now = self.health.clocks.now()
+            perform(course.judged(silent.server, isDown: isDown, now: now), .next)
+        }
     }
 
     /// The query has its answer, or will have none.

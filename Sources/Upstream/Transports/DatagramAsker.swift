@@ -26,6 +26,9 @@ final class DatagramAsker {
     /// Messages from the right address that answered no question of ours.
     fileprivate(set) var foreignReplies: UInt64 = 0
 
+    /// Sockets closed because of such messages.
+    fileprivate(set) var forgeries: UInt64 = 0
+
     private let server: SocketAddress
     private let validates: Bool
     private let clocks: Clocks
@@ -59,7 +62,10 @@ final class DatagramAsker {
             repeat {
                 exchange = UpstreamExchange(query, validates: validates, random: &random)
             } while lane.waits(for: exchange.id)
-            try lane.send(exchange, until: deadline, tell)
+            let number = try lane.send(exchange, until: deadline, tell)
+            query.cancellation?.whenCancelled { [weak lane, id = exchange.id] in
+                lane?.cancel(id, number)
+            }
             alarm.bring(forward: deadline)
         } catch {
             tell(.failed(UpstreamError(error)))
@@ -103,6 +109,9 @@ private final class Lane: DatagramReceiving {
         let exchange: UpstreamExchange
         let deadline: ContinuousClock.Instant
         let tell: DatagramAsker.Tell
+
+        /// What tells it from earlier queries with the same ID.
+        let number: Int
     }
 
     private let opened: ContinuousClock.Instant
@@ -111,6 +120,14 @@ private final class Lane: DatagramReceiving {
 
     /// Queries without a reply, by ID.
     private var waiting: [UInt16: Waiting] = [:]
+
+    /// IDs of queries that timed out or were cancelled: a late reply to one of them is not forged.
+    ///
+    /// At most ``UpstreamLimits/queriesPerLane``.
+    private var expired: Set<UInt16> = []
+
+    /// Messages that answered no query.
+    private var foreignReplies = 0
 
     /// Queries that may still be sent.
     private var left = UpstreamLimits.queriesPerLane
@@ -140,13 +157,14 @@ private final class Lane: DatagramReceiving {
 
     /// Sends a query.
     ///
+    /// - Returns: the number of the query, for ``cancel(_:_:)``.
     /// - Throws: what the kernel says, be it of this query or of an earlier one: that is the end of
     ///   all that wait here.
     func send(
         _ exchange: UpstreamExchange,
         until deadline: ContinuousClock.Instant,
         _ tell: @escaping DatagramAsker.Tell
-    ) throws(SocketError) {
+    ) throws(SocketError) -> Int {
         do throws(SocketError) {
             guard let socket else { throw .closed }
             try socket.send(exchange.message)
@@ -155,27 +173,53 @@ private final class Lane: DatagramReceiving {
             throw error
         }
         left -= 1
-        waiting[exchange.id] = Waiting(exchange: exchange, deadline: deadline, tell: tell)
+        waiting[exchange.id] = Waiting(
+            exchange: exchange,
+            deadline: deadline,
+            tell: tell,
+            number: left
+        )
+        return left
+    }
+
+    /// Ends a query early, if it still waits.
+    func cancel(_ id: UInt16, _ number: Int) {
+        guard let query = waiting[id], query.number == number else { return }
+        expired.insert(id)
+        end([query], with: .timedOut)
     }
 
     func received(_ octets: Span<UInt8>) {
         guard octets.count >= 2,
             let asked = waiting.removeValue(forKey: UInt16(octets[0]) << 8 | UInt16(octets[1]))
         else {
-            asker?.foreignReplies += 1
+            let id = octets.count >= 2 ? UInt16(octets[0]) << 8 | UInt16(octets[1]) : nil
+            if id.flatMap({ expired.remove($0) }) == nil { noteForeign() }
             return
         }
         let outcome: DatagramAsker.Outcome
         switch asked.exchange.judge(octets) {
         case .foreign:
             waiting[asked.exchange.id] = asked
-            asker?.foreignReplies += 1
+            noteForeign()
             return
         case .reply(let message): outcome = .reply(message)
         case .truncated, .caseLost: outcome = .needsStream
         }
         closeIfIdle()
         asked.tell(outcome)
+    }
+
+    /// Counts a message that answers no query; after a few of them the port is known to a forger.
+    private func noteForeign() {
+        asker?.foreignReplies += 1
+        foreignReplies += 1
+        guard foreignReplies >= UpstreamLimits.foreignReplies else { return }
+        asker?.forgeries += 1
+        let queries = Array(waiting.values)
+        waiting = [:]
+        close()
+        for query in queries { query.tell(.needsStream) }
     }
 
     func failed(_ error: SocketError) {
@@ -185,7 +229,9 @@ private final class Lane: DatagramReceiving {
 
     /// Ends the queries whose time is over.
     func expire(_ now: ContinuousClock.Instant) {
-        end(waiting.values.filter { $0.deadline <= now }, with: .timedOut)
+        let late = waiting.values.filter { $0.deadline <= now }
+        for query in late { expired.insert(query.exchange.id) }
+        end(late, with: .timedOut)
     }
 
     private func end(_ queries: [Waiting], with error: UpstreamError) {

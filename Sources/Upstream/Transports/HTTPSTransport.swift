@@ -14,20 +14,33 @@ package final class HTTPSTransport: UpstreamTransport {
     private let server: SocketAddress
     private let certificateFile: String?
     private let http: any HTTPTransport
+
+    /// Carries probes: behind slow names of clients they would condemn a server that is well.
+    private let probes: any HTTPTransport
     private let clocks: Clocks
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
+
+    /// Requests in flight.
+    private var inFlight = 0
+
+    /// When the server last replied.
+    private var lastHeard: ContinuousClock.Instant?
     private var random = SystemRandomNumberGenerator()
 
     /// Makes a way of POST requests for `url` at `server`.
     ///
-    /// - Parameter http: shared with others; its connections are dropped when the network changes.
+    /// - Parameters:
+    ///   - http: carries clients' queries; shared with other servers.
+    ///   - probes: carries the daemon's own questions over connections of their own, also shared; nil
+    ///     for `http`.
     package init(
         to url: String,
         at server: SocketAddress,
         certificateFile: String?,
         validates: Bool = false,
         over http: any HTTPTransport,
+        probes: (any HTTPTransport)? = nil,
         clocks: Clocks = .system
     ) {
         self.url = url
@@ -35,6 +48,7 @@ package final class HTTPSTransport: UpstreamTransport {
         self.certificateFile = certificateFile
         self.validates = validates
         self.http = http
+        self.probes = probes ?? http
         self.clocks = clocks
     }
 
@@ -45,6 +59,9 @@ package final class HTTPSTransport: UpstreamTransport {
         _ place: Trace.Place?,
         _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
+        guard inFlight < UpstreamLimits.requestsInFlight || query.isProbe else {
+            return tell(.failure(.exhausted("has \(inFlight) queries to answer already")))
+        }
         let exchange = UpstreamExchange(
             query,
             over: .encrypted,
@@ -54,10 +71,15 @@ package final class HTTPSTransport: UpstreamTransport {
         var request = HTTPRequest(url: url, server: server, body: exchange.message)
         request.headers = Self.headers
         request.certificateFile = certificateFile
-        request.wantsFreshConnection = earlier != nil
+        // A slow name is no reason for another connection, only a silent connection is.
+        request.wantsFreshConnection = earlier.map { (lastHeard ?? $0) <= $0 } ?? false
         request.wantsTimes = place != nil
         place?.update { $0.request = request.redacted }
-        send(request, isRepeated: false, deadline: deadline) { [self] sent in
+        inFlight += 1
+        let (way, cancellation) = (query.isProbe ? probes : http, query.cancellation)
+        send(request, over: way, isRepeated: false, deadline, cancellation) { [self] sent in
+            inFlight -= 1
+            if case .success = sent { lastHeard = clocks.now() }
             if let place, case .success(let reply) = sent { place.note(reply) }
             tell(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
         }
@@ -68,22 +90,28 @@ package final class HTTPSTransport: UpstreamTransport {
         numbers.connectionsReused = reused
     }
 
-    package func networkChanged() { http.reset() }
+    package func networkChanged() {
+        http.reset()
+        probes.reset()
+    }
 
     /// Sends a request, and once more if the first is lost with its connection.
     private func send(
         _ request: HTTPRequest,
+        over way: any HTTPTransport,
         isRepeated: Bool,
-        deadline: ContinuousClock.Instant,
+        _ deadline: ContinuousClock.Instant,
+        _ cancellation: CancellationSignal?,
         _ tell: @escaping HTTPTransport.Tell
     ) {
-        http.send(request, deadline: deadline) { [self] sent in
+        let transfer = way.send(request, deadline: deadline) { [self] sent in
             if case .failure(.broken) = sent, !isRepeated, clocks.now() < deadline {
-                send(request, isRepeated: true, deadline: deadline, tell)
+                send(request, over: way, isRepeated: true, deadline, cancellation, tell)
             } else {
                 tell(sent)
             }
         }
+        cancellation?.whenCancelled { [weak transfer] in transfer?.cancel() }
     }
 
     /// The message in what was sent back.

@@ -73,23 +73,27 @@ final class PipelinedConnection {
     }
 
     /// Whether another query may be put on it.
-    var isUsable: Bool { end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp }
+    ///
+    /// A full connection is followed by another one: clients' queries must not keep out a probe.
+    var isUsable: Bool {
+        end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
+            && pending.count < UpstreamLimits.inFlight
+    }
 
     /// Sends `query`, whose ID is replaced, and waits for the reply with that ID.
     ///
     /// - Returns: the reply, its ID put back to that of `query`.
     func ask(
         _ query: [UInt8],
+        cancellation: CancellationSignal? = nil,
         deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> [UInt8] {
         if let end { throw end }
-        guard pending.count < UpstreamLimits.inFlight else {
-            throw .broken("has \(pending.count) queries to answer already")
-        }
         let entry = Pending(since: clocks.now())
         let id = freeID()
         pending[id] = entry
         send(query, id: id)
+        cancellation?.whenCancelled { [weak entry] in entry?.waiter.resume(.cancelled) }
         let outcome = await entry.waiter.wait(until: deadline)
         if pending[id] === entry {
             pending[id] = nil
@@ -210,7 +214,7 @@ extension PipelinedConnection {
         lastHeard = clocks.now()
         inbox += octets
         var start = 0
-        while inbox.count - start >= 2 {
+        while end == nil, inbox.count - start >= 2 {
             let count = Int(inbox[start]) << 8 | Int(inbox[start + 1])
             guard inbox.count - start - 2 >= count else { break }
             take(Array(inbox[(start + 2)..<(start + 2 + count)]))
@@ -222,17 +226,22 @@ extension PipelinedConnection {
 
     /// Gives a reply to who waits for it.
     private func take(_ reply: [UInt8]) {
-        guard reply.count >= 12 else {
-            foreignReplies += 1
-            return
-        }
+        guard reply.count >= 12 else { return noteForeign() }
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])
         guard let entry = pending.removeValue(forKey: id) else {
-            if givenUp.remove(id) == nil { foreignReplies += 1 }
+            if givenUp.remove(id) == nil { noteForeign() }
             return
         }
         entry.reply = reply
         entry.waiter.resume(.ready)
+    }
+
+    /// Counts a message that answers nothing; only the server can have sent it, so a few are enough.
+    private func noteForeign() {
+        foreignReplies += 1
+        if foreignReplies >= UpstreamLimits.foreignReplies {
+            close(.broken("sent messages that answer no query"))
+        }
     }
 
     /// What the server says of how long a connection may be without work (RFC 7828 §3.4).

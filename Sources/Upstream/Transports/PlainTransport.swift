@@ -62,6 +62,8 @@ package final class PlainTransport: UpstreamTransport {
         numbers.foreignReplies += datagrams.foreignReplies
     }
 
+    package var forgeries: UInt64 { datagrams.forgeries }
+
     package func networkChanged() {
         datagrams.renew()
         stream.drop()

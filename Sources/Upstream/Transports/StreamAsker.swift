@@ -2,7 +2,10 @@
 internal import DNSWire
 internal import Net
 
-/// Asks one server over connections that are kept: one at a time, for all queries.
+/// Asks one server over connections that are kept: one for clients' queries, one for probes.
+///
+/// A server that answers in order makes a probe wait behind slow names of clients if both share a
+/// connection; the probe would then condemn a server that is well.
 @ServiceLoop
 final class StreamAsker {
     /// Connections begun so far.
@@ -16,7 +19,12 @@ final class StreamAsker {
 
     private let clocks: Clocks
     private let open: PipelinedConnection.Opening
-    private var current: PipelinedConnection?
+    private var current: [Purpose: PipelinedConnection] = [:]
+
+    /// Queries that may share a connection.
+    private enum Purpose {
+        case queries, probes
+    }
 
     /// Makes one that connects with `open`; nothing is opened before the first query.
     nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
@@ -28,7 +36,9 @@ final class StreamAsker {
     func count(in numbers: inout UpstreamNumbers) {
         numbers.connectionsOpened = opened
         numbers.connectionsReused = reused
-        numbers.foreignReplies = earlierForeignReplies + (current?.foreignReplies ?? 0)
+        numbers.foreignReplies = current.values.reduce(earlierForeignReplies) {
+            $0 + $1.foreignReplies
+        }
     }
 
     /// Asks, and asks once more on a new connection if the first is lost before the reply.
@@ -59,21 +69,30 @@ final class StreamAsker {
         _ place: Trace.Place?
     ) async throws(UpstreamError) -> Message {
         let before = reused
-        let connection = self.connection(heardSince: since)
+        let purpose = exchange.isProbe ? Purpose.probes : .queries
+        let connection = self.connection(for: purpose, heardSince: since)
         place?.update { $0.isReused = reused > before }
         let octets: [UInt8]
         do throws(UpstreamError) {
-            octets = try await connection.ask(exchange.message, deadline: deadline)
+            octets = try await connection.ask(
+                exchange.message,
+                cancellation: exchange.cancellation,
+                deadline: deadline
+            )
         } catch {
             // A connection that was never made is no loss, except to another network.
             let wasLost = connection.wasOpen || error == Self.dropped
             guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
                 throw error
             }
-            let next = self.connection(heardSince: nil)
+            let next = self.connection(for: purpose, heardSince: nil)
             place?.update { $0.isReused = false }
             return try judge(
-                try await next.ask(exchange.message, deadline: deadline),
+                try await next.ask(
+                    exchange.message,
+                    cancellation: exchange.cancellation,
+                    deadline: deadline
+                ),
                 exchange,
                 on: next
             )
@@ -81,11 +100,13 @@ final class StreamAsker {
         return try judge(octets, exchange, on: connection)
     }
 
-    /// Drops the connection; queries on it are asked again on another.
+    /// Drops the connections; queries on them are asked again on others.
     func drop() {
-        current?.close(Self.dropped)
-        if let current { earlierForeignReplies += current.foreignReplies }
-        current = nil
+        for connection in current.values {
+            connection.close(Self.dropped)
+            earlierForeignReplies += connection.foreignReplies
+        }
+        current = [:]
     }
 
     /// Why connections end that ``drop()`` ends.
@@ -93,9 +114,10 @@ final class StreamAsker {
 
     /// The connection for the next query.
     private func connection(
+        for purpose: Purpose,
         heardSince since: ContinuousClock.Instant?
     ) -> PipelinedConnection {
-        if let current {
+        if let current = current[purpose] {
             let isSilent = since.map { current.lastHeard ?? current.begun < $0 } ?? false
             if current.isUsable, !isSilent {
                 reused += 1
@@ -106,7 +128,7 @@ final class StreamAsker {
         }
         let new = PipelinedConnection(clocks, open)
         opened += 1
-        current = new
+        current[purpose] = new
         return new
     }
 

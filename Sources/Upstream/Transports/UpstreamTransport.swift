@@ -32,9 +32,16 @@ package protocol UpstreamTransport: AnyObject, Sendable {
         _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     )
 
+    /// See ``Forwarding/forgeries``.
+    var forgeries: UInt64 { get }
+
     /// Puts what it has counted where it belongs.
     func count(in numbers: inout UpstreamNumbers)
 
     /// Drops what belongs to the network as it was: connections.  Queries under way are asked again.
     func networkChanged()
+}
+
+extension UpstreamTransport {
+    package var forgeries: UInt64 { 0 }
 }

@@ -19,33 +19,15 @@ extension Alibaba {
                 return nil
             }
         }
+
+        /// Takes an address with its port.
+        init(_ endpoint: Endpoint) {
+            (address, port) = (endpoint.address, endpoint.port)
+        }
     }
 
-    /// The start-up addresses by region (616049), IPv4 and IPv6.
-    private static let startUp: [String: (v4: [String], v6: [String])] = [
-        "cn": (
-            [
-                "203.107.1.1", "203.107.1.97", "203.107.1.100", "203.119.238.240",
-                "106.11.25.239", "59.82.99.47",
-            ],
-            [
-                "2401:b180:7001::31d", "2408:4003:1f40::30a", "2401:b180:2000:20::10",
-                "2401:b180:2000:30::1c",
-            ]
-        ),
-        "hk": (
-            ["47.56.234.194", "47.56.119.115"], ["240b:4000:f10::178", "240b:4000:f10::188"]
-        ),
-        "sg": (
-            ["161.117.200.122", "47.74.222.190"], ["240b:4000:f10::178", "240b:4000:f10::188"]
-        ),
-        "us": (
-            ["47.246.131.175", "47.246.131.141"], ["2404:2280:4000::2bb", "2404:2280:4000::23e"]
-        ),
-        "de": (
-            ["47.89.80.182", "47.246.146.77"], ["2404:2280:3000::176", "2404:2280:3000::188"]
-        ),
-    ]
+    /// The regions (616049); `global` is the one nearest to the client.
+    private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
     /// Seconds `t` may be in the past: the old edition of the document signs "now" (435286).
     private static let pastSeconds = 150
@@ -55,9 +37,7 @@ extension Alibaba {
 
     /// Reads `ss`.
     func schedule(_ parameters: Parameters, at time: Date) throws(Code) -> Call {
-        // The server near a client of region=global is, for us, the one in China.
-        let region = parameters.text("region") ?? "cn"
-        guard let known = Self.startUp[region == "global" ? "cn" : region] else {
+        guard Self.regions.contains(parameters.text("region") ?? "cn") else {
             throw .missingArgument
         }
         if let session = parameters.text("sid") {
@@ -66,7 +46,7 @@ extension Alibaba {
             }
         }
         let isSigned = try checkSchedule(parameters, at: time)
-        let servers = manner.servers ?? (known.v4 + known.v6).compactMap(Server.init)
+        let servers = manner.servers
         var members: [(String, JSONText)] = []
         for (name, family) in [("service_ip", Family.v4), ("service_ipv6", .v6)] {
             let some = servers.filter { $0.address.family == family }

@@ -21,7 +21,7 @@ struct Alibaba: Vendor {
         /// Whether custom resolution is on offer; overseas it is not.
         var hasSDNS = true
         /// What `ss` names; nil: the start-up addresses of the region (616049).
-        var servers: [Server]?
+        var servers: [Server] = []
         /// The `service_status` of `ss`, which the Android SDK obeys; nil: absent.
         var status: ServiceStatus?
         /// The v2 `no_ip_code` of a name that is not registered; empty: absent.

@@ -23,16 +23,16 @@ struct TencentOptions: ParsableArguments {
     @Flag(help: "Refuse a dn with ';expiry'.")
     var refuseExpiry = false
 
-    @Option(help: .init("Service addresses /conf names, by comma.", valueName: "addresses"))
+    @Option(help: .init("Service addresses of /conf (its own), by comma.", valueName: "addresses"))
     var confServers: String?
 
     @Option(help: .init("Minutes they hold, 1-1440.", valueName: "minutes"))
     var confTtl = 60
 
-    /// How Tencent answers.
+    /// Tencent's replies of a server whose own address is `own`.
     ///
     /// - Throws: `ValidationError`.
-    func manner() throws -> Tencent.Manner {
+    func manner(at own: Endpoint) throws -> Tencent.Manner {
         guard (200...599).contains(refusal) else {
             throw ValidationError("--refusal: \(refusal) is no status code")
         }
@@ -52,7 +52,7 @@ struct TencentOptions: ParsableArguments {
             refusal: refusal,
             requiresExpiry: requireExpiry,
             refusesExpiry: refuseExpiry,
-            serviceAddresses: addresses,
+            serviceAddresses: addresses ?? (own.address.family == .v4 ? [own.address.text] : []),
             serviceMinutes: confTtl
         )
     }
@@ -67,7 +67,7 @@ struct AlibabaOptions: ParsableArguments {
     var noSdns = false
 
     @Option(
-        help: .init("Service addresses ss names, ADDR or ADDR:PORT by comma.", valueName: "list")
+        help: .init("Service addresses of ss, ADDR or ADDR:PORT (its own).", valueName: "list")
     )
     var ssServers: String?
 
@@ -79,10 +79,10 @@ struct AlibabaOptions: ParsableArguments {
     )
     var unlistedCode = "DomainNotExist"
 
-    /// How Alibaba answers.
+    /// How Alibaba answers, at the address `own`.
     ///
     /// - Throws: `ValidationError`.
-    func manner() throws -> Alibaba.Manner {
+    func manner(at own: Endpoint) throws -> Alibaba.Manner {
         let servers = try ssServers?.split(separator: ",").map { text in
             guard let server = Alibaba.Server(String(text)) else {
                 throw ValidationError("--ss-servers: '\(text)' is neither ADDR nor ADDR:PORT")
@@ -92,7 +92,7 @@ struct AlibabaOptions: ParsableArguments {
         return Alibaba.Manner(
             requiresSignature: requireSignature,
             hasSDNS: !noSdns,
-            servers: servers,
+            servers: servers ?? [Alibaba.Server(own)],
             status: ssStatus,
             unlistedCode: unlistedCode
         )

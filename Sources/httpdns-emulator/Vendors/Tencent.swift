@@ -36,8 +36,8 @@ struct Tencent: Vendor {
         var requiresExpiry = false
         /// Whether `dn` must not carry one, as if the vendor did not know it yet.
         var refusesExpiry = false
-        /// The service addresses of `/conf`; nil: the documented ones of the channel.
-        var serviceAddresses: [String]?
+        /// The service addresses of `/conf`; those of the vendor are never named, as tests would ask them.
+        var serviceAddresses: [String] = []
         /// Minutes the service addresses hold.
         var serviceMinutes = 60
     }
@@ -81,7 +81,7 @@ struct Tencent: Vendor {
             let name = "tencent-" + channel.rawValue
             guard isLookup else {
                 return Call(channel: name, isLookup: false) { _, distortion in
-                    try respond(conf(channel), over: channel, distortion)
+                    try respond(conf, over: channel, distortion)
                 }
             }
             let question = try question(parameters, channel, request.client, at: time)
@@ -146,11 +146,8 @@ struct Tencent: Vendor {
     }
 
     /// The service addresses, as `/conf` says them.
-    private func conf(_ channel: Channel) -> String {
-        let documented =
-            channel == .token
-            ? ["119.29.29.99", "119.28.28.99"] : ["119.29.29.98", "119.28.28.98"]
-        let addresses = (manner.serviceAddresses ?? documented).joined(separator: ";")
+    private var conf: String {
+        let addresses = manner.serviceAddresses.joined(separator: ";")
         return "log:0|domain:0|ip:\(addresses)|ttl:\(manner.serviceMinutes)"
     }
 }

@@ -19,9 +19,7 @@ extension Check {
                 )
             )
         case "failed":
-            verdicts.append(
-                .failure("httpdnsd.service has failed", fix: "journalctl -u httpdnsd -n 20")
-            )
+            verdicts.append(failed(unit))
         default:
             verdicts.append(
                 .failure(
@@ -39,6 +37,24 @@ extension Check {
             )
         }
         return verdicts
+    }
+
+    /// Explains a unit that systemd does not start again, and names the command that does.
+    ///
+    /// A start limit refuses `systemctl restart` until its interval is over, and a socket unit that has
+    /// failed with the service keeps queries from it: `reset-failed` ends both.
+    private static func failed(_ unit: Surroundings.UnitState) -> Verdict {
+        guard unit.result == "exit-code", unit.code == 2 else {
+            return .failure(
+                "httpdnsd.service has failed (\(unit.result)), and is not started again",
+                fix: "journalctl -u httpdnsd -n 20 shows why; then systemctl reset-failed "
+                    + "'httpdnsd*'; systemctl restart httpdnsd"
+            )
+        }
+        return .failure(
+            "httpdnsd.service has failed: there is an error in the settings",
+            fix: "httpdnsd --check shows it; when it is corrected, systemctl restart httpdnsd"
+        )
     }
 
     /// What the daemon says of itself.
@@ -114,15 +130,15 @@ extension Check {
         guard let check = machine.settings else {
             return [.skipped("httpdnsd is not installed, or did not end in time")]
         }
-        guard check.status != 0 else { return [.ok("\(machine.settingsPath) is right")] }
-        // systemd makes the credentials when it starts the unit; nobody else has them.
-        let lines = check.output.split(separator: "\n").map(String.init).filter {
-            !$0.contains("CREDENTIALS_DIRECTORY")
-        }
-        guard let first = lines.first else {
+        // systemd makes the credentials when it starts the unit; no other process has them.
+        let lines = check.output.split(separator: "\n").map(String.init)
+        let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
+        guard check.status != 0, let first = wrong.first else {
+            let isWhole = lines.count == wrong.count
             return [
                 .ok(
-                    "\(machine.settingsPath) is right, as far as it can be told without credentials"
+                    "\(machine.settingsPath) is right"
+                        + (isWhole ? "" : ", as far as it can be told without credentials")
                 )
             ]
         }
@@ -215,7 +231,9 @@ extension Check {
             }
             let error = vendor.servers.compactMap(\.lastError).first.map { ": \($0)" } ?? ""
             switch vendor.state {
-            case .up, .paused: return .ok("\(vendor.name) is \(vendor.state.rawValue)")
+            case .up, .paused:
+                let how = vendor.protected ? "" : ", unprotected: its answers can be forged"
+                return .ok("\(vendor.name) is \(vendor.state.rawValue)\(how)")
             case .degraded:
                 return .warning("\(vendor.name) is degraded\(error)", fix: "httpdnsctl status")
             case .down:
@@ -239,6 +257,13 @@ extension Check {
                 return .failure(
                     "\(upstream.name) sends what it is asked back to this daemon",
                     fix: "name another in upstreams (httpdnsd.yaml)"
+                )
+            }
+            // Late replies are counted as well, and are few.
+            if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
+                return .warning(
+                    "\(upstream.name): \(count) messages from its address answered no query",
+                    fix: "replies may be forged: use an upstream over tls:// or https://"
                 )
             }
             let error = upstream.lastError.map { ": \($0)" } ?? ""

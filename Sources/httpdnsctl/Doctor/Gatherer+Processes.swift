@@ -82,3 +82,20 @@ extension Gatherer {
         return line.flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }
     }
 }
+
+extension Surroundings.UnitState {
+    /// Reads lines `Name=value` of `systemctl show`.
+    init(_ text: String) {
+        var values: [Substring: String] = [:]
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { values[parts[0]] = String(parts[1]) }
+        }
+        self.init(
+            active: values["ActiveState"] ?? "unknown",
+            enabled: values["UnitFileState"] ?? "",
+            result: values["Result"] ?? "success",
+            code: values["ExecMainStatus"].flatMap { Int($0) } ?? 0
+        )
+    }
+}

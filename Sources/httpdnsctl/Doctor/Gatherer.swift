@@ -163,13 +163,13 @@ struct Gatherer {
     /// What systemd says of the unit; nil if it does not run.
     private func unit(_ machine: Surroundings) -> Surroundings.UnitState? {
         guard machine.resolver.present.contains(ResolverFacts.Paths.systemd) else { return nil }
-        func ask(_ verb: String) -> String? {
-            let command = ["systemctl", verb, "httpdnsd.service"]
-            return Subprocess.run(command, within: left(.seconds(2)))?.output
-                .split(separator: "\n").first.map(String.init)
-        }
-        guard let active = ask("is-active") else { return nil }
-        return Surroundings.UnitState(active: active, enabled: ask("is-enabled") ?? "")
+        let command = [
+            "systemctl", "show", "--property=ActiveState,UnitFileState,Result,ExecMainStatus",
+            "httpdnsd.service",
+        ]
+        guard let shown = Subprocess.run(command, within: left(.seconds(2))), shown.status == 0
+        else { return nil }
+        return Surroundings.UnitState(shown.output)
     }
 
     /// What getaddrinfo says, in a process of its own: it may have no end.

@@ -134,6 +134,10 @@ struct Surroundings: Sendable {
         var active: String
         /// `enabled`, `disabled` and so on; empty if there is no unit.
         var enabled: String
+        /// The reason of the last end, such as `exit-code` or `signal`; `success` if there was none.
+        var result = "success"
+        /// The exit code of the last run, or the number of the signal that ended it.
+        var code = 0
     }
 
     /// Who may do what with a file.

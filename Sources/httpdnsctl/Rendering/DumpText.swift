@@ -3,7 +3,10 @@ import Control
 
 /// `dump` for people and scripts: a line for each set of records.
 enum DumpText {
-    /// The lines of one entry; of one without records, what it says does not exist.
+    /// The lines of one entry; of one without records, the name and type that it denies.
+    ///
+    /// Records of another name, such as the target of a CNAME, are no entry: their lines are indented
+    /// and name the entry that they belong to.
     static func render(_ entry: CachedEntry) -> String {
         var lines: [(head: String, data: [String])] = []
         for record in entry.records {
@@ -23,8 +26,10 @@ enum DumpText {
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in
-            printable(head + (data.isEmpty ? "" : " ") + data.joined(separator: ", "))
-                + " ; " + printable(remark(entry)) + "\n"
+            let isOwn = head.hasPrefix(entry.name + " ")
+            let text = head + (data.isEmpty ? "" : " ") + data.joined(separator: ", ")
+            let remark = isOwn ? remark(entry) : "part of \(entry.name) \(entry.type)"
+            return (isOwn ? "" : "  ") + printable(text) + " ; " + printable(remark) + "\n"
         }.joined()
     }
 

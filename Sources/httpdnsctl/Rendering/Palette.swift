@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The colours of the terminal, or none.
+/// What the output is written to: its colours, or none, and its width.
 struct Palette {
     /// Whether output goes to a terminal that takes colours.
     let isEnabled: Bool
+
+    /// The width of the terminal in characters; nil if lines may have any length.
+    var width: Int?
+
+    /// Makes the palette of a terminal, or of a file.
+    init(isEnabled: Bool, width: Int? = nil) {
+        self.isEnabled = isEnabled
+        self.width = width
+    }
 
     /// What a piece of text means, from which its colour follows.
     enum Tone: String {

@@ -4,9 +4,18 @@ import Glibc
 
 /// `watch` for people: a line for each query.
 enum QueryText {
-    /// What stands above the lines.
-    static let heading =
-        "TIME          TOOK      RCODE     TYPE   NAME                                    FROM\n"
+    /// The title of each column and its width in characters; the last one has none.
+    private static let columns = [
+        ("TIME", 12), ("TOOK", 9), ("RCODE", 9), ("TYPE", 6), ("NAME", 39), ("FROM", 0),
+    ]
+
+    /// The line above the queries.
+    static let heading = line(columns.map(\.0)) + "\n"
+
+    /// The cells of a line in their columns.
+    private static func line(_ cells: [String]) -> String {
+        zip(cells, columns).map { cell, column in cell.padded(column.1) }.joined(separator: " ")
+    }
 
     /// The lines of one reply.
     static func render(_ reply: WatchReply, _ palette: Palette) -> String {
@@ -32,12 +41,12 @@ enum QueryText {
             notes.insert(fallback == "empty" ? "vendor had none" : "no vendor answered", at: 0)
         }
         let end = notes.isEmpty ? "" : " (" + notes.joined(separator: ", ") + ")"
-        let columns = [
-            time(query.timeMs), Units.microseconds(UInt64(query.tookUs)).padded(9),
-            query.rcode.padded(9), query.type.padded(6), query.name.padded(39),
-            "\(query.origin) to \(query.client)\(query.transport == "tcp" ? " over TCP" : "")\(end)",
+        let over = query.transport == "tcp" ? " over TCP" : ""
+        let cells = [
+            time(query.timeMs), Units.microseconds(UInt64(query.tookUs)), query.rcode, query.type,
+            query.name, "\(query.from) to \(query.client)\(over)\(end)",
         ]
-        return palette.paint(printable(columns.joined(separator: " ")), tone) + "\n"
+        return palette.paint(printable(line(cells)), tone) + "\n"
     }
 
     /// The time of day, to the millisecond, where the reader is.
@@ -64,8 +73,8 @@ extension String {
 }
 
 extension QueryEvent {
-    /// Who answered, and who had told the cache.
-    var origin: String {
+    /// The source of the answer, and of one from the cache the server that gave it.
+    var from: String {
         guard let server, source == "cache" || source == "stale" else { return server ?? source }
         return "\(source) (\(server))"
     }

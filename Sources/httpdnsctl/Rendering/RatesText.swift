@@ -76,6 +76,7 @@ enum RatesText {
                 ("\(vendor.name) connections reused", vendor.connectionsReused),
             ]
             add("\(vendor.name) calls avoided", vendor.avoided)
+            add("\(vendor.name) addresses dropped", vendor.dropped ?? [:])
             if let budget = vendor.budget {
                 list.append(("\(vendor.name) calls beyond the budget", budget.beyond))
             }
@@ -87,6 +88,7 @@ enum RatesText {
             ]
             add("\(upstream.name) queries failed", upstream.failures)
             list.append(("\(upstream.name) TCP retries", upstream.tcpRetries))
+            list.append(("\(upstream.name) foreign replies", upstream.foreignReplies))
         }
         add("packets", stats.packets)
         list += [("misses merged", stats.misses.merged), ("misses dropped", stats.misses.dropped)]

@@ -12,6 +12,7 @@ enum ReloadText {
             palette.paint("needs a restart: \(printable(option))", .doubtful)
         }
         lines.append(summary(reply))
+        lines += (reply.notes ?? []).map { palette.paint("note: \(printable($0))", .faint) }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -25,7 +26,9 @@ enum ReloadText {
     ) throws(Failure) {
         guard !isWell else { return }
         for problem in reply.problems { Output.error(text(problem)) }
-        throw Failure(message: end, status: .failed)
+        var failure = Failure(message: end, status: .failed)
+        failure.isInReply = true
+        throw failure
     }
 
     private static func summary(_ reply: ReloadReply) -> String {

@@ -132,7 +132,9 @@ enum StatsText {
                 Table.Cell(Units.count(vendor.connectionsOpened)),
                 Table.Cell(Units.count(vendor.connectionsReused)),
                 Table.Cell(Units.count(sum(vendor.avoided))),
-                notes: breakdown("failed", vendor.failures) + breakdown("avoided", vendor.avoided)
+                notes: (vendor.protected ? [] : ["unprotected: its answers can be forged"])
+                    + breakdown("failed", vendor.failures) + breakdown("avoided", vendor.avoided)
+                    + breakdown("addresses dropped", vendor.dropped ?? [:])
                     + (vendor.budget.map { [VendorText.budget($0)] } ?? [])
             )
         }
@@ -172,6 +174,7 @@ enum StatsText {
             ">ANSWERED",
             ">FAILED",
             ">TCP RETRIES",
+            ">FOREIGN",
             ">CONNECTIONS",
             ">REUSED"
         )
@@ -183,12 +186,18 @@ enum StatsText {
                 Table.Cell(Units.count(upstream.successes)),
                 failed(upstream.failures),
                 Table.Cell(Units.count(upstream.tcpRetries)),
+                foreign(upstream.foreignReplies),
                 Table.Cell(Units.count(upstream.connectionsOpened)),
                 Table.Cell(Units.count(upstream.connectionsReused)),
                 notes: breakdown("failed", upstream.failures)
             )
         }
         return table.text(palette)
+    }
+
+    /// The count of messages that answered no query, marked if there are any.
+    private static func foreign(_ count: UInt64) -> Table.Cell {
+        count == 0 ? Table.Cell(Units.count(count)) : Table.Cell(Units.count(count), .doubtful)
     }
 
     /// Datagrams, misses and the process.

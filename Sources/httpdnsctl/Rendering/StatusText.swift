@@ -64,7 +64,8 @@ enum StatusText {
         let servers = finding.nameservers.joined(separator: ", ")
         let list = servers.isEmpty ? "no nameserver" : servers
         return switch finding.pointsHere {
-        case true: Table.Cell("points here (\(list))", .good)
+        case true:
+            Table.Cell("points here (\(list)\(finding.by.map { ": \($0)" } ?? ""))", .good)
         case false: Table.Cell("points elsewhere (\(list))", .doubtful)
         case nil: Table.Cell("could not be read", .doubtful)
         }
@@ -99,8 +100,10 @@ enum StatusText {
                 "",
                 "",
                 Table.Cell(Units.count(vendor.billableCalls)),
-                Table.Cell("\(vendor.kind) over \(vendor.channel)"),
-                clock(vendor.clockSkewSeconds),
+                vendor.protected
+                    ? Table.Cell("\(vendor.kind) over \(vendor.channel)")
+                    : Table.Cell("\(vendor.kind) over \(vendor.channel) (unprotected)", .doubtful),
+                clock(vendor),
                 notes: notes(vendor)
             )
             for server in vendor.servers {
@@ -174,8 +177,13 @@ enum StatusText {
     }
 
     /// How a vendor's clock differs from ours, if it does.
-    private static func clock(_ seconds: Int?) -> Table.Cell {
-        guard let seconds, seconds != 0 else { return "" }
+    private static func clock(_ vendor: VendorStatus) -> Table.Cell {
+        let refused = vendor.refusedClockSkewSeconds
+        guard let seconds = refused ?? vendor.clockSkewSeconds, seconds != 0 else { return "" }
+        if let refused {
+            let text = "clock \(refused) s ahead of ours, not believed: is NTP at work here?"
+            return Table.Cell(text, .doubtful)
+        }
         let direction = seconds > 0 ? "ahead of" : "behind"
         return Table.Cell("clock \(Units.seconds(abs(seconds))) \(direction) ours", .doubtful)
     }

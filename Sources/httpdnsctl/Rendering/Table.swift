@@ -68,16 +68,52 @@ struct Table {
         }
         var text = ""
         if columns.contains(where: { !$0.title.isEmpty }) {
-            text += line(columns.map { Cell($0.title, .heading) }, widths, palette)
+            text += lines(columns.map { Cell($0.title, .heading) }, widths, palette)
         }
         for row in rows {
-            text += line(row.cells, widths, palette)
-            for note in row.notes { text += "    " + note + "\n" }
+            text += lines(row.cells, widths, palette)
+            for note in row.notes {
+                text += wrapped("    " + note, to: palette.width, indent: 6) + "\n"
+            }
         }
         return text
     }
 
-    /// One line, without blanks at its end.
+    /// One row, on several lines if it is wider than the terminal.
+    private func lines(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
+        let widest = widths.reduce(0) { $0 + $1 + 2 } - 2
+        guard let width = palette.width, widest > width else { return line(cells, widths, palette) }
+        var text = ""
+        var column = 0
+        for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
+            // Cells stand below their titles as long as they fit, and then one after the other.
+            let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
+            let offset =
+                start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
+            if column <= offset, offset + cell.text.count <= width {
+                text += String(repeating: " ", count: offset - column)
+                text += palette.paint(cell.text, cell.tone)
+                column = offset + cell.text.count
+                continue
+            }
+            let gap = column == 0 ? 0 : 2
+            if column + gap + cell.text.count <= width {
+                text += String(repeating: " ", count: gap) + palette.paint(cell.text, cell.tone)
+                column += gap + cell.text.count
+                continue
+            }
+            let piece = wrapped("    " + cell.text, to: width, indent: 4)
+            let pieces = piece.split(separator: "\n", omittingEmptySubsequences: false)
+            for piece in pieces {
+                if column > 0 { text += "\n" }
+                text += "    " + palette.paint(String(piece.dropFirst(4)), cell.tone)
+                column = piece.count
+            }
+        }
+        return text + "\n"
+    }
+
+    /// One row on one line, without blanks at its end.
     private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         var text = ""
         var gap = 0

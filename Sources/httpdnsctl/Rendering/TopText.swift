@@ -54,7 +54,7 @@ enum TopText {
                 Table.Cell(entry.name, .heading),
                 Table.Cell(entry.type),
                 Table.Cell(entry.rcode),
-                Table.Cell(entry.origin),
+                Table.Cell(entry.from),
                 Table.Cell(entry.client)
             )
         }

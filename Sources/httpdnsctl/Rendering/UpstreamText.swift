@@ -33,7 +33,7 @@ enum UpstreamText {
             for server in upstream.servers {
                 table.add(
                     Table.Cell("  " + server.url),
-                    state(server.state),
+                    state(server),
                     Table.Cell(Units.count(server.queries)),
                     Table.Cell(Units.count(server.successes)),
                     StatusText.failures(server.failures),
@@ -62,11 +62,13 @@ enum UpstreamText {
     }
 
     /// A server's state with its colour.
-    private static func state(_ state: UpstreamServer.State) -> Table.Cell {
-        switch state {
+    private static func state(_ server: UpstreamServer) -> Table.Cell {
+        switch server.state {
+        case .up where server.failures > 0 && server.successes == 0: Table.Cell("no answer", .bad)
         case .up: Table.Cell("up", .good)
         case .rests: Table.Cell("rests", .doubtful)
         case .loops: Table.Cell("LOOPS", .bad)
+        case .paused: Table.Cell("paused", .doubtful)
         }
     }
 
@@ -82,6 +84,7 @@ enum UpstreamText {
         let reason = server.reason.map { ": \($0)" } ?? ""
         return switch server.state {
         case .loops: Table.Cell("not asked, as it asks this daemon; looked at again \(soon)", .bad)
+        case .paused: Table.Cell("paused by an operator, until `httpdnsctl resume`", .doubtful)
         case .rests, .up: Table.Cell("rests, tried again \(soon)\(reason)", .doubtful)
         }
     }

@@ -38,21 +38,4 @@ enum VendorText {
         return "addresses: came \(Units.count(refresh.count, "time", "times"))\(age)\(failures)"
             + (refresh.error.map { ": \($0)" } ?? "")
     }
-
-    /// What `pause` and `resume` say, in one line.
-    static func render(_ change: VendorChange, isPause: Bool) -> String {
-        let calls = Units.count(change.inFlight, "call under way goes on", "calls under way go on")
-        let verdict =
-            switch (isPause, change.changed) {
-            case (true, true):
-                "is paused until it is resumed or the daemon starts anew"
-                    + (change.inFlight > 0 ? "; \(calls)" : "")
-            case (true, false): "was paused already"
-            case (false, true): "is asked again"
-            case (false, false): "was not paused"
-            }
-        // A resumed vendor may still be left alone, for a reason that no operator can lift.
-        let rest = isPause ? nil : change.rest.map { "; it " + Self.rest($0, of: change.vendor) }
-        return printable("\(change.vendor) \(verdict)\(rest ?? "")") + "\n"
-    }
 }

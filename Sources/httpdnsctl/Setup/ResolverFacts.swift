@@ -20,6 +20,10 @@ struct ResolverFacts: Sendable {
     /// Which of the paths below are there.
     var present: Set<String> = []
 
+    /// The names of the programs that run, at most 15 octets each; nil if they cannot be seen, as in
+    /// the files of another machine.
+    var running: Set<String>?
+
     /// What the files say that a plan changes, by path.
     var files: [String: FileState] = [:]
 
@@ -36,8 +40,13 @@ struct ResolverFacts: Sendable {
         static let networkManagerConfig = "/etc/NetworkManager/conf.d/90-httpdnsd.conf"
         static let openresolvConfig = "/etc/resolvconf.conf"
         static let openresolvHelper = "/lib/resolvconf/libc"
+        static let resolvconf = "/sbin/resolvconf"
         static let resolvconfUpdate = "/etc/resolvconf/update.d/libc"
         static let resolvconfHead = "/etc/resolvconf/resolv.conf.d/head"
+        static let resolvconfDropIn = "/etc/systemd/system/httpdnsd.service.d/resolvconf.conf"
+        static let networkManagerStart =
+            "/etc/systemd/system/multi-user.target.wants/NetworkManager.service"
+        static let resolvedStart = "/etc/systemd/system/dbus-org.freedesktop.resolve1.service"
         static let dhcpcdConfig = "/etc/dhcpcd.conf"
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
@@ -45,13 +54,14 @@ struct ResolverFacts: Sendable {
         /// Those whose presence tells something.
         static let telling = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
-            resolvconfUpdate, dhclientHooks, dhcpcdConfig,
+            resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
+            resolvedStart,
         ]
 
         /// Those that some plan writes.
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
-            dhcpcdConfig, dhclientHook,
+            resolvconfDropIn, dhcpcdConfig, dhclientHook,
         ]
     }
 }
@@ -75,6 +85,9 @@ extension ResolverFacts {
         case .absent, .other: break
         }
         present = Set(Paths.telling.filter(tree.exists))
+        let programs = tree.names(in: "/proc").filter { Int($0) != nil }
+            .compactMap { tree.text("/proc/\($0)/comm") }.map { String($0.prefix { $0 != "\n" }) }
+        running = programs.isEmpty ? nil : Set(programs)
         isImmutable =
             try tree.state(Paths.resolvConf).kind == .file && tree.isImmutable(Paths.resolvConf)
         isMounted = Self.mounts(tree.text("/proc/self/mountinfo") ?? "").contains(Paths.resolvConf)
@@ -86,6 +99,9 @@ extension ResolverFacts {
         }
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
+
+    /// Whether a program runs; true if that cannot be seen.
+    func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
     /// The places where something is mounted, of `/proc/self/mountinfo`.
     static func mounts(_ text: String) -> Set<String> {

@@ -80,11 +80,15 @@ enum ResolverOwner: Equatable, Sendable {
         ),
     ]
 
-    /// Tells who it is: by where the file leads, by what it says, and by what is installed.
+    /// Determines the owner: by where the file leads, by what it says, and by what is installed.
+    ///
+    /// A link, a signature or a directory may be left of a program that was removed, so an owner is
+    /// believed only if it is alive.
     init(_ facts: ResolverFacts) {
         let text = facts.text ?? ""
         if facts.resolvConf.kind == .link,
-            let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) })
+            let place = Self.places.first(where: { facts.resolvedPath.hasPrefix($0.directory) }),
+            place.owner.isAlive(facts)
         {
             self = place.owner
             return
@@ -92,20 +96,25 @@ enum ResolverOwner: Equatable, Sendable {
         let head = text.split(separator: "\n").prefix(12).filter {
             $0.hasPrefix("#") || $0.hasPrefix(";")
         }.joined(separator: "\n").lowercased()
-        if let signature = Self.signatures.first(where: { head.contains($0.words) }) {
+        if let signature = Self.signatures.first(where: { head.contains($0.words) }),
+            signature.owner.isAlive(facts)
+        {
             self = signature.owner
             return
         }
         let servers = ResolvConfText(text).nameservers
         let paths = ResolverFacts.Paths.self
+        func isThere(_ path: String, of owner: ResolverOwner) -> Bool {
+            facts.present.contains(path) && owner.isAlive(facts)
+        }
         self =
-            if facts.present.contains(paths.resolved), servers.first.map(Self.isStub) ?? false {
+            if isThere(paths.resolved, of: .resolved), servers.first.map(Self.isStub) ?? false {
                 .resolved
-            } else if facts.present.contains(paths.openresolvHelper)
+            } else if isThere(paths.openresolvHelper, of: .openresolv)
                 && !facts.present.contains(paths.resolvconfUpdate)
             {
                 .openresolv
-            } else if facts.present.contains(paths.networkManager) {
+            } else if isThere(paths.networkManager, of: .networkManager) {
                 // Without a link or a signature it still writes the file when the network changes.
                 .networkManager
             } else if facts.present.contains(paths.dhclientHooks) {
@@ -115,6 +124,23 @@ enum ResolverOwner: Equatable, Sendable {
             } else {
                 .plain
             }
+    }
+
+    /// Whether the owner will write the file again: its program runs, or starts with the machine, or
+    /// is installed if others call it.
+    private func isAlive(_ facts: ResolverFacts) -> Bool {
+        let paths = ResolverFacts.Paths.self
+        return switch self {
+        // The kernel cuts names to 15 octets.
+        case .resolved:
+            facts.runs("systemd-resolve") || facts.present.contains(paths.resolvedStart)
+        case .networkManager:
+            facts.runs("NetworkManager") || facts.present.contains(paths.networkManagerStart)
+        case .openresolv, .resolvconf: facts.present.contains(paths.resolvconf)
+        case .foreign("tailscale", _): facts.runs("tailscaled")
+        case .foreign("ConnMan", _): facts.runs("connmand")
+        case .dhcpcd, .dhclient, .plain, .foreign: true
+        }
     }
 
     /// Whether an address is one of systemd-resolved's own.

@@ -21,6 +21,9 @@ struct SetupJournal: Codable, Equatable, Sendable {
     /// The commands that make services see the files.
     var commands: [[String]]
 
+    /// The commands that do so after a revert; nil if they are the same.
+    var undo: [[String]]?
+
     /// A file before and after.
     struct Entry: Codable, Equatable, Sendable {
         var path: String

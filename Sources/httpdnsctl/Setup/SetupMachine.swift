@@ -40,7 +40,8 @@ struct SetupMachine {
             isDone = false
             if now != entry.before, now != old?[entry.path]?.after { changed.append(entry.path) }
         }
-        if isDone { return .unchanged }
+        // Files that are right have no effect if a service was not told, or another program wrote since.
+        if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
 
         let made = try tree.makeDirectories(for: SetupJournal.path)
@@ -60,7 +61,7 @@ struct SetupMachine {
                     _ = try tree.makeDirectories(for: entry.path)
                     try tree.put(entry.after, at: entry.path)
                 }
-                try tell(journal.commands)
+                try tell(of: plan)
                 try check(journal)
             } catch {
                 do throws(Failure) {
@@ -101,7 +102,8 @@ struct SetupMachine {
             owner: plan.owner.name,
             entries: entries,
             directories: old?.directories ?? [],
-            commands: plan.commands
+            commands: plan.commands,
+            undo: plan.undo
         )
     }
 
@@ -133,14 +135,20 @@ struct SetupMachine {
         // The files are what counts; a service that cannot be told sees them when it starts.
         let fault: Failure?
         do throws(Failure) {
-            try tell(journal.commands)
+            try tell(journal.undo ?? journal.commands)
             fault = nil
         } catch {
             fault = error
         }
         try tree.put(.absent, at: SetupJournal.path)
         for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
-        if let fault { throw fault }
+        if let fault {
+            throw Failure(
+                message: "the files are as before the setup, but \(fault.message)",
+                hint: fault.hint,
+                status: .failed
+            )
+        }
     }
 
     // MARK: - Details
@@ -150,6 +158,37 @@ struct SetupMachine {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
             throw Failure(message: "\(entry.path) was changed at once by another", status: .failed)
         }
+    }
+
+    /// Tells the services of a plan's files, and checks that programs will ask the daemon.
+    ///
+    /// resolvconf runs hooks of other packages, too: one that fails is no reason to give up a file that
+    /// is right.
+    private func tell(of plan: SetupPlan) throws(Failure) {
+        do throws(Failure) {
+            try tell(plan.commands)
+        } catch {
+            guard plan.owner == .resolvconf || plan.owner == .openresolv, fault(in: plan) == nil
+            else { throw error }
+        }
+        if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
+    }
+
+    /// Why programs would not ask the daemon, though the files of a plan are written; nil if they would,
+    /// or that cannot be seen: in the files of another machine.
+    private func fault(in plan: SetupPlan) -> String? {
+        guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
+        let asksResolved =
+            plan.owner == .resolved
+            && !plan.changes.contains { $0.path == ResolverFacts.Paths.resolvConf }
+        let path =
+            asksResolved
+            ? ResolverFacts.Paths.resolved + "/resolv.conf" : ResolverFacts.Paths.resolvConf
+        let first = ResolvConfText(tree.text(path) ?? "").nameservers.first
+        guard let first else { return "\(path) names no server after the setup" }
+        let isDaemon = plan.servers.contains { "\($0.address)" == first }
+        return isDaemon
+            ? nil : "\(path) still names \(first) first: \(plan.owner.name) did not take the change"
     }
 
     /// Runs the commands, on this machine only: a directory has no services.

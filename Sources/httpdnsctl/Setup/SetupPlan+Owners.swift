@@ -81,8 +81,43 @@ extension SetupPlan {
         }
     }
 
-    /// Debian's resolvconf puts a file in front of what it gathers.
+    /// Debian's resolvconf takes records of interfaces: `lo.httpdnsd` comes first, and after a server on
+    /// loopback it leaves out those of DHCP.
+    ///
+    /// Records are below `/run`, so the daemon's unit adds this one at each start.  Without systemd, the
+    /// file that resolvconf puts in front of all records is used.
     mutating func planResolvconf(_ facts: ResolverFacts) {
+        checkPort()
+        guard facts.present.contains(Paths.systemd) else {
+            planResolvconfHead(facts)
+            return
+        }
+        let lines = servers.map { "echo nameserver \($0.address); " }.joined()
+        let add =
+            "{ \(lines)echo options edns0 trust-ad; } | \(Paths.resolvconf) -a \(Self.resolvconfRecord)"
+        change(
+            Paths.resolvconfDropIn,
+            to: .file(
+                """
+                # Written by httpdnsctl setup: resolvconf forgets its records when the machine starts.
+                [Service]
+                ExecStartPost=-+/bin/sh -c '\(add)'
+
+                """
+            ),
+            facts
+        )
+        commands = [["systemctl", "daemon-reload"], ["sh", "-c", add]]
+        undo = [
+            ["systemctl", "daemon-reload"], [Paths.resolvconf, "-d", Self.resolvconfRecord],
+        ]
+    }
+
+    /// The record of Debian's resolvconf.
+    private static let resolvconfRecord = "lo.httpdnsd"
+
+    /// The file in front of resolvconf's records.
+    private mutating func planResolvconfHead(_ facts: ResolverFacts) {
         let lines = servers.map { "nameserver \($0.address)\n" }.joined()
         change(
             Paths.resolvconfHead,
@@ -96,7 +131,6 @@ extension SetupPlan {
         notes.append(
             "resolvconf leaves DHCP's servers behind the daemon's: they are asked when it is silent"
         )
-        checkPort()
     }
 
     /// `/etc/resolv.conf` as a file of its own.

@@ -11,8 +11,11 @@ struct SetupPlan: Equatable, Sendable {
     /// The files that are written, in order.
     var changes: [Change] = []
 
-    /// The commands that make services see the files, now and after a revert.
+    /// The commands that make services see the files.
     var commands: [[String]] = []
+
+    /// The commands that do so after a revert; nil if they are the same.
+    var undo: [[String]]?
 
     /// What the user should know.
     var notes: [String] = []

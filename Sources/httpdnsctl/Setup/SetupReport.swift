@@ -50,7 +50,7 @@ struct SetupReport: Encodable {
         changes = (journal?.entries ?? []).reversed().map {
             Self.change($0.path, from: $0.after, to: $0.before)
         }
-        commands = journal?.commands ?? []
+        commands = journal?.undo ?? journal?.commands ?? []
     }
 
     /// A file that goes from one state to another.

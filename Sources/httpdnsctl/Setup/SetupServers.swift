@@ -19,10 +19,12 @@ struct SetupServers {
     ///   - given: those that the user named; none if they are to be found.
     ///   - status: what the daemon says, or why it says nothing.
     ///   - ask: asks one whether it answers.
+    ///   - resolve: asks one for a name that no cache has.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
-        ask: (ServerAddress) -> Bool = Self.answers
+        ask: (ServerAddress) -> Bool = Self.answers,
+        resolve: (ServerAddress) -> Probe.Outcome = Self.resolution
     ) {
         let known = (try? status.get()).map(Self.listeners) ?? []
         let candidates = !given.isEmpty ? given : !known.isEmpty ? known : Self.usual
@@ -45,6 +47,14 @@ struct SetupServers {
                     fix: failure.hint ?? "name it with --server"
                 )
             )
+        } else if let fault = Self.fault(resolve(servers[0])) {
+            obstacles.append(
+                SetupPlan.Obstacle(
+                    what: "the daemon on \(servers[0]) runs, but cannot resolve names: \(fault)",
+                    fix: "httpdnsctl status names the upstream that fails, and why; "
+                        + "--force goes on without"
+                )
+            )
         }
     }
 
@@ -63,6 +73,26 @@ struct SetupServers {
         let loopback = addresses.filter(\.address.isLoopback)
         let usable = loopback.isEmpty ? addresses : loopback
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
+    }
+
+    /// Asks a server for a name that does not exist, so no cache has the answer: an upstream gives it.
+    static func resolution(by server: ServerAddress) -> Probe.Outcome {
+        let label = String(UInt64.random(in: 0 ... .max), radix: 36)
+        guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
+        return Probe.ask(server, name, within: resolutionLimit)
+    }
+
+    /// How long a resolution is waited for: the 5 s after which the daemon answers in any case, and 1 s.
+    private static let resolutionLimit = Duration.seconds(6)
+
+    /// Why an outcome is no resolution; nil if it is one, as NXDOMAIN is.
+    private static func fault(_ outcome: Probe.Outcome) -> String? {
+        switch outcome {
+        case .answer(.noError, _), .answer(.nxDomain, _): nil
+        case .answer(let code, _): "\(code) for a name below example.com"
+        case .silence: "no answer for a name below example.com"
+        case .fault(let fault): fault
+        }
     }
 
     /// Whether a server answers a question that causes no traffic.

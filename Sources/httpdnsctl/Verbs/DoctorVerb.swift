@@ -39,7 +39,8 @@ struct DoctorVerb: Verb {
         help: ArgumentHelp(
             "The settings. (default: those that the daemon reads)",
             valueName: "path"
-        )
+        ),
+        completion: .file(extensions: ["yaml"])
     )
     var config: String?
 
@@ -48,7 +49,8 @@ struct DoctorVerb: Verb {
         help: ArgumentHelp(
             "Look at the files below a directory only.",
             valueName: "directory"
-        )
+        ),
+        completion: .directory
     )
     var root = "/"
 
@@ -81,7 +83,7 @@ struct DoctorVerb: Verb {
         try Output.write(
             options.printsJSON
                 ? try JSONOutput.text(report, indented: true) + "\n"
-                : report.text(Palette(isEnabled: Output.isColoured))
+                : report.text(Output.palette)
         )
         return report.state == .ok ? .ok : .degraded
     }

@@ -11,7 +11,8 @@ struct DumpVerb: Verb {
             A line for each set of records: its name, the seconds it has left, class, type, and the \
             data of its records, with commas between them; behind a semicolon who gave it, how old it \
             is and how often it was asked for. What is stale has 0 seconds left and says so, and what \
-            does not exist has no data. With --json each entry is a line.
+            does not exist has no data. Records of another name that belong to an entry, such as the \
+            target of a CNAME, are indented. With --json each entry is a line.
 
             EXAMPLES
               httpdnsctl dump >cache.txt

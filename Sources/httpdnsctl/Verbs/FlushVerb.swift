@@ -14,9 +14,9 @@ struct FlushVerb: Verb {
             httpdnsctl flush --all
             """,
         discussion: """
-            The next question for what is removed causes traffic, with a vendor a billable call.
-            Removing nothing is no error. With --soft entries are only marked stale: they are asked for
-            anew, and given if nobody answers.
+            The next query for a removed name causes traffic, with a vendor a billable call. \
+            Removing nothing is no error. With --soft entries are only marked stale: they are \
+            refreshed at the next query, and given if no server answers.
 
             EXAMPLES
               httpdnsctl flush www.example.com         all types of one name
@@ -24,7 +24,7 @@ struct FlushVerb: Verb {
               httpdnsctl flush --tree example.com      example.com and all below it
               httpdnsctl flush --negative              entries without records
               httpdnsctl flush --source tencent        what a vendor or an upstream said
-              httpdnsctl flush --all --soft            everything, but not for good
+              httpdnsctl flush --all --soft            mark all entries stale
             """
     )
 
@@ -56,7 +56,8 @@ struct FlushVerb: Verb {
         help: ArgumentHelp(
             "Remove what a vendor or an upstream said, or all of them (vendor, upstream).",
             valueName: "source"
-        )
+        ),
+        completion: .custom { _, _, _ in Completions.flushedSources }
     )
     var source: String?
 

@@ -55,7 +55,7 @@ struct CheckVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "The file; by default the daemon's own.")
+    @Argument(help: "The file; by default the daemon's own.", completion: .file())
     var file: String?
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

@@ -52,7 +52,7 @@ struct ResolveVerb: Verb {
             names += name == "-" ? Self.read() : [name]
         }
         guard !names.isEmpty else { throw Failure(message: "there are no names", status: .usage) }
-        let palette = Palette(isEnabled: Output.isColoured)
+        let palette = Output.palette
         var progress = Progress()
         defer { progress.clear() }
         if !options.printsJSON { try Output.write(palette.paint(ResolveText.heading, .heading)) }

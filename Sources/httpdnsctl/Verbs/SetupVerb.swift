@@ -11,7 +11,8 @@ struct SetupVerb: Verb {
             Finds out who writes /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
             resolvconf, a DHCP client or nobody) and tells that one, so that it stays. What was there \
             is kept in /var/lib/httpdnsd-setup; `revert` puts it back exactly. Nothing is changed \
-            unless the daemon answers on the address that it listens on.
+            unless the daemon answers on the address that it listens on, and resolves a name: it is \
+            asked for one below example.com that does not exist.
 
             EXAMPLES
               httpdnsctl setup --dry-run
@@ -35,7 +36,7 @@ struct SetupVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Go on though no daemon answers, or a file was changed by others since."
+        help: "Continue if no daemon answers or resolves, or a file was changed."
     )
     var force = false
 
@@ -59,7 +60,8 @@ struct SetupVerb: Verb {
         help: ArgumentHelp(
             "Do it to the files below a directory; no service is told.",
             valueName: "directory"
-        )
+        ),
+        completion: .directory
     )
     var root = "/"
 
@@ -95,6 +97,7 @@ struct SetupVerb: Verb {
         let found = SetupServers(given: server.compactMap { ServerAddress($0) }, status: status)
         var plan = SetupPlan(for: facts, servers: found.servers, keepsStub: !noStub)
         plan.obstacles = found.obstacles + plan.obstacles
+        plan.notes += Self.notes(on: status)
         let isBlocked = plan.obstacles.contains { !force || !$0.yieldsToForce }
         guard action == .apply, !dryRun, !isBlocked else {
             try show(SetupReport(plan, result: .planned))
@@ -104,6 +107,18 @@ struct SetupVerb: Verb {
         if result == .unchanged { plan.changes = [] }
         try show(SetupReport(plan, result: result))
         return .ok
+    }
+
+    /// Names the servers that will see the machine's queries.
+    private static func notes(on status: Result<StatusReply, Failure>) -> [String] {
+        guard let status = try? status.get() else { return [] }
+        let vendors = status.vendors.map { "\($0.name) (\($0.kind), for its routes)" }
+        let upstreams = status.upstreams.map { upstream in
+            "\(upstream.name) (\(upstream.url)\(upstream.protected ? "" : ", not encrypted"))"
+        }
+        let all = vendors + upstreams
+        guard !all.isEmpty else { return [] }
+        return ["the daemon will send this machine's queries to " + all.joined(separator: ", ")]
     }
 
     /// Takes a setup back.
@@ -128,7 +143,7 @@ struct SetupVerb: Verb {
         try Output.write(
             options.printsJSON
                 ? try JSONOutput.text(report, indented: true) + "\n"
-                : report.text(Palette(isEnabled: Output.isColoured))
+                : report.text(Output.palette)
         )
     }
 }

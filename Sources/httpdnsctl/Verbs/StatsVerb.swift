@@ -63,7 +63,7 @@ struct StatsVerb: Verb {
                 try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
             } else if let previous {
                 let seconds = (now - previous.at) / .seconds(1)
-                let palette = Palette(isEnabled: Output.isColoured)
+                let palette = Output.palette
                 try Output.write(
                     RatesText.render(from: previous.stats, to: stats, seconds: seconds, palette)
                 )

@@ -30,7 +30,7 @@ struct TopVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "What the list is ordered by.")
+    @Argument(help: "What the list is ordered by.", completion: .list(Completions.lists))
     var kind: String
 
     @Option(

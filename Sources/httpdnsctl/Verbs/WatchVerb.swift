@@ -18,7 +18,7 @@ struct WatchVerb: Verb {
 
             EXAMPLES
               httpdnsctl watch
-              httpdnsctl watch --name example.com --slower 50
+              httpdnsctl watch --name example.com --slower 50ms
               httpdnsctl watch --source failed
               httpdnsctl watch --json -n 100 | jq -r '.queries[] | [.name, .type] | @tsv'
             """
@@ -37,11 +37,16 @@ struct WatchVerb: Verb {
         help: ArgumentHelp(
             "Only answers of the cache, stale, vendor, upstream, local, failed; or of the vendor or "
                 + "upstream of this name."
-        )
+        ),
+        completion: .custom { _, _, _ in Completions.sources }
     )
     var source: String?
 
-    @Option(name: .long, help: "Only answers with this RCODE, such as nxdomain; also nodata.")
+    @Option(
+        name: .long,
+        help: "Only answers with this RCODE, such as nxdomain; also nodata.",
+        completion: .list(Completions.rcodes)
+    )
     var rcode: String?
 
     @Option(name: .long, help: ArgumentHelp("Only queries of this client.", valueName: "address"))
@@ -49,9 +54,12 @@ struct WatchVerb: Verb {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Only answers that took longer.", valueName: "milliseconds")
+        help: ArgumentHelp(
+            "Only answers that took longer, such as 50ms or 1s; a plain number is in ms.",
+            valueName: "time"
+        )
     )
-    var slower: Double?
+    var slower: Latency?
 
     @Option(
         name: [.customShort("n"), .customLong("count")],
@@ -63,8 +71,8 @@ struct WatchVerb: Verb {
         if let count, !(1...1_000_000).contains(count) {
             throw ValidationError("--count takes 1 to 1000000.")
         }
-        if let slower, !(0...60_000).contains(slower) {
-            throw ValidationError("--slower takes 0 to 60000 milliseconds.")
+        if let slower, !(0...60_000_000).contains(slower.microseconds) {
+            throw ValidationError("--slower takes 0 to 60s.")
         }
     }
 
@@ -75,9 +83,10 @@ struct WatchVerb: Verb {
         request.source = source
         request.rcode = rcode
         request.client = self.client
-        request.slowerMs = slower
+        // In milliseconds, which older daemons know, too.
+        request.slowerMs = slower.map { Double($0.microseconds) / 1_000 }
         request.count = count
-        let palette = Palette(isEnabled: Output.isColoured)
+        let palette = Output.palette
         var isFirst = true
         try client.stream(.watch, request) { reply throws(Failure) in
             let events = try reply.checked(as: WatchReply.self)

@@ -56,7 +56,9 @@ private enum VarlinkOracle {
         try judge(call, as: CheckRequest.self)
         try judge(call, as: DescriptionRequest.self)
         try judge(call, as: LookupRequest.self)
-        try judge(call, as: VendorRequest.self)
+        try judge(call, as: LogLevelRequest.self)
+        try judge(call, as: RoutesRequest.self)
+        if let request = try judge(call, as: PauseRequest.self) { _ = try? request.subject() }
         try judge(call, as: WatchRequest.self)
         if let request = try judge(call, as: FlushRequest.self) { _ = try? request.scope() }
         if let request = try judge(call, as: StatsRequest.self) { _ = try? request.interval() }

@@ -131,7 +131,7 @@ private enum WireOracle {
             try promise(isRight, "\(fault), but a message")
         }
         var reply = octets
-        let count = reply.withMutableRawSpan { fault.reply(in: &$0) }
+        let count = reply.withMutableRawSpan { fault.reply(to: octets.count, in: &$0) }
         guard count > 0 else { return }
         let header = try Message(parsing: Array(reply[..<count])).header
         try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this")

@@ -146,7 +146,7 @@ final class Socket: Sendable {
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Receives a datagram and replies to whoever sent it with all that `replies` makes of it.
+    /// Receives a query and replies with all that `replies` makes of it; probes are answered apart.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()
@@ -158,7 +158,9 @@ final class Socket: Sendable {
         }
         try check("recvfrom", Int32(clamping: count))
         let query = Array(buffer[..<count])
-        for octets in replies(query) {
+        // A question for the root is a probe of the daemon's own.
+        let isProbe = count > 12 && query[12] == 0
+        for octets in isProbe ? [RawMessage.denial(of: query)] : replies(query) {
             let sent = withUnsafePointer(to: &from) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     sendto(descriptor, octets, octets.count, 0, $0, size)
@@ -166,7 +168,7 @@ final class Socket: Sendable {
             }
             try check("sendto", Int32(clamping: sent))
         }
-        return query
+        return isProbe ? try serveOne(replies) : query
     }
 
     /// Says that nothing more will be sent.

@@ -42,9 +42,12 @@ final class TestEmulator: Sendable {
         )
     }
 
-    /// How many lookups it was asked for.
+    /// The number of lookups for clients: trials with names of the daemon's own are left out.
     func lookups() throws -> Int {
-        try #require(try calls()["lookups"].int)
+        let calls = try calls()
+        let trials = ["www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "tencent.test"]
+            .compactMap { calls["names", $0].int }
+        return try #require(calls["lookups"].int) - trials.reduce(0, +)
     }
 
     /// Everything it counts.

@@ -14,8 +14,11 @@ final class ScriptedUpstream: Forwarding {
     let validates: Bool
     let numbers = UpstreamNumbers()
 
-    /// What it was asked.
+    /// The queries of clients that it was sent; probes, `. NS`, are not among them.
     private(set) var asked: [ForwardedQuery] = []
+
+    /// All queries that it was sent.
+    private(set) var sent: [ForwardedQuery] = []
 
     /// Where its time passes, and who wants to know of each query; set by its house.
     var world: World?
@@ -60,8 +63,11 @@ final class ScriptedUpstream: Forwarding {
         to query: ForwardedQuery,
         by deadline: ContinuousClock.Instant
     ) async throws(UpstreamError) -> Message {
-        asked.append(query)
-        note(query)
+        sent.append(query)
+        if query.question != Question(name: .root, type: .ns) {
+            asked.append(query)
+            note(query)
+        }
         if let world {
             let end = min(deadline, world.now + timeout)
             let arrival = delay.map { world.now + $0 } ?? .distant

@@ -81,8 +81,32 @@ final class Network {
 
 extension Network {
     /// Whether a question only looks for a loop: no scenario has to know of it.
-    private static func isProbe(_ question: Question) -> Bool {
+    private static func seeksLoop(_ question: Question) -> Bool {
         "\(question.name)".lowercased().contains("loop-probe.httpdnsd")
+    }
+
+    /// Returns the reply to a probe, `. IN NS`.
+    ///
+    /// It follows the entries that are for every name, and those that name the question; any other
+    /// server is well.  No scenario has to know of probes: they are not in the journal.
+    private func reply(
+        toProbe query: Message,
+        at address: String,
+        isTCP: Bool
+    ) -> Reply {
+        let entries = entries { $0 == .upstream(address) } ?? []
+        let asked = query.question
+        let entry = entries.first { entry in
+            (entry.question == nil || entry.question == asked)
+                && entry.answers(query, isTCP: isTCP)
+        }
+        let after = entry?.delay ?? Self.latency.upstream
+        if let fault = entry?.fault { return .fault(fault, after: entry?.delay ?? .zero) }
+        var message = Message(header: Header(id: query.header.id))
+        message.header.isResponse = true
+        message.questions = query.questions
+        message.rcode = entry?.rcode ?? .noError
+        return .datagrams([(message.encoded(limit: 65_535), after)])
     }
 
     /// What comes back from an upstream that is sent a message.
@@ -96,7 +120,10 @@ extension Network {
             regret("\(upstream) was sent something that is no query")
             return .fault(.silent, after: .zero)
         }
-        guard !Self.isProbe(question) else { return .fault(.silent, after: .zero) }
+        guard !Self.seeksLoop(question) else { return .fault(.silent, after: .zero) }
+        if question.name == .root, question.type == .ns {
+            return reply(toProbe: query, at: address, isTCP: isTCP)
+        }
         let name = question.name.words
         let what = "\(upstream) \(name) \(question.type)\(isTCP ? " TCP" : "")"
         journal.append(
@@ -332,7 +359,7 @@ struct Line: HTTPTransport {
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
         _ tell: @escaping Tell
-    ) -> any Cancellable {
+    ) -> any RequestHandle {
         network.world.send(request, deadline: deadline) { [network] result in
             if case .failure(.timedOut) = result { network.timeouts += 1 }
             tell(result)

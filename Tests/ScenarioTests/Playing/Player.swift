@@ -75,8 +75,8 @@ final class Player {
         case .hosts(let lines): stage.hostsChanged(lines)
         case .flush(let scope, let isSoft):
             try await operate { _ = try await $0.flush(scope, soft: isSoft) }
-        case .pause(let name): try await operate { _ = try await $0.pause(name) }
-        case .resume(let name): try await operate { _ = try await $0.resume(name) }
+        case .pause(let name): try await operate { _ = try await $0.pause(.either(name)) }
+        case .resume(let name): try await operate { _ = try await $0.resume(.either(name)) }
         }
     }
 

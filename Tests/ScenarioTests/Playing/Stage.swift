@@ -49,7 +49,7 @@ final class Stage {
             in: Surroundings(
                 clocks: world.clocks,
                 seed: 1,
-                transport: { _ in Line(network: network) },
+                transport: { Line(network: network) },
                 way: { settings, address, _ in WireTransport(settings, to: address, network) },
                 probe: { await network.accepts($0.address, port: $0.port, deadline: $1) }
             ),
@@ -73,7 +73,7 @@ extension Stage {
         )
         let desk = daemon.parts.desk
         switch desk.look(at: octets, from: client, arrival: world.now) {
-        case .reply(let reply): return reply
+        case .reply(let reply), .malformed(let reply): return reply
         case .nothing: return nil
         case .question(let open): return await desk.resolve(open)
         }

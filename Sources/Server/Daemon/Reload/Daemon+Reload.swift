@@ -43,10 +43,15 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         case .success(let wanted):
-            var outcome = ReloadOutcome(wanted, after: assembly.settings)
-            let settings = wanted.takingEffect(after: assembly.settings).settings
+            var outcome = ReloadOutcome()
             do throws(StartError) {
-                _ = try Assembly(settings, in: surroundings, succeeding: assembly)
+                let prepared = try await PreparedReload.make(wanted, after: assembly.settings)
+                outcome = prepared.outcome
+                _ = try await Assembly.make(
+                    prepared.settled,
+                    in: surroundings,
+                    succeeding: assembly
+                )
             } catch {
                 outcome.problems = [problem(error, other?.file ?? source.file)]
             }
@@ -65,11 +70,18 @@ extension Daemon {
         }
         // What is loaded now was judged by the settings of before.
         await cacheFile?.loaded()
-        var outcome = ReloadOutcome(wanted, after: assembly.settings)
+        var outcome = ReloadOutcome()
         do throws(StartError) {
-            let settings = wanted.takingEffect(after: assembly.settings).settings
-            let new = try Assembly(settings, in: surroundings, succeeding: assembly)
-            let bound = try reception.bind(settings.listen)
+            let prepared = try await PreparedReload.make(wanted, after: assembly.settings)
+            outcome = prepared.outcome
+            let settings = prepared.settled.settings
+            let new = try await Assembly.make(
+                prepared.settled,
+                in: surroundings,
+                succeeding: assembly
+            )
+            let renamed = try await renamedRoutes(new)
+            let bound = try reception.bind(settings)
             let scraped = try scrapePoints.bind(settings.metrics)
             var hosts: NewHosts?
             if settings.hosts != assembly.settings.hosts {
@@ -83,7 +95,10 @@ extension Daemon {
                 hosts?.files.stop()
                 throw error
             }
-            let sweep = putInForce(new, hosts)
+            let isLarge = assembly.settings.routes.count >= OldRoutes.many
+            let old = isLarge ? OldRoutes(assembly) : nil
+            let sweep = putInForce(new, hosts, renamed)
+            if let old { release(old) }
             scrapePoints.serve(scraped, as: settings.metrics)
             outcome.isApplied = true
             if let sweep { outcome.removedAnswers = await finish(sweep) }
@@ -106,6 +121,9 @@ extension Daemon {
         }
     }
 
+    /// Changes that are logged one by one.
+    private static let loggedChanges = 100
+
     /// What does not work without being wrong in the file.
     private func problem(_ error: StartError, _ file: String) -> SettingsProblem {
         SettingsProblem(file: file, line: 0, column: 0, message: "\(error)")
@@ -118,10 +136,15 @@ extension Daemon {
             logger.error("reload failed, keeping the old configuration")
             return
         }
-        for change in outcome.changes { logger.notice("reload: \(change)") }
+        for change in outcome.changes.prefix(Self.loggedChanges) {
+            logger.notice("reload: \(change)")
+        }
+        let further = outcome.changes.count + outcome.unlistedChanges - Self.loggedChanges
+        if further > 0 { logger.notice("reload: \(further) more changes") }
         for option in outcome.needsRestart {
             logger.warning("reload: \(option) needs a restart, keeping the old value")
         }
+        for note in outcome.notes { logger.info("reload: \(note)") }
         logger.notice(
             outcome.changes.isEmpty
                 ? "reloaded \(source.file), nothing changed"
@@ -136,7 +159,11 @@ extension Daemon {
     /// Puts `new` in the place of what is in force; nothing here waits, and nothing fails.
     ///
     /// - Returns: what removes the answers that are not right any more; nil if all are.
-    private func putInForce(_ new: Assembly, _ newHosts: NewHosts?) -> CacheSweep? {
+    private func putInForce(
+        _ new: Assembly,
+        _ newHosts: NewHosts?,
+        _ renamed: [String: String]
+    ) -> CacheSweep? {
         let old = assembly
         assembly = new
         let kept = new.settings.vendors.filter { vendor in
@@ -153,7 +180,7 @@ extension Daemon {
         network.assembly = new
         log?.use(new.settings.log)
         queryLog.use(new.settings.log.queries)
-        exchangeVendors(old, new)
+        exchangeVendors(old, new, renamed)
         prepareHTTP()
         if let newHosts {
             hosts.stop()
@@ -179,7 +206,7 @@ extension Daemon {
     }
 
     /// Starts vendors' clients that are new, and stops those that are not wanted any more.
-    private func exchangeVendors(_ old: Assembly, _ new: Assembly) {
+    private func exchangeVendors(_ old: Assembly, _ new: Assembly, _ renamed: [String: String]) {
         let fresh = new.vendors.filter { vendor in
             !old.vendors.contains { $0.client === vendor.client }
         }
@@ -200,10 +227,9 @@ extension Daemon {
                 mergedOfFormerVendors += statistics.merged + statistics.paired
             }
         }
-        let names = RouteNames(old.settings.routes).changes(to: RouteNames(new.settings.routes))
-        if !names.isEmpty {
-            for vendor in new.vendors { vendor.client.renameRoutes { names[$0] ?? $0 } }
-            `operator`?.renameRoutes { names[$0] ?? $0 }
+        if !renamed.isEmpty {
+            for vendor in new.vendors { vendor.client.renameRoutes { renamed[$0] ?? $0 } }
+            `operator`?.renameRoutes { renamed[$0] ?? $0 }
         }
         startVendors(fresh)
     }
@@ -248,19 +274,9 @@ extension HostsFiles {
 extension MetricsReport.Life {
     /// Counts a reload.
     fileprivate mutating func note(_ outcome: ReloadOutcome) {
-        lastReloadFailed = !outcome.isApplied
+        reloadProblem =
+            outcome.isApplied ? nil : outcome.problems.first.map { "\($0)" } ?? "see the log"
         if outcome.isApplied { appliedReloads += 1 } else { failedReloads += 1 }
-    }
-}
-
-extension ReloadOutcome {
-    /// What `wanted` would change of settings that are in force.
-    fileprivate init(_ wanted: Settings, after running: Settings) {
-        self.init(
-            warnings: wanted.warnings,
-            changes: running.changes(to: wanted),
-            needsRestart: wanted.takingEffect(after: running).needsRestart
-        )
     }
 }
 

@@ -2,10 +2,12 @@
 internal import Control
 internal import DNSCache
 internal import DNSWire
+internal import Resolver
 
 extension CachedEntry {
-    /// - Parameter origin: who answered and at which address, as `Origins` has it.
-    init(_ entry: CacheEntry, origin: String) {
+    /// - Parameter origins: knows the server that answered, and whether its answer can be forged.
+    init(_ entry: CacheEntry, _ origins: Origins) {
+        let origin = origins.name(entry.server)
         let message = try? Message(parsing: entry.message)
         let records = (message?.answers ?? []) + (message?.authorities ?? [])
         let parts = origin.split(separator: "/", maxSplits: 1).map(String.init)
@@ -17,7 +19,7 @@ extension CachedEntry {
                 ? "nodata" : "\(entry.rcode)".lowercased(),
             source: entry.source == .local ? "local" : parts.first ?? "",
             server: server,
-            protected: entry.source == .upstream ? !server.isPlainDNS : nil,
+            protected: entry.source == .local ? nil : !origins.isUnprotected(entry.server),
             validated: entry.isAuthentic,
             ageSeconds: Int(clamping: entry.age),
             ttlSeconds: Int(clamping: entry.remaining),
@@ -27,11 +29,6 @@ extension CachedEntry {
             records: records.map { "\($0)" }
         )
     }
-}
-
-extension String {
-    /// Whether it is the URL of an upstream whose answers anybody on the way can read and forge.
-    var isPlainDNS: Bool { hasPrefix("udp:") || hasPrefix("tcp:") }
 }
 
 extension AnswerVariant {

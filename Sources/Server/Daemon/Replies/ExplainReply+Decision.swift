@@ -210,7 +210,7 @@ extension RouteTable.Match {
 
 extension RoutePattern {
     /// The pattern as the settings write it.
-    fileprivate var text: String {
+    var text: String {
         let form: DomainPattern.Form =
             switch self {
             case .suffix: .suffix
@@ -233,7 +233,8 @@ extension Decision.Candidate {
                     + "it is tried once a second beside that, \(price)"
             }
             let current = statistics.servers.first(where: \.isCurrent).map { "\($0.address)" }
-            return "\(current ?? "") first, \(price)"
+            let label = facts.isProtected ? "" : " (unprotected)"
+            return "\(current ?? "") first\(label), \(price)"
                 + (facts.pairsFamilies ? " for A and AAAA" : "")
         }
         let why =
@@ -255,6 +256,7 @@ extension ServerCondition {
         case .rests(let until, let error):
             "rests (\(error)), for \(until.seconds(from: now)) s more"
         case .loops: "leads back to this server"
+        case .paused: "paused by an operator"
         }
     }
 }

@@ -10,7 +10,8 @@ extension ReloadReply {
             warnings: outcome.warnings.map(SettingsComplaint.init),
             changes: outcome.changes.map(SettingChange.init),
             needsRestart: outcome.needsRestart,
-            removedAnswers: outcome.removedAnswers
+            removedAnswers: outcome.removedAnswers,
+            notes: outcome.notes.isEmpty ? nil : outcome.notes
         )
     }
 }

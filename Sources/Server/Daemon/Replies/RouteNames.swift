@@ -2,34 +2,45 @@
 internal import Control
 
 /// The routes of the settings as an operator knows them: by their first domain.
-struct RouteNames {
-    /// The places in the order of the settings, and their first domains.
-    private let places: [String]
-    private let domains: [String: String]
+///
+/// There may be 100,000, so they are read once for each settings, on any thread.
+struct RouteNames: Sendable {
+    /// A route by its place.
+    private struct Known: Sendable {
+        /// Which of the routes it is, counted from 0.
+        let index: Int
+
+        /// Its first domain.
+        let domain: String
+    }
+
+    private let known: [String: Known]
 
     /// Reads them from the settings.
     init(_ routes: [RouteSettings]) {
-        places = routes.map { "\($0.place)" }
-        domains = Dictionary(
-            routes.map { ("\($0.place)", $0.domains.first.map { "\($0)" } ?? "") },
+        known = Dictionary(
+            routes.enumerated().map { index, route in
+                let domain = route.domains.first.map { "\($0)" } ?? ""
+                return ("\(route.place)", Known(index: index, domain: domain))
+            },
             uniquingKeysWith: { first, _ in first }
         )
     }
 
     /// The first domain of the route at a place; empty if there is none.
-    func domain(_ place: String) -> String { domains[place] ?? "" }
+    func domain(_ place: String) -> String { known[place]?.domain ?? "" }
 
     /// How the places of these routes are called after `new` ones have taken their place.
     ///
     /// A route is the same if its first domain is.  Those that stay where they were are left out.
     func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
-            new.domains.map { ($1, $0) },
+            new.known.map { ($1.domain, $0) },
             uniquingKeysWith: { first, _ in first }
         )
         var changes: [String: String] = [:]
-        for (place, domain) in domains {
-            let name = places[domain] ?? "\(place), removed"
+        for (place, route) in known {
+            let name = places[route.domain] ?? "\(place), removed"
             if name != place { changes[place] = name }
         }
         return changes
@@ -37,9 +48,12 @@ struct RouteNames {
 
     /// Costs by place in the order of the settings; places that are not there come last.
     func costs(_ names: [String: UInt64]) -> [RouteCost] {
-        let others = Set(names.keys).subtracting(places).sorted()
-        return (places + others).compactMap { place in
-            names[place].map { RouteCost(route: place, domain: domain(place), names: $0) }
+        let order = names.keys.sorted { first, second in
+            let indices = (known[first]?.index ?? .max, known[second]?.index ?? .max)
+            return indices.0 == indices.1 ? first < second : indices.0 < indices.1
+        }
+        return order.map {
+            RouteCost(route: $0, domain: domain($0), names: names[$0] ?? 0)
         }
     }
 }

@@ -15,11 +15,15 @@ struct SparedCalls {
     /// Queries for the other family of a name that a vendor had just had nothing for.
     let paired: [String: UInt64]
 
+    /// Private addresses that the resolver dropped from a vendor's answers.
+    let dropped: [String: UInt64]
+
     /// The counts up to now.
     @ServiceLoop
     init(_ assembly: Assembly) {
         let resolver = assembly.resolver
         paired = resolver.vendors.numbers.pairedByVendor
+        dropped = resolver.vendors.numbers.droppedByVendor
         for (number, hits) in assembly.cache.hitsByServer.enumerated() where hits > 0 {
             guard let vendor = resolver.origins.vendor(UInt16(number)) else { continue }
             cached[vendor, default: 0] += hits

@@ -67,6 +67,7 @@ extension VendorStats {
         routes: RouteNames
     ) {
         self.init(name: name)
+        protected = statistics.isProtected
         lookups = statistics.calls
         successes = statistics.successes
         empty = statistics.empty
@@ -84,6 +85,9 @@ extension VendorStats {
             "paired": statistics.paired + spared.paired[name, default: 0],
             "batched": statistics.batched,
         ]
+        dropped = [
+            "private": spared.dropped[name, default: 0], "unusable": statistics.droppedAddresses,
+        ]
         budget = BudgetStatus(statistics)
     }
 }
@@ -97,6 +101,7 @@ extension UpstreamStats {
         successes = numbers.successes
         failures = numbers.failures
         tcpRetries = numbers.tcpRetries
+        foreignReplies = numbers.foreignReplies
         connectionsOpened = numbers.connectionsOpened
         connectionsReused = numbers.connectionsReused
     }

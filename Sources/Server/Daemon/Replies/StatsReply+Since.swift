@@ -11,7 +11,7 @@ extension UInt64 {
 }
 
 extension Counts {
-    fileprivate func since(_ earlier: Counts) -> Counts {
+    func since(_ earlier: Counts) -> Counts {
         Counts(uniqueKeysWithValues: map { ($0, $1.since(earlier[$0, default: 0])) })
     }
 }
@@ -52,6 +52,7 @@ extension VendorStats {
         stats.connectionsOpened = connectionsOpened.since(earlier.connectionsOpened)
         stats.connectionsReused = connectionsReused.since(earlier.connectionsReused)
         stats.avoided = avoided.since(earlier.avoided)
+        stats.dropped = dropped?.since(earlier.dropped ?? [:])
         stats.budget?.beyond = (budget?.beyond ?? 0).since(earlier.budget?.beyond ?? 0)
         return stats
     }
@@ -70,6 +71,7 @@ extension UpstreamStats {
         stats.successes = successes.since(earlier.successes)
         stats.failures = failures.since(earlier.failures)
         stats.tcpRetries = tcpRetries.since(earlier.tcpRetries)
+        stats.foreignReplies = foreignReplies.since(earlier.foreignReplies)
         stats.connectionsOpened = connectionsOpened.since(earlier.connectionsOpened)
         stats.connectionsReused = connectionsReused.since(earlier.connectionsReused)
         return stats

@@ -15,7 +15,12 @@ extension StatusReply {
         let upstreams = parts.assembly.upstreams.map {
             UpstreamStatus($0, parts.assembly.upstreamHealth, now: now)
         }
-        let problems = vendors.compactMap(\.problem) + upstreams.compactMap(\.problem)
+        let reload = parts.reloadProblem.map {
+            "the last reload failed, and the former settings are in force: \($0)"
+        }
+        let problems =
+            [reload].compactMap(\.self) + vendors.compactMap(\.problem)
+            + upstreams.compactMap(\.problem)
         self.init(
             state: problems.isEmpty ? .ready : .degraded,
             version: Product.version,

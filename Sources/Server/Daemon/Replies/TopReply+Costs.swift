@@ -10,7 +10,7 @@ extension TopReply<NameCost> {
     /// - Parameter total: the names in all billable calls.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ parts: Daemon.Parts) {
-        let routes = RouteNames(parts.settings.routes)
+        let routes = parts.assembly.routeNames
         // The costliest of all are among the costliest of each.
         let costs = parts.assembly.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in

@@ -12,19 +12,23 @@ extension UpstreamStatus {
         let numbers = upstream.numbers
         calls = numbers.queries
         failures = numbers.failureCount
+        foreignReplies = numbers.foreignReplies > 0 ? numbers.foreignReplies : nil
         latencyMedian = upstream.latency.median?.inMilliseconds
         lastError = numbers.lastError.map { "\($0)" }
         lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
         servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
-        // One that says no to everything does not rest, as names may be broken, but is of no use.
-        let isUseless = numbers.consecutiveFailures > 2
+        // An upstream that has never answered is not up, however few its attempts.  Other failures of
+        // names say nothing about it: clients choose them.
+        let hasNeverAnswered = failures > 0 && failures >= calls
         let waiting = servers.count { $0.state != .up }
-        state = isUseless || waiting == servers.count ? .down : waiting > 0 ? .degraded : .up
+        let isDown = hasNeverAnswered || waiting == servers.count
+        state = isDown ? .down : waiting > 0 ? .degraded : .up
+        if health.isPaused(upstream.name) { state = .paused }
     }
 
     /// What `status` says of it under "problems"; nil if all is well.
     var problem: String? {
-        guard state != .up else { return nil }
+        guard state != .up, state != .paused else { return nil }
         let waiting = servers.filter { $0.state != .up }
         let why = waiting.first?.reason ?? lastError ?? "does not answer"
         guard state == .degraded else { return "upstream \(name): \(why)" }
@@ -53,6 +57,9 @@ extension UpstreamServer {
             state = .loops
             forSeconds = end.seconds(from: now)
             reason = "\(UpstreamError.loop)"
+        case .paused:
+            state = .paused
+            reason = "\(UpstreamError.paused)"
         }
         latency = report.latency?.inMilliseconds
         let numbers = server.numbers

@@ -16,11 +16,13 @@ extension VendorStatus {
             kind: settings.account.kind.rawValue,
             channel: settings.account.channel
         )
+        protected = statistics.isProtected
         calls = statistics.tries
         billableCalls = statistics.billable
         connectionsOpened = statistics.connectionsOpened
         connectionsReused = statistics.connectionsReused
         clockSkewSeconds = statistics.clockSkew.map { Int($0.components.seconds) }
+        refusedClockSkewSeconds = statistics.refusedClockSkew.map { Int($0.components.seconds) }
         rest = VendorRest(statistics.state, dayEndsIn: statistics.dayEndsIn, now: now)
         budget = BudgetStatus(statistics)
         if statistics.refreshesAddresses {
@@ -55,6 +57,9 @@ extension VendorStatus {
         switch rest?.by {
         case .operator:
             nil
+        case .account where refusedClockSkewSeconds != nil:
+            "vendor \(name) refuses the account: its clock is \(refusedClockSkewSeconds ?? 0) s ahead of "
+                + "ours, too far to be repaired; set the clock of this machine (NTP)"
         case .account:
             "vendor \(name) refuses the account: \(rest?.error ?? ""); once that is put right, "
                 + "`httpdnsctl resume \(name)` asks at once"
@@ -108,7 +113,7 @@ extension BudgetStatus {
     }
 }
 
-extension VendorChange {
+extension PauseReply {
     /// How a vendor is left.
     @ServiceLoop
     init(_ client: VendorClient, changed: Bool, now: ContinuousClock.Instant) {

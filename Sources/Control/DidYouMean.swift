@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the word that someone meant to type.
-enum DidYouMean {
-    /// Longer words are not compared: nobody mistypes one of ours at that length.
-    static let longestWord = 64
+/// Finds the known word that a mistyped word stands for.
+package enum DidYouMean {
+    /// The longest word that is compared, in letters; no word of the settings or verbs is as long.
+    package static let longestWord = 64
 
-    /// The candidate nearest to `word`, if it is near enough to be what was meant.
+    /// Returns the candidate nearest to `word`, or nil if none is near enough.
     ///
-    /// The first three letters or more of a single candidate mean that one.  Otherwise a letter more, less, other or swapped counts one; case does not count.  Short words bear
-    /// one mistake, longer ones two or three.
-    static func closest(to word: String, among candidates: some Sequence<String>) -> String? {
+    /// The first three letters or more of a single candidate mean that one.  Otherwise a letter more,
+    /// less, other or swapped counts one; case does not count.  A word of up to 3 letters bears one
+    /// mistake, one of up to 7 two, longer ones three.
+    package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
+    {
         let typed = letters(of: word)
         guard !typed.isEmpty, typed.count <= longestWord else { return nil }
         let longer = candidates.filter { letters(of: $0).starts(with: typed) }
@@ -23,8 +25,8 @@ enum DidYouMean {
         return nearest.word
     }
 
-    /// The same, as the hint of a problem.
-    static func hint(for word: String, among candidates: some Sequence<String>) -> String? {
+    /// Returns the same as the hint of a message.
+    package static func hint(for word: String, among candidates: some Sequence<String>) -> String? {
         closest(to: word, among: candidates).map { "did you mean `\($0)`?" }
     }
 

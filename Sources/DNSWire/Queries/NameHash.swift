@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Keyed hash of a name and a type, for tables that clients can fill with questions of their choice.
+///
+/// All operands are secret, so a client has no information about the value of any multiplication:
+/// no input makes a factor zero, and no pair of inputs collides, for more than a negligible share of
+/// the keys.
+///
+/// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and one
+///    pair for type and length: the sum of `(word + secret) * (word + secret)` modulo 2^128.  Two
+///    different questions have the same sum with probability at most 2^-64.
+/// 2. A multilinear hash of the two halves of the sum, modulo 2^128, upper half.  It is strongly
+///    universal: the hashes of two different sums are uniform and independent.  So two questions
+///    share their buckets with the probability of two random numbers, however they are chosen.
+/// 3. A bijective, non-linear mix, which breaks the arithmetic progressions that step 2 leaves.
+///
+/// These bounds hold for clients that never see a hash.  A client can only observe that one entry
+/// evicts another, which takes as many queries as random names do.
+package final class NameHash: Sendable {
+    /// Two secrets for type and length, then one for each of the at most 32 words of a name.
+    private let secrets: InlineArray<34, UInt64>
+
+    private let lowFactor: UInt128
+    private let highFactor: UInt128
+    private let addend: UInt128
+
+    /// Odd, so that the product can be undone.
+    private let mixer: UInt64
+
+    /// Octets of the longest name (RFC 1035 §2.3.4).
+    private static var longestName: Int { 255 }
+
+    /// Makes a hash with secrets derived from `seed`.
+    ///
+    /// - Parameter seed: a random number from the kernel, never stored or sent.
+    package init(seed: UInt64) {
+        var words = SecretWords(seed: seed, purpose: 1)
+        secrets = InlineArray { _ in words.next() }
+        lowFactor = words.nextWide()
+        highFactor = words.nextWide()
+        addend = words.nextWide()
+        mixer = words.next() | 1
+    }
+
+    /// Returns the hash of a name in wire form, at most 255 octets, and a type.
+    package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
+        let count = name.byteCount
+        precondition(count <= Self.longestName, "a name has at most 255 octets")
+        // A difference in length is a difference in this pair, whatever the following pairs are.
+        var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
+        var offset = 0
+        var place = 2
+        while offset + 16 <= count {
+            sum &+= product(word(name, offset), word(name, offset + 8), at: place)
+            offset += 16
+            place += 2
+        }
+        if offset + 8 <= count {
+            let last = name.lastOctets(from: offset + 8).lowercasedOctets
+            sum &+= product(word(name, offset), last, at: place)
+        } else {
+            sum &+= product(name.lastOctets(from: offset).lowercasedOctets, 0, at: place)
+        }
+        return mix(sum)
+    }
+
+    // MARK: - Steps
+
+    private func word(_ name: RawSpan, _ offset: Int) -> UInt64 {
+        name.octets8(at: offset).lowercasedOctets
+    }
+
+    /// Returns the NH product of two words.
+    private func product(_ first: UInt64, _ second: UInt64, at place: Int) -> UInt128 {
+        UInt128(first &+ secrets[place]) &* UInt128(second &+ secrets[place + 1])
+    }
+
+    /// Reduces the sum to 64 bits.
+    private func mix(_ sum: UInt128) -> UInt64 {
+        let low = UInt128(UInt64(truncatingIfNeeded: sum))
+        let high = sum >> 64
+        let line = lowFactor &* low &+ highFactor &* high &+ addend
+        var value = UInt64(truncatingIfNeeded: line >> 64)
+        value ^= value >> 32
+        value &*= mixer
+        return value ^ value >> 29
+    }
+}
+
+/// Sequence of secret words derived from one random number with SipHash-2-4 in counter mode.
+package struct SecretWords {
+    private let seed: UInt64
+    private let purpose: UInt64
+    private var counter: UInt64 = 0
+
+    /// Begins a sequence.
+    ///
+    /// - Parameter purpose: a number for each use, so that two uses of one seed share no secret.
+    package init(seed: UInt64, purpose: UInt64) {
+        self.seed = seed
+        self.purpose = purpose
+    }
+
+    /// Returns the next secret.
+    package mutating func next() -> UInt64 {
+        var hash = SipHash(low: seed, high: purpose)
+        hash.absorb(counter)
+        counter += 1
+        return hash.finish()
+    }
+
+    /// Returns the next two secrets as one number.
+    fileprivate mutating func nextWide() -> UInt128 {
+        let high = UInt128(next())
+        return high << 64 | UInt128(next())
+    }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension QueryFault {
+    /// Turns the message in the first `count` octets into the reply that this fault earns, and returns
+    /// the length of the reply: a header, and an OPT record if the message has one (RFC 6891 §6.1.1).
+    ///
+    /// - Returns: 0 when nothing is to be sent; at most `count` otherwise.
+    package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
+        let verdict: UInt16
+        switch self {
+        case .ignored, .unusual: return 0
+        case .malformed: verdict = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
+        // Recursion is a service to queries (RFC 1035 §4.1.1), and this is none.
+        case .otherOpcode: verdict = RCode.notImp.rawValue
+        }
+        let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
+        let flags = buffer.bytes.uint16(at: 2)
+        let kept = flags & (HeaderFlags.opcode | HeaderFlags.recursionDesired)
+        buffer.store(HeaderFlags.response | kept | verdict, at: 2)
+        for offset in stride(from: 4, to: QueryFacts.headerCount, by: 2) {
+            buffer.store(UInt16(0), at: offset)
+        }
+        guard hasOPT else { return QueryFacts.headerCount }
+        buffer.store(UInt16(1), at: 10)
+        let start = QueryFacts.headerCount
+        // The root, the type, the payload size; RCODE, version, flags and options are zero.
+        buffer.store(UInt8(0), at: start)
+        buffer.store(RecordType.opt.rawValue, at: start + 1)
+        buffer.store(UInt16(QueryFacts.largestPayload), at: start + 3)
+        buffer.store(UInt32(0), at: start + 5)
+        buffer.store(UInt16(0), at: start + 9)
+        return start + RawSpan.recordCount
+    }
+}
+
+extension RawSpan {
+    /// Octets of a record of the root without data.
+    fileprivate static var recordCount: Int { 11 }
+
+    /// Whether a message of any opcode has an OPT record in its additional section; false if its
+    /// sections cannot be walked.
+    ///
+    /// Each step passes at least five octets, so the walk is as long as the message at most.
+    fileprivate var hasOPT: Bool {
+        guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
+        var position = QueryFacts.headerCount
+        for _ in 0..<Int(uint16(at: 4)) {
+            guard skipName(&position), position + 4 <= byteCount else { return false }
+            position += 4
+        }
+        let others = Int(uint16(at: 6)) + Int(uint16(at: 8))
+        for index in 0..<others + Int(uint16(at: 10)) {
+            let start = position
+            guard skipName(&position), position + Self.recordCount - 1 <= byteCount else {
+                return false
+            }
+            let isOPT = position == start + 1 && uint16(at: position) == RecordType.opt.rawValue
+            position += Self.recordCount - 1 + Int(uint16(at: position + 8))
+            guard position <= byteCount else { return false }
+            if isOPT, index >= others { return true }
+        }
+        return false
+    }
+
+    /// Leaves `position` behind a name, which may end in a pointer.
+    ///
+    /// - Returns: false if the name is not whole.
+    private func skipName(_ position: inout Int) -> Bool {
+        while position < byteCount {
+            let length = Int(uint8(at: position))
+            position += 1
+            if length == 0 { return true }
+            if length >= 0xC0 {
+                position += 1
+                return position <= byteCount
+            }
+            guard length <= 63 else { return false }
+            position += length
+        }
+        return false
+    }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+
+/// Part of the network in which an address leads to one server (RFC 6890 §2.2).
+enum AddressScope: Sendable, Hashable {
+    /// This machine.
+    case loopback
+
+    /// The networks of one site or access provider: RFC 1918, RFC 6598, RFC 4193.
+    case site
+
+    /// The networks of examples: RFC 5737, 2001:db8::/32.
+    case documentation
+
+    /// The Internet.
+    case global
+
+    /// Takes the scope of `address`; nil for one that no server can have, or a purpose of its own.
+    init?(_ address: IPAddress) {
+        guard !address.isUnspecified, !address.isMulticast, !address.isLinkLocal,
+            !address.isReserved
+        else { return nil }
+        if address.isLoopback {
+            self = .loopback
+            return
+        }
+        if address.isPrivate {
+            self = .site
+            return
+        }
+        let octets = address.unmapped.octets
+        let special = octets.count == 4 ? Self.specialV4 : Self.specialV6
+        guard let found = special.first(where: { octets.starts(with: $0.network, bits: $0.bits) })
+        else {
+            // 2000::/3 is all that was ever assigned of IPv6 (RFC 4291 §2.4).
+            guard octets.count == 4 || octets[0] >> 5 == 1 else { return nil }
+            self = .global
+            return
+        }
+        guard let scope = found.scope else { return nil }
+        self = scope
+    }
+
+    /// Networks of IPv4 that are not the Internet, beyond those that ``DNSWire`` knows.
+    private static let specialV4: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
+        ([100, 64], 10, .site),
+        ([192, 0, 2], 24, .documentation),
+        ([198, 51, 100], 24, .documentation),
+        ([203, 0, 113], 24, .documentation),
+        ([192, 0, 0], 24, nil),
+        ([192, 88, 99], 24, nil),
+        ([198, 18], 15, nil),
+    ]
+
+    /// The same of IPv6.
+    private static let specialV6: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
+        ([0x20, 0x01, 0x0D, 0xB8], 32, .documentation),
+        ([0x20, 0x01, 0x00], 23, nil),
+        ([0x20, 0x02], 16, nil),
+    ]
+}
+
+extension [UInt8] {
+    /// Whether the first `bits` are those of `network`.
+    fileprivate func starts(with network: [UInt8], bits: Int) -> Bool {
+        let whole = bits / 8
+        guard count > whole, prefix(whole).elementsEqual(network.prefix(whole)) else {
+            return false
+        }
+        let rest = bits % 8
+        return rest == 0 || self[whole] >> (8 - rest) == network[whole] >> (8 - rest)
+    }
+}

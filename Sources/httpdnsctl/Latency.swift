@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+import ArgumentParser
+
+/// A time on the command line: `50ms`, `1.5s`, `800us`, or a plain number of milliseconds.
+struct Latency: ExpressibleByArgument, Equatable {
+    /// The time in microseconds.
+    let microseconds: Int
+
+    /// Reads a time; nil for anything else, and for more than an hour.
+    init?(argument: String) {
+        let digits = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+        let units = ["": 1_000.0, "ms": 1_000, "us": 1, "µs": 1, "s": 1_000_000]
+        guard let factor = units[String(argument.dropFirst(digits.count))],
+            let number = Double(String(digits)), number * factor <= 3_600_000_000
+        else { return nil }
+        microseconds = Int((number * factor).rounded())
+    }
+}

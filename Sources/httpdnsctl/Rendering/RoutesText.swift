@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+
+/// `routes` for people.
+enum RoutesText {
+    /// A row for each route.
+    static func render(_ reply: RoutesReply, _ palette: Palette) -> String {
+        guard !reply.routes.isEmpty else { return "no routes: all names go to the upstreams\n" }
+        var table = Table("DOMAINS", "VENDORS", "FALLBACK", "UPSTREAMS", "PLACE")
+        for route in reply.routes {
+            let except =
+                route.except.isEmpty ? [] : ["except: " + route.except.joined(separator: ", ")]
+            let covered = reply.pattern.map { ["covered by `\($0)`"] } ?? []
+            table.add(
+                Table.Cell(route.domains.joined(separator: ", "), .heading),
+                Table.Cell(list(route.vendors)),
+                Table.Cell(route.vendors.isEmpty ? "-" : route.fallback),
+                Table.Cell(route.upstreams.isEmpty ? "general" : list(route.upstreams)),
+                Table.Cell(route.place, .faint),
+                notes: covered + except
+            )
+        }
+        return table.text(palette)
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.isEmpty ? "-" : names.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+/// Names that clients choose, and what they must not decide.
+@Suite("The daemon's own question")
+struct VendorClientTrialTests {
+    let world = World()
+
+    init() { ServiceLoop.start() }
+
+    /// Has names that begin with `dead` end in `step`, and all others be answered.
+    @ServiceLoop
+    private func deadNames(_ step: World.Step) {
+        world.script = {
+            namesAsked($0).contains { $0.hasPrefix("dead") } ? step : .reply(good($0))
+        }
+    }
+
+    private static let bad: [(String, World.Step)] = [
+        ("silence", .silence()), ("silence on an old connection", .silence(reused: true)),
+        ("5xx", .reply(HTTPReply(status: 502, body: []), after: .zero)),
+        ("garbage", .reply(ok("<html>"), after: .zero)),
+        ("another name", .reply(ok("www.example.org.:192.0.2.66,60-0"), after: .zero)),
+        ("a reset", .fail(.broken("reset"))),
+    ]
+
+    @Test(
+        "names that fail, however they do, neither silence a vendor nor move its server",
+        arguments: bad
+    )
+    @ServiceLoop
+    func deadNames(label: String, step: World.Step) async throws {
+        deadNames(step)
+        let client = try world.client()
+        for number in 0..<40 {
+            _ = try await world.failure(client, "dead\(number).example.com")
+            #expect(!client.isSilent, "\(label)")
+        }
+        #expect(client.statistics.switches == 0, "\(label)")
+        #expect(client.statistics.state == .open)
+        #expect(try await world.lookUp(client).duration == .milliseconds(20))
+    }
+
+    @Test("trials are at most one a second while they are answered, and are counted")
+    @ServiceLoop
+    func rate() async throws {
+        deadNames(.reply(HTTPReply(status: 502, body: []), after: .zero))
+        let client = try world.client()
+        for number in 0..<100 {
+            _ = try await world.failure(client, "dead\(number).example.com")
+            await world.advance(by: .milliseconds(100))
+        }
+        #expect((9...11).contains(world.trials.count))
+        #expect(client.statistics.tries == UInt64(world.sent.count))
+    }
+
+    @Test("without suspicion there is no trial")
+    @ServiceLoop
+    func none() async throws {
+        world.servers([:])
+        let client = try world.client()
+        for number in 0..<50 { _ = try await world.lookUp(client, "n\(number).example.com") }
+        // Slow names are no suspicion.
+        world.script = { .reply(good($0), after: .milliseconds(900)) }
+        for number in 0..<5 { _ = try await world.lookUp(client, "s\(number).example.com") }
+        #expect(world.trials.isEmpty)
+    }
+
+    @Test("a vendor that is gone is found out when the first call's time is over")
+    @ServiceLoop
+    func gone() async throws {
+        world.script = { _ in .silence() }
+        let client = try world.client(servers: 1) { $0.retriesBeforeSwitch = 1 }
+        _ = try await world.failure(client)
+        await world.advance(by: .milliseconds(1))
+        #expect(world.elapsed <= .milliseconds(2_001))
+        #expect(client.isSilent)
+    }
+
+    @Test("a trial obeys the operator's pause, the budget and the calls of a second")
+    @ServiceLoop
+    func obeys() async throws {
+        world.script = { _ in .silence() }
+        for configure in [
+            { $0.budget = Budget.Rule(callsPerDay: 1) }, { $0.callsPerSecond = 1 },
+        ] as [(inout VendorClient.Settings) -> Void] {
+            let client = try world.client(servers: 1) { settings in
+                configure(&settings)
+                settings.timeout = .milliseconds(600)
+            }
+            _ = try await world.failure(client, within: .seconds(1))
+        }
+        let client = try world.client(servers: 1)
+        let begun = try world.begin(client)
+        await world.advance(by: .milliseconds(1))
+        client.pause()
+        _ = try await world.value(of: begun)
+        #expect(world.trials.isEmpty)
+    }
+
+    @Test("a resolver that refuses one name is not left alone unless it refuses the daemon's own")
+    @ServiceLoop
+    func forbiddenName() async throws {
+        let vendor = try DNSJSON(url: "https://dns.example/resolve")
+        let client = try world.client(vendor: vendor)
+        world.script = { request in
+            guard !request.url.contains("name=dead") else {
+                return .reply(HTTPReply(status: 403, body: []), after: .zero)
+            }
+            return .reply(ok(#"{"Status":0}"#))
+        }
+        _ = try? await world.lookUp(client, "dead.example.com", families: .v4)
+        await world.advance(by: .seconds(1))
+        #expect(client.statistics.state == .open)
+        #expect(world.sent.last?.request.url.contains("name=dns.example&") == true)
+
+        world.script = { _ in .reply(HTTPReply(status: 403, body: []), after: .zero) }
+        _ = try? await world.lookUp(client, "www.example.com", families: .v4)
+        await world.advance(by: .seconds(1))
+        #expect(client.statistics.state != .open)
+    }
+
+    @Test("a clock that is said to be years ahead is not believed, and the operator is told once")
+    @ServiceLoop
+    func clock() async throws {
+        var notices: [VendorClient.Notice] = []
+        world.script = { _ in
+            var reply = HTTPReply(status: 403, body: [])
+            reply.date = "Fri, 01 Jan 2100 00:00:00 GMT"
+            return .reply(reply, after: .zero)
+        }
+        let client = try world.client(vendor: ClockedVendor())
+        client.observer = { notices.append($0) }
+        _ = try await world.failure(client)
+        #expect(world.sent.count == 1)
+        #expect(client.statistics.clockSkew == nil)
+        #expect(client.statistics.refusedClockSkew == .seconds(2_402_444_800))
+        #expect(notices.first == .clockRefused(2_402_444_800, limit: 86_400))
+    }
+
+    @Test("a repaired clock is dropped when a call without the repair is accepted")
+    @ServiceLoop
+    func clockIsRight() async throws {
+        var ahead: Int64 = 3_600
+        world.script = { [self] request in
+            guard request.headers != ["\(world.clocks.wallSeconds() + ahead)"] else {
+                return .reply(good(request), after: .zero)
+            }
+            var reply = HTTPReply(status: 403, body: [])
+            let isLater = world.elapsed >= .seconds(600)
+            reply.date = "Tue, 14 Nov 2023 23:\(isLater ? "23" : "13"):20 GMT"
+            return .reply(reply, after: .zero)
+        }
+        let client = try world.client(vendor: ClockedVendor())
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.clockSkew == .seconds(3_600))
+        await world.advance(by: .seconds(600))
+        // It is still needed: the call without it is refused, and sent again with it.
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.clockSkew == .seconds(3_600))
+        ahead = 0
+        await world.advance(by: .seconds(600))
+        _ = try await world.lookUp(client)
+        #expect(client.statistics.clockSkew == nil)
+        #expect(client.statistics.state == .open)
+    }
+}

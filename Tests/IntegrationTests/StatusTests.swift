@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+
+@Suite("Status", .needs(.dig, .nsd), .hangLimit)
+struct StatusTests {
+    @Test("an upstream that has answered none of its queries is down, until it answers one")
+    func neverAnswered() throws {
+        let upstream = try TestUpstream()
+        let daemon = try TestDaemon(upstream.text)
+        let before = try daemon.control("status")
+        #expect(before.status == 0 && before.output.contains("READY"))
+        // NSD refuses what is in none of its zones.
+        #expect(try daemon.dig("www.example.net", "A").status == "SERVFAIL")
+        let failed = try daemon.control("status")
+        #expect(failed.status == 4 && failed.output.contains("DEGRADED"), "\(failed.output)")
+        #expect(failed.output.contains("upstream nsd: "))
+        #expect(try daemon.dig("one.example.org", "A").status == "NOERROR")
+        let after = try daemon.control("status")
+        #expect(after.status == 0 && after.output.contains("READY"), "\(after.output)")
+        try daemon.stop()
+    }
+
+    @Test("a reload that failed is a problem, until one succeeds")
+    func reload() throws {
+        let upstream = try TestUpstream()
+        let daemon = try TestDaemon(upstream.text)
+        try daemon.rewrite(upstream.text + "\ncahce: {}")
+        #expect(try daemon.control("reload").status == 1)
+        let failed = try daemon.control("status")
+        #expect(failed.status == 4, "\(failed.output)")
+        #expect(failed.output.contains("the last reload failed, and the former settings are in"))
+        #expect(failed.output.contains("unknown key `cahce`"))
+        try daemon.rewrite(upstream.text)
+        #expect(try daemon.control("reload").status == 0)
+        #expect(try daemon.control("status").status == 0)
+        try daemon.stop()
+    }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Testing
+
+/// An upstream that is never asked.
+private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
+
+@Suite("A reader that has stopped does not stop the daemon", .needs(.dig), .hangLimit)
+struct StoppedReaderTests {
+    /// Asks for so many names that the daemon answers by itself, each a line of the query log.
+    private func ask(_ count: Int, of daemon: TestDaemon) throws {
+        let scratch = try Scratch()
+        let names = (0..<count).map { "n\($0).\(String(repeating: "x", count: 50)).localhost A" }
+        let file = try scratch.write(names.joined(separator: "\n") + "\n", to: "names")
+        let last = try daemon.dig("-f", file, "+noall", "+comments")
+        #expect(last.text.components(separatedBy: "status: NOERROR").count == count + 1)
+    }
+
+    /// Whether the daemon answers, obeys its operator and ends.
+    private func works(_ daemon: TestDaemon) throws {
+        #expect(try daemon.dig("localhost", "A", "+tcp").data("A") == ["127.0.0.1"])
+        #expect(try daemon.control("version").status == 0)
+        try daemon.stop()
+    }
+
+    @Test("of standard error, with a line a query")
+    func log() throws {
+        // Copies lines until the daemon is ready, then keeps the pipe open and reads no more.
+        let script = """
+            exec 3>&2
+            exec "$@" 2> >(sed -u '/answering on/q' >&3
+                exec tail --pid=$$ -s 0.1 -f /dev/null 3>&- >/dev/null 2>&1)
+            """
+        let daemon = try TestDaemon(
+            "log: {queries: true}\n\(unused)",
+            under: ["bash", "-c", script, "bash"]
+        )
+        // Five times what a pipe holds.
+        try ask(2_000, of: daemon)
+        #expect(try daemon.stats()["queries", "total"].int == 2_000)
+        try works(daemon)
+    }
+
+    @Test("of notifications")
+    func notifications() throws {
+        let scratch = try Scratch()
+        let path = scratch.file("notify")
+        let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let (reader, writer) = (socket(AF_UNIX, type, 0), socket(AF_UNIX, type, 0))
+        defer { for descriptor in [reader, writer] { close(descriptor) } }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+                #expect(bind(reader, $0, size) == 0)
+                #expect(connect(writer, $0, size) == 0)
+            }
+        }
+        // Until the reader's queue is full.
+        var octet: UInt8 = 0x0A
+        while send(writer, &octet, 1, Int32(MSG_DONTWAIT)) == 1 {}
+        #expect(errno == EAGAIN)
+        let daemon = try TestDaemon(
+            unused,
+            environment: ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "100000"]
+        )
+        #expect(try daemon.control("reload").status == 0)
+        try works(daemon)
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import TestWorld
+import Testing
+
+@testable import Net
+
+@Suite("Trusted certificates", .timeLimit(.minutes(15)))
+struct TrustStoreTests {
+    let nginx: Nginx
+    let directory: TemporaryDirectory
+
+    init() throws {
+        ServiceLoop.start()
+        nginx = try Nginx()
+        directory = try TemporaryDirectory()
+    }
+
+    /// The file of certificates that a test trusts, its own.
+    private var file: String { directory.path("trusted.pem") }
+
+    /// Replaces the file, as programs do that update certificates.
+    private func trust(_ certificates: String) throws {
+        try directory.write(certificates, to: "new.pem")
+        try #require(rename(directory.path("new.pem"), file) == 0)
+    }
+
+    /// The server's authority.
+    private var authority: String {
+        get throws { try String(contentsOfFile: nginx.authorityFile, encoding: .utf8) }
+    }
+
+    /// Another authority, which has nothing to do with the server.
+    private func otherAuthority() throws -> String {
+        try Program.run(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-days", "2", "-subj", "/CN=Other authority", "-newkey", "ec",
+                "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "other.key", "-out",
+                "other.pem",
+            ],
+            in: directory.url
+        )
+        return try String(contentsOfFile: directory.path("other.pem"), encoding: .utf8)
+    }
+
+    /// Whether a request over HTTPS is answered.
+    @ServiceLoop
+    private func isTrusted(by client: HTTPClient) async throws -> Bool {
+        var request = HTTPRequest(
+            url: "https://\(Certificates.name)/hello",
+            server: nginx.secure
+        )
+        request.certificateFile = file
+        do throws(HTTPError) {
+            return try await client.send(request, deadline: patience).status == 200
+        } catch .tls {
+            return false
+        }
+    }
+
+    /// Whether a connection over TLS is made.
+    @ServiceLoop
+    private func isTrusted(by client: TLSClient) async throws -> Bool {
+        do throws(TLSError) {
+            let server = nginx.secure
+            try await client.connect(to: server, name: Certificates.name, deadline: patience)
+                .close()
+            return true
+        } catch .untrusted {
+            return false
+        }
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file is parsed once, however many connections trust it`() async throws {
+        try trust(try authority)
+        let (http, tls) = (HTTPClient(), try TLSClient(certificateFile: file))
+        for _ in 0..<20 {
+            var request = HTTPRequest(
+                url: "https://\(Certificates.name)/hello",
+                server: nginx.secure
+            )
+            request.certificateFile = file
+            request.wantsFreshConnection = true
+            #expect(try await http.send(request, deadline: patience).status == 200)
+            #expect(try await isTrusted(by: tls))
+        }
+        #expect(http.statistics.connectionsOpened == 20)
+        #expect(TrustStores.shared.loads(of: .file(file)) == 1)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file that is replaced is in force for new connections, in both directions`()
+        async throws
+    {
+        let other = try otherAuthority()
+        try trust(other)
+        let (http, tls) = (HTTPClient(), try TLSClient(certificateFile: file))
+        #expect(try await !isTrusted(by: http))
+        #expect(try await !isTrusted(by: tls))
+        try trust(try authority)
+        while try await !isTrusted(by: http) {}
+        #expect(try await isTrusted(by: tls))
+        // Neither the connection that is open nor its session outlives the trust.
+        try trust(other)
+        while try await isTrusted(by: http) {}
+        #expect(try await !isTrusted(by: tls))
+        #expect(TrustStores.shared.loads(of: .file(file)) == 3)
+    }
+
+    @ServiceLoop
+    @Test
+    func `a file that cannot be used any more leaves the certificates of before in force`()
+        async throws
+    {
+        try trust(try authority)
+        let http = HTTPClient()
+        #expect(try await isTrusted(by: http))
+        try trust("no certificate")
+        while TrustStores.shared.loads(of: .file(file)) < 2 {
+            #expect(try await isTrusted(by: http))
+        }
+        #expect(try await isTrusted(by: http))
+        #expect(try await isTrusted(by: TLSClient(certificateFile: file)))
+        #expect(TrustStores.shared.loads(of: .file(file)) == 2)
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import Testing
+
+@testable import Resolver
+
+@Suite("Shares of clients in questions under way", .timeLimit(.minutes(5)))
+struct FairTableTests {
+    init() { ServiceLoop.start() }
+
+    private static let limits = FairLimits(
+        all: 8,
+        perClient: 6,
+        share: 3,
+        grace: .seconds(1)
+    )
+
+    private static func client(_ number: UInt32) -> ClientNetwork {
+        ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
+    }
+
+    /// Questions under way that end when a test says so.
+    @ServiceLoop
+    private final class Questions {
+        private(set) var now = Clock.now
+        private(set) var outcomes: [String: String] = [:]
+        private(set) var cancelled: Set<String> = []
+        private var ends: [String: @ServiceLoop (String) -> Void] = [:]
+        private lazy var table = InFlight<String, String>(
+            Clocks(
+                now: { ServiceLoop.assumeIsolated { self.now } },
+                wallSeconds: { 0 },
+                timer: { _, _ in Never() }
+            ),
+            work: FairTableTests.limits,
+            waiting: FairLimits(all: 12, perClient: 10, share: 3, grace: .seconds(1))
+        )
+
+        /// A timer that never ends.
+        private final class Never: Cancellable {
+            func cancel() {}
+        }
+
+        var count: Int { table.count }
+
+        /// Asks; `label` is what the outcome is kept under.
+        func ask(_ key: String, by client: UInt32, as label: String? = nil) {
+            now += .milliseconds(1)
+            let end = now + .seconds(60)
+            let label = label ?? key
+            table.join(key, for: FairTableTests.client(client), now: now, until: end) { outcome in
+                self.outcomes[label] =
+                    switch outcome {
+                    case .value(let value, _): value
+                    case .late: "late"
+                    case .evicted: "evicted"
+                    case .refused: "refused"
+                    }
+            } _: { signal, end in
+                signal.whenCancelled { self.cancelled.insert(key) }
+                ends[key] = end
+            }
+        }
+
+        func end(_ key: String, _ value: String) { ends[key]?(value) }
+
+        func advance(by duration: Duration) { now += duration }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a newcomer takes the oldest place of the client with the most questions`() {
+        let questions = Questions()
+        for number in 1...5 { questions.ask("a\(number)", by: 1) }
+        for number in 1...3 { questions.ask("b\(number)", by: 2) }
+        questions.ask("c1", by: 3)
+        #expect(questions.outcomes == ["a1": "evicted"])
+        #expect(questions.cancelled == ["a1"])
+        questions.end("c1", "answer")
+        #expect(questions.outcomes["c1"] == "answer")
+        #expect(questions.count == 7)
+    }
+
+    @Test
+    @ServiceLoop
+    func `the oldest question of all makes room if no client exceeds its share`() {
+        let questions = Questions()
+        for number in 1...8 { questions.ask("a\(number)", by: UInt32(number) % 4) }
+        questions.ask("b", by: 9)
+        questions.ask("c", by: 10)
+        #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a client at its limit is refused until its oldest question is a second old`() {
+        let questions = Questions()
+        for number in 1...7 { questions.ask("a\(number)", by: 1) }
+        #expect(questions.outcomes == ["a7": "refused"])
+        questions.advance(by: .seconds(1))
+        questions.ask("a8", by: 1)
+        #expect(questions.outcomes == ["a1": "evicted", "a7": "refused"])
+        #expect(questions.count == 6)
+    }
+
+    @Test
+    @ServiceLoop
+    func `an evicted question continues for the other clients that wait for it`() {
+        let questions = Questions()
+        for number in 1...6 { questions.ask("a\(number)", by: 1) }
+        questions.ask("a1", by: 2, as: "joined")
+        for number in 1...2 { questions.ask("b\(number)", by: 3) }
+        questions.ask("c", by: 4)
+        // The first place changed hands, so the second one had to be freed.
+        #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
+        #expect(questions.cancelled == ["a2"])
+        questions.end("a1", "answer")
+        #expect(questions.outcomes["joined"] == "answer")
+        #expect(questions.outcomes["a1"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
+    func `an answer to an evicted question does not end a later question for the same name`() {
+        let questions = Questions()
+        for number in 1...6 { questions.ask("a\(number)", by: 1) }
+        for number in 1...2 { questions.ask("b\(number)", by: 2) }
+        let questionsBefore = questions.count
+        questions.ask("c", by: 3)
+        #expect(questions.count == questionsBefore)
+        questions.end("a1", "too late")
+        #expect(questions.outcomes["a1"] == "evicted")
+    }
+
+    @Test
+    @ServiceLoop
+    func `waiting clients are bounded, also if all wait for one question`() {
+        let questions = Questions()
+        for number in 0..<10 { questions.ask("a", by: 1, as: "a\(number)") }
+        questions.ask("a", by: 1, as: "more")
+        #expect(questions.outcomes == ["more": "refused"])
+        for number in 0..<3 { questions.ask("a", by: 2, as: "b\(number)") }
+        #expect(questions.outcomes == ["more": "refused", "a0": "evicted"])
+        questions.end("a", "answer")
+        #expect(questions.outcomes["b2"] == "answer")
+        #expect(questions.outcomes["a9"] == "answer")
+    }
+
+    @Test
+    @ServiceLoop
+    func `many questions leave nothing behind`() {
+        let questions = Questions()
+        for round in 0..<2_000 {
+            questions.ask("n\(round)", by: UInt32(round % 5))
+            if round % 3 == 0 { questions.end("n\(round)", "answer") }
+        }
+        #expect(questions.count <= 8)
+        for round in 0..<2_000 { questions.end("n\(round)", "answer") }
+        #expect(questions.count == 0)
+        for number in 1...6 { questions.ask("a\(number)", by: 1) }
+        #expect(questions.outcomes["a1"] == nil)
+    }
+
+    @Test
+    func `a client is an IPv4 address or an IPv6 network of 56 bits, proven or not`() throws {
+        func network(_ text: String, isProven: Bool = true) throws -> ClientNetwork {
+            ClientNetwork(of: try #require(IPAddress(text)), isProven: isProven)
+        }
+        #expect(try network("2001:db8:0:12ff::1") == network("2001:db8:0:1200:5::"))
+        #expect(try network("2001:db8:0:1200::1") != network("2001:db8:0:1300::1"))
+        #expect(try network("::ffff:192.0.2.1") == network("192.0.2.1"))
+        #expect(try network("192.0.2.1") != network("192.0.2.2"))
+        #expect(try network("192.0.2.1") != network("192.0.2.1", isProven: false))
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import Resolver
+
+@Suite("A client that asks while the snapshot is being loaded gets what is in it")
+struct RestoringTests {
+    init() { ServiceLoop.start() }
+
+    /// A house whose vendors and upstreams are silent, and whose snapshot is being loaded: it holds
+    /// www.example.com, whose minute ended `age` minus 60 s ago.
+    @ServiceLoop
+    private func house(age: Int = 61, fault: Fault = .silent()) async throws -> House {
+        let house = try House(.tencent, upstream: nil)
+        _ = try await house.ask("www.example.com")
+        await house.world.advance(by: .seconds(age))
+        for number in 1...2 { house.faults["tencent \(number)"] = fault }
+        house.snapshot = house.takeSnapshot()
+        house.emptyCache()
+        house.resolver.restoring.begin()
+        return house
+    }
+
+    /// Whether the story of a question that was asked begins so.
+    @ServiceLoop
+    private func begins(_ house: House, _ asked: Asked, _ text: String) async throws -> Bool {
+        try await house.story(of: asked).hasPrefix(text)
+    }
+
+    @Test("a stale answer is given as soon as it is loaded, if 300 ms have passed")
+    @ServiceLoop
+    func loadedLate() async throws {
+        let house = try await house()
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .seconds(1))
+        #expect(asked.errand.value == nil)
+        try house.load()
+        house.resolver.restoring.end()
+        #expect(
+            try await house.story(of: asked).contains(
+                """
+                NOERROR from tencent/192.0.2.11:443 after 1000 ms
+                EDE 3: expired 2 s ago
+                answer: A 192.0.2.101 30, A 192.0.2.102 30
+                """
+            )
+        )
+    }
+
+    @Test("a stale answer that is loaded sooner is given after 300 ms, as with a loaded cache")
+    @ServiceLoop
+    func loadedSoon() async throws {
+        let house = try await house()
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(50))
+        try house.load()
+        house.resolver.restoring.end()
+        #expect(try await begins(house, asked, "NOERROR from tencent/192.0.2.11:443 after 300 ms"))
+    }
+
+    @Test("a fresh answer is given as soon as it is loaded")
+    @ServiceLoop
+    func fresh() async throws {
+        let house = try await house(age: 30)
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(50))
+        try house.load()
+        house.resolver.restoring.end()
+        let story = try await house.story(of: asked)
+        #expect(story.hasPrefix("NOERROR from tencent/192.0.2.11:443 after 50 ms"))
+        #expect(story.contains("answer: A 192.0.2.101 30, A 192.0.2.102 30"))
+    }
+
+    @Test("an answer is found while the rest of the snapshot is still being loaded")
+    @ServiceLoop
+    func inPart() async throws {
+        let house = try await house()
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(400))
+        try house.load()
+        #expect(try await begins(house, asked, "NOERROR from tencent/192.0.2.11:443 after 500 ms"))
+    }
+
+    @Test("a failure waits for the snapshot, and is not cached meanwhile")
+    @ServiceLoop
+    func failure() async throws {
+        let house = try await house(fault: .broken(.connect("refused"), after: .zero))
+        let asked = house.begin("www.example.com")
+        let other = house.begin("four.example.com")
+        await house.world.advance(by: .milliseconds(100))
+        #expect(asked.errand.value == nil)
+        #expect(other.errand.value == nil)
+        #expect(house.cached("four.example.com").isEmpty)
+        try house.load()
+        house.resolver.restoring.end()
+        #expect(try await begins(house, asked, "NOERROR from tencent/192.0.2.11:443 after 100 ms"))
+        #expect(try await begins(house, other, "SERVFAIL from httpdnsd after 100 ms"))
+    }
+
+    @Test("a disk that does not answer keeps no client beyond its time")
+    @ServiceLoop
+    func hungDisk() async throws {
+        let house = try await house(fault: .broken(.connect("refused"), after: .zero))
+        let asked = house.begin("www.example.com", within: .seconds(2))
+        #expect(try await begins(house, asked, "SERVFAIL from httpdnsd after 2000 ms"))
+        await house.world.advance(by: .seconds(5))
+        let late = house.begin("four.example.com", within: .seconds(1))
+        #expect(try await begins(house, late, "SERVFAIL from httpdnsd after 1000 ms"))
+        #expect(house.cached("four.example.com") == ["A 0"])
+    }
+
+    @Test("a better answer that comes first is given")
+    @ServiceLoop
+    func better() async throws {
+        let house = try await house(fault: .slow(.milliseconds(200)))
+        let asked = house.begin("www.example.com")
+        await house.world.advance(by: .milliseconds(100))
+        try house.load()
+        house.resolver.restoring.end()
+        let story = try await house.story(of: asked)
+        #expect(story.hasPrefix("NOERROR from tencent/192.0.2.11:443 after 200 ms"))
+        #expect(!story.contains("EDE 3"))
+    }
+}
+
+extension House {
+    /// The cache as a snapshot.
+    fileprivate func takeSnapshot() -> [UInt8] {
+        var writer = SnapshotWriter(of: cache, now: world.now, wallTime: UInt64(world.wallSeconds))
+        var octets: [UInt8] = []
+        while let block = writer.next({ self.resolver.origins.label($0) }) { octets += block }
+        return octets
+    }
+
+    /// Puts the snapshot into the cache.
+    fileprivate func load() throws {
+        let loaded = try cache.restore(
+            snapshot,
+            now: world.now,
+            wallTime: UInt64(world.wallSeconds)
+        ) { self.resolver.origins.number(labelled: $0) }
+        try #require(loaded.restored > 0)
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import Upstream
+
+@Suite("An upstream without EDNS (RFC 6891 §7)", .timeLimit(.minutes(15)))
+struct EDNSFallbackTests {
+    private let scene = Scene()
+
+    init() { ServiceLoop.start() }
+
+    /// A transport to a server that a closure plays.
+    private final class Played: UpstreamTransport {
+        let isProtected = false
+        let validates = false
+        let repeatsAfter: Duration? = nil
+        var reply: (ForwardedQuery) -> (rcode: RCode, hasOPT: Bool)
+        var sent: [String] = []
+
+        init(_ reply: @escaping (ForwardedQuery) -> (rcode: RCode, hasOPT: Bool)) {
+            self.reply = reply
+        }
+
+        func carry(
+            _ query: ForwardedQuery,
+            repeating earlier: ContinuousClock.Instant?,
+            deadline: ContinuousClock.Instant,
+            _ place: Trace.Place?,
+            _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        ) {
+            sent.append("\(query.isProbe ? "own" : "name")\(query.usesEDNS ? " EDNS" : "")")
+            let (rcode, hasOPT) = reply(query)
+            var message = Message(header: Header(id: 0))
+            if hasOPT { message.edns = EDNS() }
+            message.rcode = rcode
+            tell(.success(message))
+        }
+
+        func count(in numbers: inout UpstreamNumbers) {}
+
+        func networkChanged() {}
+    }
+
+    @ServiceLoop
+    private func forwarder(_ transport: Played) -> Forwarder {
+        Forwarder(
+            name: "it",
+            url: "udp://192.0.2.53",
+            timeout: .seconds(2),
+            over: transport,
+            clocks: scene.world.clocks
+        )
+    }
+
+    @ServiceLoop
+    private func ask(_ forwarder: Forwarder) async -> Bool {
+        let deadline = scene.world.now + .seconds(2)
+        return (try? await forwarder.exchange(Scene.query, deadline: deadline)) != nil
+    }
+
+    @Test(arguments: [(RCode.formErr, false), (.notImp, false), (.badVers, true)])
+    @ServiceLoop
+    func `a server that rejects EDNS is asked without it, and tested again after 15 minutes`(
+        _ rcode: RCode,
+        _ hasOPT: Bool
+    ) async {
+        let transport = Played { $0.usesEDNS ? (rcode, hasOPT) : (.noError, false) }
+        let forwarder = forwarder(transport)
+        #expect(await ask(forwarder))
+        #expect(transport.sent == ["name EDNS", "name", "own EDNS"])
+        transport.sent = []
+        #expect(await ask(forwarder))
+        #expect(transport.sent == ["name"])
+        #expect(forwarder.numbers.queries == 2)
+        await scene.advance(by: UpstreamLimits.noEDNS)
+        transport.reply = { _ in (.noError, true) }
+        transport.sent = []
+        #expect(await ask(forwarder))
+        #expect(transport.sent == ["name EDNS"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a name that only fails with EDNS does not switch EDNS off for others`() async {
+        let transport = Played { query in
+            query.usesEDNS && !query.isProbe ? (.formErr, false) : (.noError, false)
+        }
+        let forwarder = forwarder(transport)
+        #expect(await ask(forwarder))
+        transport.reply = { _ in (.noError, true) }
+        transport.sent = []
+        #expect(await ask(forwarder))
+        #expect(transport.sent == ["name EDNS"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a FORMERR with an OPT record is about the query`() async {
+        let transport = Played { _ in (.formErr, true) }
+        #expect(await ask(forwarder(transport)) == false)
+        #expect(transport.sent == ["name EDNS"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `another network is tested for EDNS again`() async {
+        let transport = Played { $0.usesEDNS ? (.formErr, false) : (.noError, false) }
+        let forwarder = forwarder(transport)
+        #expect(await ask(forwarder))
+        forwarder.networkChanged()
+        transport.sent = []
+        #expect(await ask(forwarder))
+        #expect(transport.sent == ["name EDNS", "name", "own EDNS"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a query without EDNS ends behind the question`() throws {
+        var random = SystemRandomNumberGenerator()
+        var query = Scene.query
+        query.usesEDNS = false
+        for transport in [UpstreamExchange.Transport.datagram, .stream, .encrypted] {
+            let exchange = UpstreamExchange(query, over: transport, random: &random)
+            let message = try Message(parsing: exchange.message)
+            #expect(message.edns == nil && message.question?.name == query.question.name)
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a header alone that says FORMERR is believed over streams only`() {
+        var random = SystemRandomNumberGenerator()
+        let exchange = UpstreamExchange(Scene.query, random: &random)
+        var octets = [UInt8](repeating: 0, count: 12)
+        octets[0...1] = exchange.message[0...1]
+        octets[2...3] = [0x80, 0x01]
+        guard case .caseLost = exchange.judge(octets) else {
+            Issue.record("not sent to TCP")
+            return
+        }
+        #expect(exchange.judgeStream(octets)?.rcode == .formErr)
+        octets[0] ^= 1
+        guard case .foreign = exchange.judge(octets) else {
+            Issue.record("believed with another ID")
+            return
+        }
+    }
+}
