@@ -3,21 +3,21 @@ internal import CBPF
 internal import DNSCache
 internal import DNSWire
 
-// What the program reads, made of what the cache and the settings say.
+// Conversion of cache entries and settings to the layout of answer.h.
 
 extension CBPF.answer {
-    /// The numbers of a copy.
+    /// Creates the fixed fields of a copy.
     init(_ answer: MirroredAnswer, origin: UInt64, slot: UInt32) {
         self.init()
-        // What was stored in an earlier life may be older than this boot: then it wraps, and so does
-        // the difference.
+        // An entry from an earlier process may predate the boot: then `stored_at` wraps around, and
+        // the age computed from it is still correct.
         stored_at = origin &+ UInt64(bitPattern: answer.storedAt) &* 1_000_000
         ends_at = UInt64(clamping: Int64(clamping: origin) + answer.endsAt * 1_000_000)
         self.slot = slot
         type = answer.type
         variant = answer.variant.rawValue
         flags = answer.flags | UInt16(answer.rcode)
-        // No more than there are TTLs.
+        // No count exceeds the number of TTLs.
         counts = (
             UInt8(truncatingIfNeeded: answer.answerCount),
             UInt8(truncatingIfNeeded: answer.authorityCount),

@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSCache
 
-/// What is known of the copies.
+/// State of the copies in the kernel.
 struct Copies: ~Copyable {
-    /// Where answers are counted; as long as the highest that was used needs it.
+    /// Slots of the hit counters; grows to the highest slot in use.
     var slots: [Slot] = []
     var free: [UInt32] = []
 
-    /// Slots by the copies' keys.
+    /// Slots by key of the copy.
     var places: [UInt64: UInt32] = [:]
 
-    /// Copies that there may be.
     let room: Int
 
-    /// Collected, and not told yet.
+    /// Collected hits that have not been returned yet.
     var hits: [MirroredHits] = []
     var collected: UInt64 = 0
 
-    /// Who may be answered if nobody wants it otherwise, and how many do.
+    /// Families that are answered when nothing suspends the program, and the number of suspensions.
     var families: UInt32 = 0
     var holders = 0
 
-    /// Whether a change is under way that more belongs to.
+    /// True while a batch of changes is in progress.
     var isChanging = false
 
-    /// What keeps the program on the device; -1 before that.
+    /// Descriptor of the BPF link, which keeps the program attached; -1 before.
     var link: Int32 = -1
 
-    /// No copies.
     init(room: Int) { self.room = room }
 
     var isFull: Bool { free.isEmpty && slots.count >= room }
@@ -46,16 +44,15 @@ struct Copies: ~Copyable {
     }
 }
 
-/// The place of a copy.
+/// Slot of a copy.
 struct Slot {
     var key: UInt64 = 0
     var of = MirroredHits()
 
-    /// Hits that were collected, of whatever was here.
+    /// Collected value of the hit counter, including hits on earlier copies in the slot.
     var seen: UInt64 = 0
     var isUsed = false
 
-    /// A free place.
     init() {}
 
     init(key: UInt64, of hits: MirroredHits, seen: UInt64) {

@@ -5,31 +5,31 @@ package import DNSWire
 internal import Glibc
 internal import Locks
 
-/// Copies of answers that the kernel gives to who asks over loopback, inside the asker's own call.
+/// Copies of cache entries from which the kernel answers loopback queries, inside the system call
+/// of the client.
 ///
-/// The program is loaded by `init` and answers from `attach` on, until the process ends, however it
-/// does.
-// SAFETY: the maps' memory is mapped from `init` to `deinit` and written by the lock's holder only;
-// the kernel reads it as answer.h says.
+/// `init` loads the BPF program. It answers from `attach` until the process ends in any way.
+// SAFETY: the maps are mapped from `init` to `deinit` and written only with the lock held; the
+// kernel reads them as specified in answer.h.
 @safe
 package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
     private let answering: UnsafeMutablePointer<bpf_answering>
 
-    /// The cache's origin, in nanoseconds of CLOCK_BOOTTIME.
+    /// The origin of the cache in nanoseconds of CLOCK_BOOTTIME.
     private let origin: UInt64
     private let copies: Lock<Copies>
 
-    /// Octets that are kept of what the kernel says of a program that it does not take.
+    /// Size of the buffer for the log of the BPF verifier, in octets.
     private static let logOctets = 1 << 16
 
-    /// Idle copies that are given up at once.
+    /// Maximum number of idle copies returned at a time.
     private static let mostIdle = 4096
 
-    /// Loads the program, with room for `entries` answers.
+    /// Loads the program, with space for `entries` answers.
     ///
     /// - Parameters:
-    ///   - origin: the cache's.
-    ///   - seed: a random number from the kernel, which the secrets of the keys are derived from.
+    ///   - origin: The origin of the cache.
+    ///   - seed: A random number from the kernel, from which the secrets of the keys are derived.
     package init(
         entries: Int,
         origin: ContinuousClock.Instant,
@@ -46,7 +46,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
             UInt32(log.count)
         )
         guard result == 0 else {
-            let what = unsafe failure.map { unsafe String(cString: $0) } ?? "it"
+            let what = unsafe failure.map { unsafe String(cString: $0) } ?? "the BPF program"
             throw AccelerationError(result, what, Self.lastLine(of: log))
         }
         unsafe answering = .allocate(capacity: 1)
@@ -68,22 +68,23 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Answering
 
-    /// Answers on the loopback device from now on.
+    /// Attaches the program to the loopback device.
     package func attach() throws(AccelerationError) {
         let device = bpf_loopback_device()
-        guard device > 0 else { throw AccelerationError(device, "the loopback device") }
+        guard device > 0 else { throw AccelerationError(device, "the look-up of device lo") }
         let link = unsafe bpf_answering_attach(answering, device)
         guard link != -EINVAL else { throw .tooOld }
-        guard link >= 0 else { throw AccelerationError(link, "the place on loopback") }
+        guard link >= 0 else { throw AccelerationError(link, "the attachment to lo") }
         copies.withLock { $0.link = link }
     }
 
-    /// Answers only what is sent to one of these addresses, at most 16; an unspecified address stands
-    /// for the loopback address of its family.
+    /// Restricts replies to queries sent to these addresses, at most 16.
+    ///
+    /// An unspecified address stands for the loopback address of its family.
     ///
     /// - Parameters:
-    ///   - ipv4: whether all of 127.0.0.0/8 may ask.
-    ///   - ipv6: whether ::1 may.
+    ///   - ipv4: True to answer clients in 127.0.0.0/8.
+    ///   - ipv6: True to answer ::1.
     package func answer(
         at addresses: [(ip: IPAddress, port: UInt16)],
         ipv4: Bool,
@@ -115,7 +116,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Lets the program know whether it may answer.
+    /// Updates the families that the program answers.
     private func show(_ copies: borrowing Copies) {
         unsafe bpf_answering_families(
             answering.pointee.state,
@@ -123,18 +124,19 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         )
     }
 
-    /// How things are.
+    /// State and counters.
     package struct Numbers: Sendable, Equatable {
-        /// Answers that the kernel has.
+        /// Number of copies in the kernel.
         package var entries = 0
 
-        /// Answers that it has given, as far as they were collected.
+        /// Number of collected replies by the kernel.
         package var answers: UInt64 = 0
 
-        /// Whether somebody wants to see every query, or many answers are being changed.
+        /// True if replies are suspended: a tool watches all queries, or many entries are being
+        /// changed.
         package var isSuspended = false
 
-        /// Whether it may answer who asks over IPv4, and over IPv6.
+        /// True for each family that the program may answer.
         package var families = (ipv4: false, ipv6: false)
 
         package static func == (left: Numbers, right: Numbers) -> Bool {
@@ -143,7 +145,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// How things are at this moment.
+    /// The current state and counters.
     package var numbers: Numbers {
         copies.withLock { copies in
             Numbers(
@@ -203,7 +205,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         let key = key(name, type, variant)
         copies.withLock { copies in
             guard let slot = copies.places[key] else { return }
-            // That it is not there is what was wanted.
+            // An error means that the copy does not exist, which is the wanted state.
             _ = change(&copies) { unsafe bpf_answering_remove(answering, key) }
             collect(slot, &copies)
             copies.release(slot)
@@ -233,7 +235,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         }
     }
 
-    /// Takes down how often an answer was given since that was done before, and tells whether it was.
+    /// Collects the new hits of a slot; returns true if there are any.
     @discardableResult
     private func collect(_ slot: UInt32, _ copies: inout Copies) -> Bool {
         let now = hits(slot)
@@ -247,7 +249,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return true
     }
 
-    /// A place for a copy: that of the one which it replaces, or a free one; nil if there is none.
+    /// Returns the slot of the copy with this key, or a free slot; nil if there is none.
     private func takeSlot(for key: UInt64, _ copies: inout Copies) -> UInt32? {
         if let slot = copies.places[key] {
             collect(slot, &copies)
@@ -256,7 +258,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         return copies.takeSlot()
     }
 
-    /// Makes one change of the map, as one that the program notices.
+    /// Applies one change of the map, which the program detects by the sequence number.
     private func change(_ copies: inout Copies, _ body: () -> Int32) -> Int32 {
         if !copies.isChanging { unsafe bpf_answering_begin(answering.pointee.state) }
         defer { if !copies.isChanging { unsafe bpf_answering_end(answering.pointee.state) } }
@@ -280,28 +282,28 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
 
     // MARK: - Trying
 
-    /// Octets of the largest frame that `outcome` takes or gives.
+    /// Maximum size of frames for `outcome`, in octets.
     package static let largestFrame = 2048
 
-    /// What becomes of an Ethernet frame that comes in on loopback; nil if it passes as it is.
+    /// Runs the program on an Ethernet frame received on loopback, even if it is not attached.
     ///
-    /// Attached or not: so a test sees what the program does without sending anything.
+    /// - Returns: The resulting frame; nil if the program passes the frame unchanged.
     package func outcome(of frame: [UInt8]) throws(AccelerationError) -> [UInt8]? {
         var buffer = frame
         buffer += [UInt8](repeating: 0, count: max(0, Self.largestFrame - frame.count))
         let room = UInt32(buffer.count)
         let length = unsafe bpf_answering_try(answering, &buffer, UInt32(frame.count), room)
-        guard length >= 0 else { throw AccelerationError(length, "a trial") }
+        guard length >= 0 else { throw AccelerationError(length, "a test run") }
         return length == 0 ? nil : Array(buffer[..<Int(length)])
     }
 
     // MARK: - Reading
 
-    /// The last line of what the kernel says of a program.
+    /// Returns the last line of the log of the BPF verifier.
     private static func lastLine(of log: [CChar]) -> String {
         let octets = log.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
         let lines = String(decoding: octets, as: UTF8.self).split(separator: "\n")
-        // The very last one says how much work it was.
+        // Skip the statistics in the very last line.
         return lines.last { !$0.hasPrefix("processed ") }.map(String.init) ?? ""
     }
 

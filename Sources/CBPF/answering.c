@@ -10,13 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/// BPF_TCX_INGRESS, which headers before 6.6 do not have.
+/// BPF_TCX_INGRESS, which kernel headers before 6.6 lack.
 enum { TCX_INGRESS = 46 };
 
-/// What a `MAP` of the program is until it is loaded, and the opcode that it stands in.
+/// The placeholder of `MAP` in the program, and the opcode that contains it.
 enum { PLACEHOLDER = 0x6D617000, LOAD_64 = 0x18 };
 
-/// Made of `Program/answer.bpf.c` by scripts/bpf.
+/// Compiled from `Program/answer.bpf.c` by scripts/bpf.
 static const uint8_t program[] = {
 #include "Program/answer.inc"
 };
@@ -39,7 +39,7 @@ static int make_map(const char *name, uint32_t type, uint32_t key, uint32_t valu
     return bpf(BPF_MAP_CREATE, &attributes);
 }
 
-/// Maps the elements of an array; NULL if the system does not.
+/// Maps the elements of an array into memory; returns NULL on failure.
 static void *map_memory(int map, size_t octets, int protection) {
     void *memory = mmap(NULL, octets, protection, MAP_SHARED, map, 0);
     return memory == MAP_FAILED ? NULL : memory;
@@ -54,7 +54,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
         const int32_t number = code[index].imm - PLACEHOLDER;
         if (code[index].code != LOAD_64 || number < 0 || number >= ANSWER_MAPS)
             continue;
-        // The state's one element itself: no look-up at run time.
+        // The address of the only state element: no look-up at run time.
         code[index].src_reg = number == ANSWER_MAP_STATE ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
         code[index].imm = answering->maps[number];
         code[index + 1].imm = 0;
@@ -70,7 +70,7 @@ static int load_program(const struct bpf_answering *answering, char *log, uint32
     int loaded = bpf(BPF_PROG_LOAD, &attributes);
     if (loaded >= 0 || log_octets == 0 || loaded == -EPERM)
         return loaded;
-    // Once more, to be told why.
+    // Load again with a log to get the reason.
     attributes.log_buf = (uintptr_t)log;
     attributes.log_size = log_octets;
     attributes.log_level = 1;
@@ -83,27 +83,27 @@ static int open_all(struct bpf_answering *answering, bpf_failure *failure, char 
                     uint32_t log_octets) {
     const uint32_t entries = answering->entries;
     int *maps = answering->maps;
-    *failure = "its map of settings";
+    *failure = "the BPF map of settings";
     maps[ANSWER_MAP_STATE] = make_map("httpdnsd_state", BPF_MAP_TYPE_ARRAY, 4,
                                       sizeof(struct answer_state), 1, BPF_F_MMAPABLE);
     if (maps[ANSWER_MAP_STATE] < 0)
         return maps[ANSWER_MAP_STATE];
-    *failure = "its map of answers";
+    *failure = "the BPF map of answers";
     maps[ANSWER_MAP_ANSWERS] = make_map("httpdnsd_answer", BPF_MAP_TYPE_HASH, 8,
                                         sizeof(struct answer), entries, BPF_F_NO_PREALLOC);
     if (maps[ANSWER_MAP_ANSWERS] < 0)
         return maps[ANSWER_MAP_ANSWERS];
-    *failure = "its map of hits";
+    *failure = "the BPF map of hits";
     maps[ANSWER_MAP_HITS] =
         make_map("httpdnsd_hits", BPF_MAP_TYPE_ARRAY, 4, 8, entries, BPF_F_MMAPABLE);
     if (maps[ANSWER_MAP_HITS] < 0)
         return maps[ANSWER_MAP_HITS];
-    *failure = "memory of its maps";
+    *failure = "the memory of the BPF maps";
     answering->state = map_memory(maps[ANSWER_MAP_STATE], sizeof *answering->state, PROT_READ | PROT_WRITE);
     answering->hits = map_memory(maps[ANSWER_MAP_HITS], 8 * (size_t)entries, PROT_READ);
     if (!answering->state || !answering->hits)
         return -ENOMEM;
-    *failure = "its program";
+    *failure = "the BPF program";
     answering->program = load_program(answering, log, log_octets);
     return answering->program < 0 ? answering->program : 0;
 }
@@ -145,10 +145,10 @@ int bpf_loopback_device(void) {
     return device == 0 ? -errno : (int)device;
 }
 
-/// What a reply says of us to who sent an OPT record: UDP payloads of 1232 octets.
+/// The OPT record of replies: a UDP payload size of 1232 octets.
 static const uint8_t our_opt[ANSWER_OPT_OCTETS] = {0, 0, 41, 1232 >> 8, 1232 & 0xFF};
 
-/// A name in lower case, padded with 0.
+/// Converts a name to lower case, padded with 0.
 static void lower(uint64_t *lowered, const uint8_t *name, uint8_t count) {
     memset(lowered, 0, ANSWER_NAME_OCTETS);
     memcpy(lowered, name, count);
@@ -168,7 +168,7 @@ int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struc
     for (unsigned int index = 0; index < answer->ttl_count; index++) {
         uint16_t offset;
         memcpy(&offset, ttl_offsets + 2 * index, sizeof offset);
-        // Behind header, name, type and class.
+        // Relative to the end of header, name, type and class.
         answer->ttls[index] = offset - (12 + answer->name_count + 4);
     }
     union bpf_attr attributes = {

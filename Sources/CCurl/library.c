@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libcurl, loaded when it is first called.
+// Lazy loading of libcurl.
 //
-// Debian's libcurl brings thirty libraries (Kerberos, LDAP, GnuTLS, SSH), which cost any program 4 MiB
-// and 6 ms before it has done anything: too much for a daemon without vendors, and for one with them
-// before it listens.  So each function that is used is defined here once more, under its own name,
-// and passes on what it gets.  The definitions are hidden, so that libcurl does not find them itself.
+// libcurl of Debian depends on thirty libraries (Kerberos, LDAP, GnuTLS, SSH), which cost 4 MiB and
+// 6 ms at the start of a process. A daemon without vendors does not need them, and one with vendors
+// does not need them before it listens. Each used function is therefore defined here under its own
+// name and forwards to the loaded library. The definitions are hidden, so that libcurl does not
+// resolve to them.
 #define _GNU_SOURCE
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Macros of these names check how many arguments there are.
+// Macros with these names check the number of arguments.
 #undef curl_easy_getinfo
 #undef curl_easy_setopt
 #undef curl_multi_setopt
@@ -43,7 +44,7 @@
     EACH(curl_version)                                                                                 \
     EACH(curl_version_info)
 
-// Where they are.
+// The addresses of the functions.
 struct library {
 #define EACH(name) __typeof__(name) *name;
     FUNCTIONS(EACH)
@@ -52,7 +53,7 @@ struct library {
 
 static struct library found;
 
-// Ends the process as the dynamic linker would have at the start.
+// Exits like the dynamic linker if a library or symbol is missing.
 static void *checked(void *address) {
     if (address == NULL) {
         fprintf(stderr, "httpdnsd: %s\n", dlerror());
@@ -86,10 +87,10 @@ STAND_IN void curl_easy_reset(CURL *easy) { curl()->curl_easy_reset(easy); }
 
 STAND_IN const char *curl_easy_strerror(CURLcode code) { return curl()->curl_easy_strerror(code); }
 
-// Every option takes one argument, and each is a register wide where we run: libcurl reads it by its
+// Every option takes one argument, and each fits in one register here: libcurl reads it with its
 // own type.
 _Static_assert(sizeof(void *) == sizeof(curl_off_t) && sizeof(void *) == sizeof(long),
-               "one argument for another");
+               "arguments have the same size");
 
 STAND_IN CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...) {
     va_list arguments;
@@ -146,8 +147,8 @@ STAND_IN CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, 
 
 // MARK: The library
 
-// A URL may have a token in it, which libcurl copies several times: nothing of what it has given back
-// stays in memory.
+// A URL may contain a token, and libcurl copies URLs several times: erase all memory before it is
+// freed.
 
 static void wiping_free(void *block) {
     if (block == NULL)

@@ -22,7 +22,7 @@ int linux_eventfd_signal(int fd) {
 }
 
 int linux_close_process(void) {
-    // A service manager's filter may forbid to set what it has set already.
+    // The seccomp filter of a service manager may forbid setrlimit, even to the same value.
     struct rlimit core;
     if (getrlimit(RLIMIT_CORE, &core) != 0)
         return -1;
@@ -37,14 +37,15 @@ int linux_close_process(void) {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-/// The capabilities of the word `index` that linux_drop_capabilities leaves.
+/// Returns the capabilities in word `index` that linux_drop_capabilities keeps.
 static uint32_t kept(int index) {
     return index == CAP_TO_INDEX(CAP_NET_BIND_SERVICE) ? CAP_TO_MASK(CAP_NET_BIND_SERVICE) : 0;
 }
 
 int linux_drop_capabilities(void) {
-    // What programs could get that we start: we start none, and PR_SET_NO_NEW_PRIVS keeps it from
-    // them, so it does not matter if we lack CAP_SETPCAP.  Ends beyond the last one.
+    // The bounding set limits started programs. The daemon starts none, and PR_SET_NO_NEW_PRIVS
+    // protects against new privileges, so failure without CAP_SETPCAP is harmless. The loop ends
+    // after the last capability.
     for (int number = 0, held; (held = prctl(PR_CAPBSET_READ, number, 0, 0, 0)) >= 0; number++)
         if (held && number != CAP_NET_BIND_SERVICE)
             prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
@@ -60,7 +61,7 @@ int linux_drop_capabilities(void) {
         words[index].permitted &= kept(index);
         words[index].inheritable &= kept(index);
     }
-    // A service manager's filter may forbid to drop what it has not given.
+    // The seccomp filter of a service manager may forbid capset: call it only if needed.
     return excess == 0 ? 0 : (int)syscall(SYS_capset, &header, words);
 }
 
@@ -74,7 +75,7 @@ int linux_name_thread(const char *name) {
     return -1;
 }
 
-/// Does nothing: that it was called ends a system call with EINTR.
+/// Empty handler: its call makes a blocking system call fail with EINTR.
 static void interrupted(int signal) { (void)signal; }
 
 int linux_allow_interrupts(void) {
@@ -90,7 +91,7 @@ int linux_allow_interrupts(void) {
 
 int linux_join_interrupting(unsigned long thread) {
     _Static_assert(sizeof(pthread_t) == sizeof thread, "a thread's number");
-    // A signal that is ignored without a handler, so one that comes late or astray does nothing.
+    // SIGURG is ignored by default, so a late or stray signal is harmless.
     const struct sigaction action = {.sa_handler = interrupted};
     if (sigaction(SIGURG, &action, NULL) != 0)
         return errno;
@@ -99,8 +100,7 @@ int linux_join_interrupting(unsigned long thread) {
         const int error = pthread_tryjoin_np((pthread_t)thread, NULL);
         if (error != EBUSY)
             return error;
-        // It may be about to make the system call that was to be interrupted: hence again, and
-        // meanwhile it has the processor.
+        // The thread may be about to enter the system call: wait 1 ms, then signal it again.
         poll(NULL, 0, 1);
     }
 }

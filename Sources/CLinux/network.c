@@ -51,12 +51,12 @@ SAME(ROUTE_TABLE_MAIN, RT_TABLE_MAIN);
 SAME(ROUTE_TYPE_UNICAST, RTN_UNICAST);
 SAME(ROUTE_FLAG_CLONED, RTM_F_CLONED);
 
-/// A socket of rtnetlink, member of `groups`, that does not block.
+/// Opens a non-blocking rtnetlink socket in `groups`.
 static int route_socket(unsigned int groups, const struct sock_fprog *filter) {
     const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
     if (fd < 0)
         return -1;
-    // Before the groups are joined, or what it leaves out could be in the queue already.
+    // Attach the filter first: otherwise unwanted messages could already be queued.
     if (filter && setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) != 0)
         goto failed;
     const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = groups};
@@ -71,7 +71,7 @@ failed:;
 }
 
 int linux_route_events(void) {
-    // The filter's loads are big-endian, netlink is the machine's: hence htons.
+    // The filter loads big-endian values, but netlink is in host byte order: hence htons.
     const unsigned int type = offsetof(struct nlmsghdr, nlmsg_type);
     const unsigned int length = NLMSG_HDRLEN + offsetof(struct rtmsg, rtm_dst_len);
     struct sock_filter code[] = {
@@ -91,7 +91,7 @@ int linux_route_events(void) {
 
 int linux_route_requests(void) {
     const int fd = route_socket(0, NULL);
-    // So that a dump is of the one table that is asked for; kernels before 4.20 tell of them all.
+    // Limits a dump to the requested table; kernels before 4.20 dump all tables.
     const int on = 1;
     if (fd >= 0)
         (void)setsockopt(fd, SOL_NETLINK, NETLINK_GET_STRICT_CHK, &on, sizeof on);
@@ -102,7 +102,7 @@ int linux_clock_changes(void) {
     const int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0)
         return -1;
-    // As far off as systemd's own: a time that every kernel takes.
+    // The same distant time as in systemd, which every kernel accepts.
     const struct itimerspec never = {.it_value.tv_sec = (sizeof(time_t) > 4) ? INT64_C(8640000000000) : INT32_MAX};
     if (timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0)
         return fd;

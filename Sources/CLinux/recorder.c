@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 struct recorder {
-    /// Lines noted so far.
+    /// Number of lines noted so far.
     size_t noted;
 
     struct {
         uint16_t octets;
         uint8_t shown;
-        /// The text and the end of the line.
+        /// The text and a newline.
         char text[RECORDER_OCTETS + 1];
     } lines[RECORDER_LINES];
 };
@@ -34,10 +34,10 @@ void recorder_free(struct recorder *recorder) {
 void recorder_note(struct recorder *recorder, const void *text, size_t octets, int shown) {
     const size_t place = recorder->noted % RECORDER_LINES;
     size_t kept = octets < RECORDER_OCTETS ? octets : RECORDER_OCTETS;
-    // No character is cut in two: of UTF-8, octets 10xxxxxx go on with the one before.
+    // Do not split a UTF-8 character: continuation octets are 10xxxxxx.
     while (kept < octets && kept > 0 && (((const uint8_t *)text)[kept] & 0xC0) == 0x80)
         kept--;
-    // Nothing, while it is neither the one line nor the other.
+    // Mark the line as empty while it is overwritten.
     recorder->lines[place].octets = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     memcpy(recorder->lines[place].text, text, kept);
@@ -60,11 +60,11 @@ size_t recorder_line(const struct recorder *recorder, size_t number, const char 
     return recorder->lines[place].octets;
 }
 
-/// What each signal did before.
+/// The previous action of each signal.
 static struct sigaction actions[NSIG];
 
 static void put(const char *text, size_t octets) {
-    // What cannot be written now will not be.
+    // Errors are ignored: there is no other place to write to.
     if (write(STDERR_FILENO, text, octets) < 0)
         return;
 }
@@ -72,8 +72,8 @@ static void put(const char *text, size_t octets) {
 static void crashed(int signal, siginfo_t *info, void *context) {
     (void)context;
     static char is_told;
-    static const char head[] = "httpdnsd crashed; what it logged last, also below its level:\n";
-    static const char tail[] = "httpdnsd crashed; that was what it logged last\n";
+    static const char head[] = "httpdnsd crashed; last log lines, of every level:\n";
+    static const char tail[] = "httpdnsd crashed; end of the last log lines\n";
     const int error = errno;
     sigaction(signal, &actions[signal], NULL);
     if (!__atomic_test_and_set(&is_told, __ATOMIC_SEQ_CST)) {
@@ -88,7 +88,7 @@ static void crashed(int signal, siginfo_t *info, void *context) {
         put(tail, sizeof tail - 1);
     }
     errno = error;
-    // A fault comes again with its instruction; what was sent, and a trap, would not.
+    // A fault recurs with its instruction; a sent signal or a trap must be raised again.
     if (info->si_code <= 0 || signal == SIGTRAP)
         raise(signal);
 }

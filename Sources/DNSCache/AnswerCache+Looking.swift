@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Looking at entries, which is no demand: it is for operators, not for clients.
+/// Inspection of entries by operators. Inspection does not count as demand.
 extension AnswerCache {
-    /// What the cache holds for a name: of one type, or of all.
+    /// Returns the entries of a name: of one type, or of all types if `type` is nil.
     package func entries(
         named name: Name,
         type: RecordType?,
@@ -15,7 +15,7 @@ extension AnswerCache {
         return found.inOrder
     }
 
-    /// The entry that a client's query is answered from now; nil if it is a miss.
+    /// Returns the entry that answers a query now; nil on a cache miss.
     package func entry(
         answering question: Question,
         variant: AnswerVariant,
@@ -31,9 +31,10 @@ extension AnswerCache {
         }
     }
 
-    /// The entry that a client gets when no better answer is to be had: `staleAnswer` looked at.
+    /// Returns the entry that `staleAnswer` would use.
     ///
-    /// - Returns: besides, whether a failure is remembered, so that nobody is asked for now.
+    /// - Returns: The entry, and true if a failure is cached, so that resolving is not retried yet;
+    ///   nil if there is no entry.
     package func lastResort(
         for question: Question,
         variant: AnswerVariant,
@@ -48,38 +49,38 @@ extension AnswerCache {
 }
 
 extension [CacheEntry] {
-    /// The entries of a name by type, and those of a type by variant.
+    /// The entries ordered by type, then by variant.
     package var inOrder: [CacheEntry] {
         sorted { ($0.type.rawValue, $0.variant.rawValue) < ($1.type.rawValue, $1.variant.rawValue) }
     }
 }
 
-/// A walk over entries for somebody who takes his time: a few of them each time he asks.
+/// Incremental iteration over entries, a few for each call.
 ///
-/// It holds nothing but its place: entries may come and go meanwhile, and those that come may be
-/// shown or not.  It ends after a lap of the ring, however fast they come.
+/// The walk stores only its position. Entries may be added and removed between calls; added entries
+/// may be missed. The walk ends after one lap of the ring, regardless of the insertion rate.
 package struct CacheWalk {
-    /// Entries that are copied while the lock is held once: some 20 µs.
+    /// Maximum number of entries copied under one lock: about 20 µs.
     static let copies = 16
 
     private let cache: AnswerCache
     private let selection: AnswerCache.Selection
 
-    /// Where it goes on; nil at the end.
+    /// Position of the next entry; nil at the end.
     private var position: Int? = 0
     private let end: Int
 
-    /// Begins a walk over the entries selected.
+    /// Starts a walk over the selected entries.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection = .all) {
         self.cache = cache
         self.selection = selection
         end = cache.lapEnd
     }
 
-    /// Whether it has shown all.
+    /// True if the walk is complete.
     package var isAtEnd: Bool { position.map { $0 >= end } ?? true }
 
-    /// Some entries, perhaps none although there are more; nil at the end.
+    /// Returns the next entries, possibly none; nil at the end.
     package mutating func next(now: ContinuousClock.Instant) -> [CacheEntry]? {
         guard let start = position, start < end else { return nil }
         let selection = selection

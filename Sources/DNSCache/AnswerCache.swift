@@ -2,33 +2,33 @@
 package import DNSWire
 internal import Locks
 
-/// The answer cache: bounded in octets, shared by the workers and the service loop.
+/// Answer cache with a size limit in octets, shared by the workers and the service loop.
 ///
-/// One lock guards it, taken once a batch by a worker (`withTable`) and once a call by everybody
-/// else.  It is held for what a batch of look-ups takes, about a microsecond; walks over all entries
-/// let go of it again and again.
+/// One lock protects the cache. A worker takes the lock once for each batch (`withTable`), other
+/// callers once for each call. A batch of look-ups holds the lock for about 1 µs. Walks over all
+/// entries release the lock regularly.
 package final class AnswerCache: Sendable {
     private let table: Lock<AnswerTable>
 
-    /// The same instance as the table's: hashing needs no lock.
+    /// The hash of the table; hashing needs no lock.
     private let hash: NameHash
 
-    /// The instant from which entries count their age.
+    /// The reference instant of all ages.
     package let origin: ContinuousClock.Instant
 
-    /// The smallest and the default size in octets.
+    /// The minimum and the default size in octets.
     package static let sizes: (smallest: Int, standard: Int) = (256 << 10, 64 << 20)
 
-    /// Entries that are looked at, and removed, while the lock is held once: some 20 µs.
+    /// Maximum number of entries examined or removed under one lock: about 20 µs.
     static let stride = 256
 
-    /// Makes an empty cache.
+    /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - limit: octets that entries and index take at most; less than 256 KiB counts as that.
-    ///   - origin: any instant not later than the first `now` that is passed in.
-    ///   - seed: the secret of the hash: a random number from the kernel.
-    ///   - rotates: whether each answer begins with another address than the one before.
+    ///   - limit: Maximum size of entries and index in octets, at least 256 KiB.
+    ///   - origin: An instant not later than the first `now`.
+    ///   - seed: The secret of the hash: a random number from the kernel.
+    ///   - rotates: True to rotate the addresses of each answer.
     package init(
         limit: Int,
         origin: ContinuousClock.Instant,
@@ -45,7 +45,7 @@ package final class AnswerCache: Sendable {
         self.table = Lock(table)
     }
 
-    /// Lets each answer begin with another address than the one before from now on, or not.
+    /// Enables or disables the rotation of addresses.
     package func setRotation(_ rotates: Bool) {
         let changed = table.withLock { table in
             defer { table.rotates = rotates }
@@ -61,14 +61,14 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Answering
 
-    /// Under which number the question of `facts`, which were read from `octets`, is looked for.
+    /// Returns the hash of the question in `facts`, which were parsed from `octets`.
     package func hash(_ facts: QueryFacts, in octets: RawSpan) -> UInt64 {
         hash(QueryView(facts, in: octets).name, type: facts.type.rawValue)
     }
 
-    /// Takes the lock once for any number of queries, which `AnswerTable.answer` answers.
+    /// Takes the lock for a batch of queries, which `body` answers with `AnswerTable.answer`.
     ///
-    /// - Parameter body: gets the table, and `now` as the table counts it.
+    /// - Parameter body: Receives the table, and `now` in milliseconds since `origin`.
     package func withTable<Result>(
         now: ContinuousClock.Instant,
         _ body: (inout AnswerTable, _ now: UInt64) -> Result
@@ -77,22 +77,22 @@ package final class AnswerCache: Sendable {
         return table.withLock { body(&$0, now) }
     }
 
-    /// Stores an answer, in place of one for the same question and variant.
+    /// Stores an answer and replaces the entry of the same question and variant.
     ///
-    /// An answer with a lifetime of zero, or larger than half the cache, is not stored.
+    /// An answer with lifetime 0 or larger than half the cache is not stored.
     package func insert(_ answer: CachedAnswer, now: ContinuousClock.Instant) {
         guard answer.lifetime > 0 else { return }
         let now = milliseconds(now)
         _ = table.withLock { $0.insert(answer, now: now) }
     }
 
-    /// The last good answer to a question, for when no better one is to be had (RFC 8767).
+    /// Returns the last good answer to a question, for use when resolving fails (RFC 8767).
     ///
-    /// Being asked so counts as demand: names that are asked for keep their place.
+    /// The call counts as demand for the entry.
     ///
     /// - Parameters:
-    ///   - variant: what the client said of DNSSEC.
-    ///   - ttl: seconds that every record of a stale answer gets; RFC 8767 §4 says 30.
+    ///   - variant: The DO and CD bits of the client.
+    ///   - ttl: TTL in seconds of the records of a stale answer; RFC 8767 §4 recommends 30.
     package func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -105,9 +105,9 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// The good answer to a question that is fresh, as a copy.
+    /// Returns a copy of the fresh good answer to a question.
     ///
-    /// Being asked so is no demand: it is for those who want to know, not for clients.
+    /// The call does not count as demand.
     package func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -119,50 +119,50 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Looking
 
-    /// Counts and sizes at this moment.
+    /// The current counts and sizes.
     package var numbers: CacheNumbers { table.withLock { $0.numbers } }
 
-    /// How many answers were given by the `server` of their entries, at the place of its number.
+    /// Number of hits by `server` number of the entry.
     ///
-    /// Copied one by one: an array shared with the table would be copied whole by the next hit.
+    /// The map copies the array; a shared array would be copied by the next hit.
     package var hitsByServer: [UInt64] { table.withLock { $0.hitsByServer.map(\.self) } }
 
     // MARK: - Removing
 
-    /// Which entries to remove or to mark stale.
+    /// Selection of entries to remove or to mark stale.
     package enum Selection: Sendable, Equatable {
         case all
         case name(Name, RecordType?)
 
-        /// A name and everything below it.
+        /// A name and its subdomains.
         case tree(Name)
 
-        /// Entries that say that something does not exist.
+        /// Negative answers.
         case negative
 
-        /// Entries whose time has passed, or that were marked so.
+        /// Entries that have expired or were marked stale.
         case stale
 
-        /// Entries that came from such a place.
+        /// Entries from a kind of source.
         case source(AnswerSource)
 
-        /// Entries that came from one of these vendors or upstreams, by the resolver's numbers.
+        /// Entries from these vendors or upstreams, by server number.
         case servers(Set<UInt16>)
     }
 
-    /// Removes entries and tells how many they were.
+    /// Removes entries and returns their number.
     @discardableResult
     package func remove(_ selection: Selection, now: ContinuousClock.Instant) -> Int {
         sweep(CacheSweep(self, selection, .remove), now: now)
     }
 
-    /// Sweeps to the end at once: for whoever has nothing else to do.
+    /// Runs a sweep to its end without pauses.
     private func sweep(_ sweep: consuming CacheSweep, now: ContinuousClock.Instant) -> Int {
         while sweep.step(now: now) {}
         return sweep.count
     }
 
-    /// Removes the entries that `judge` picks, and tells how many they were.
+    /// Removes the entries for which `judge` returns true, and returns their number.
     @discardableResult
     package func remove(
         now: ContinuousClock.Instant,
@@ -171,12 +171,12 @@ package final class AnswerCache: Sendable {
         sweep(CacheSweep(removingFrom: self, now: now, where: judge), now: now)
     }
 
-    /// Gives some of what removed entries took back to the system, and tells whether there is more.
+    /// Returns some memory of removed entries to the system; true if more remains.
     func giveBack() -> Bool { table.withLock { $0.giveBack() } }
 
-    /// Puts these addresses of a fresh answer first, in their order; none is added and none lost.
+    /// Moves these addresses of a fresh answer to the front, in their order.
     ///
-    /// It stays the answer it was, with its age and its demand.
+    /// No address is added or removed. Age and demand of the entry stay unchanged.
     package func reorder(
         _ question: Question,
         variant: AnswerVariant,
@@ -188,10 +188,9 @@ package final class AnswerCache: Sendable {
         table.withLock { $0.reorder(question, variant: variant, addresses, now: now) }
     }
 
-    /// Ends the time of fresh entries, as if their TTLs had run out at `now`, and tells how many
-    /// they were.
+    /// Expires the selected fresh entries at `now` and returns their number.
     ///
-    /// They keep their place and the window in which they may be given as stale answers.
+    /// The entries stay in the ring, and their stale window begins.
     @discardableResult
     package func markStale(_ selection: Selection, now: ContinuousClock.Instant) -> Int {
         sweep(CacheSweep(self, selection, .markStale), now: now)
@@ -199,16 +198,16 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// Where a walk that begins now would be after a whole lap of the ring.
+    /// The position after a full lap of the ring that begins now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
-    /// Some entries for a snapshot.
+    /// Encodes some entries for a snapshot.
     func snapshotStride(from position: Int, now: ContinuousClock.Instant) -> SnapshotStride {
         let now = milliseconds(now)
         return table.withLock { $0.snapshotStride(from: position, now: now) }
     }
 
-    /// Those of some entries that were asked for more than `least` times.
+    /// Returns the entries of a stride with more than `least` hits.
     func hotStride(
         from position: Int,
         above least: UInt32,
@@ -218,7 +217,9 @@ package final class AnswerCache: Sendable {
         return table.withLock { $0.hotStride(from: position, above: least, now: now) }
     }
 
-    /// Stores what came out of a snapshot and tells how much of it, and how much of that is stale.
+    /// Stores entries from a snapshot.
+    ///
+    /// Returns the number of stored entries and how many of these are stale.
     func restore(
         _ entries: [SnapshotEntry],
         now: ContinuousClock.Instant
@@ -229,27 +230,27 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Walking and counting
 
-    /// Lets `body` change many entries, while nobody else answers: that is over at once, and what
-    /// `body` keeps is there again at its end.
+    /// Calls `body` while the mirror is suspended, so that all changes of `body` take effect
+    /// together.
     private func whileMirrorRests(_ body: () -> Void) {
         let mirror = restingMirror()
         body()
         mirror?.resume()
     }
 
-    /// The mirror, which answers nobody until whoever got it has it resume.
+    /// Suspends the mirror and returns it; the caller must call `resume` on the mirror.
     func restingMirror() -> (any AnswerMirror)? {
         let mirror = table.withLock { $0.mirror }
         mirror?.suspend()
         return mirror
     }
 
-    /// Takes the lock for what needs no time.
+    /// Takes the lock for an operation that does not depend on the time.
     func withTable<Result>(_ body: (inout AnswerTable) -> Result) -> Result {
         table.withLock(body)
     }
 
-    /// Shows `judge` every entry, and lets go of the lock now and then.
+    /// Calls `judge` for every entry, releasing the lock between strides.
     func walk(_ judge: (borrowing AnswerTable, Int) -> AnswerTable.Verdict) {
         var position: Int? = 0
         while let next = position {
@@ -257,7 +258,7 @@ package final class AnswerCache: Sendable {
         }
     }
 
-    /// An instant as the table counts.
+    /// Converts an instant to milliseconds since `origin`.
     func milliseconds(_ instant: ContinuousClock.Instant) -> UInt64 {
         let passed = origin.duration(to: instant).components
         guard passed.seconds >= 0 else { return 0 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Somebody else who gives answers of the cache: from copies that the cache keeps true.
+/// Second store of copies of cache entries that answers queries by itself; the cache keeps the
+/// copies consistent.
 ///
-/// A copy is stored when its entry has been asked for again, and removed before the entry is, or
-/// changes, or ends before its time.  All calls but `newHits` come with the table's lock held, so they
-/// must be short and not call back.
+/// The cache stores a copy after the second hit on an entry. It removes the copy before it removes,
+/// changes or expires the entry. `store`, `remove` and `change` are called with the lock of the
+/// table held: these functions must be short and must not call the cache.
 package protocol AnswerMirror: AnyObject, Sendable {
-    /// Stores a copy; false if there is no room, or it cannot be stored now.
+    /// Stores a copy; returns false if there is no space or the mirror is suspended.
     ///
-    /// `sections` has at most `MirroredAnswer.mostOctets`, and `ttlOffsets`, which count from the
-    /// start of the message, at most `MirroredAnswer.mostTTLs`: UInt16 after UInt16, native order.
+    /// `sections` has at most `MirroredAnswer.mostOctets` octets. `ttlOffsets` has at most
+    /// `MirroredAnswer.mostTTLs` elements, an array of `UInt16` in native byte order, counted from
+    /// the start of the message.
     func store(
         _ answer: MirroredAnswer,
         name: RawSpan,
@@ -18,54 +20,54 @@ package protocol AnswerMirror: AnyObject, Sendable {
         sections: RawSpan
     ) -> Bool
 
-    /// Removes a copy: from its return on nobody is answered by it.
+    /// Removes a copy; after the return, the copy is not used for any reply.
     func remove(name: RawSpan, type: UInt16, variant: AnswerVariant)
 
-    /// Lets `changes` store and remove many copies as one change.
+    /// Applies the copies that `changes` stores and removes as one change.
     func change(_ changes: () -> Void)
 
-    /// Nobody is answered until `resume` was called as often as this.
+    /// Stops all replies until `resume` has been called as often as `suspend`.
     func suspend()
 
-    /// See `suspend`.
+    /// Reverts one call of `suspend`.
     func resume()
 
-    /// What was answered since it was asked before, and which copies have been idle since and should
-    /// go, as there is no room for others.
+    /// Returns the hits since the last call, and the copies without a hit since then if space is
+    /// short.
     func newHits() -> (hits: [MirroredHits], idle: [MirroredHits])
 }
 
-/// What is known of a copy besides its octets.
+/// Fields of a copied entry, without its octets.
 package struct MirroredAnswer: Sendable {
-    /// What an answer may have at most to be copied.
+    /// Size limit for entries that are copied.
     package static let mostOctets = 500
     package static let mostTTLs = 16
 
-    /// The number under which the cache finds the entry.
+    /// The hash of name and type.
     package let hash: UInt64
     package let type: UInt16
     package let variant: AnswerVariant
     package let rcode: UInt8
 
-    /// AD as a header has it, or 0.
+    /// AD as in a message header, or 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
     package let additionalCount: UInt16
 
-    /// The resolver's number of whoever gave the answer.
+    /// The server number of the source.
     package let server: UInt16
 
-    /// Milliseconds since the cache's origin: when its TTLs were right, which may be before it.
+    /// Start of the TTLs in milliseconds since the origin of the cache; may be negative.
     package let storedAt: Int64
 
-    /// The same: from when on it is not to be given, as it is old, or to be asked for anew.
+    /// End of use in milliseconds since the origin: the entry expires or needs a refresh.
     package let endsAt: Int64
 }
 
-/// How often answers were given that the cache did not see.
+/// Number of replies from a copy that the cache has not counted.
 package struct MirroredHits: Sendable, Equatable {
-    /// The cache's number of name and type.
+    /// The hash of name and type.
     package var hash: UInt64 = 0
     package var variant = AnswerVariant.any
     package var type: UInt16 = 0
@@ -74,10 +76,10 @@ package struct MirroredHits: Sendable, Equatable {
     package var server: UInt16 = 0
     package var times: UInt64 = 0
 
-    /// Hits of nothing.
+    /// Creates an empty record.
     package init() {}
 
-    /// Hits of an answer.
+    /// Creates the hits of an answer.
     package init(of answer: MirroredAnswer, times: UInt64) {
         hash = answer.hash
         variant = answer.variant
@@ -92,29 +94,29 @@ package struct MirroredHits: Sendable, Equatable {
 // MARK: - The table's side
 
 extension AnswerTable {
-    /// Entries that wait for being copied, at most: more are hit again.
+    /// Maximum number of entries waiting to be copied; further entries wait for another hit.
     static var mostOffers: Int { 32 }
 
-    /// Whether entries wait for being copied.
+    /// True if entries are waiting to be copied.
     package var hasOffers: Bool { !offers.isEmpty }
 
-    /// Whether a hit on `entry`, as it was before, has it copied.
+    /// Returns true if a hit on `entry` (its state before the hit) queues it for copying.
     ///
-    /// The first test fails for all that are copied already, that are not asked for again, or that
-    /// cannot be copied; and for all, if there is no mirror.
+    /// The first test fails for entries that are already copied or cannot be copied, the second
+    /// without a mirror.
     func wantsOffer(_ entry: EntryHeader) -> Bool {
         entry.isOfferable && acceptsOffers && entry.demand.isAgain
             && !(rotates && entry.answerCount > 1)
     }
 
-    /// Has the entry of this hash copied as soon as somebody has time.
+    /// Queues the entry with this hash for copying.
     @inline(never)
     mutating func noteOffer(_ hash: UInt64) {
         guard offers.count < Self.mostOffers else { return }
         offers.append(hash)
     }
 
-    /// Copies the entries that wait for it.
+    /// Copies the queued entries to the mirror.
     package mutating func writeOffers(now: UInt64) {
         guard let mirror, acceptsOffers else { return offers.removeAll(keepingCapacity: true) }
         mirror.change {
@@ -137,8 +139,9 @@ extension AnswerTable {
         offers.removeAll(keepingCapacity: true)
     }
 
-    /// Whether another entry is right for clients of this one: which of the two they get is decided
-    /// here, by where they lie.
+    /// Returns true if another entry also answers some clients of this entry.
+    ///
+    /// The mirror cannot choose between two entries.
     private func hasRival(_ reference: Int) -> Bool {
         let entry = ring[reference]
         let variant = AnswerVariant(rawValue: entry.variant)
@@ -170,7 +173,6 @@ extension AnswerTable {
         }
     }
 
-    /// Has the copy of an entry removed, if there is one.
     mutating func withdraw(_ reference: Int) {
         let entry = ring[reference]
         guard entry.isOffered else { return }
@@ -184,7 +186,7 @@ extension AnswerTable {
         }
     }
 
-    /// The copied entry that `hits` were made of.
+    /// Returns the entry to which `hits` belong.
     private func mirrored(_ hits: MirroredHits) -> Int? {
         var probe = index.probe(hits.hash)
         while let reference = index.next(&probe) {
@@ -196,9 +198,9 @@ extension AnswerTable {
         return nil
     }
 
-    /// Counts what copies were asked for as if it had been seen here.
+    /// Adds the hits of a copy to its entry.
     ///
-    /// - Returns: the name in wire form, if the entry is still here, or its successor.
+    /// - Returns: The name in wire form, if the entry or its replacement still exists.
     mutating func note(_ hits: MirroredHits) -> [UInt8]? {
         if Int(hits.server) < hitsByServer.count { hitsByServer[Int(hits.server)] &+= hits.times }
         guard let reference = mirrored(hits) else { return nil }
@@ -206,7 +208,6 @@ extension AnswerTable {
         return name(reference)?.octets
     }
 
-    /// Removes a copy that nobody asks for.
     mutating func drop(_ idle: MirroredHits) {
         if let reference = mirrored(idle) { withdraw(reference) }
     }
@@ -215,10 +216,9 @@ extension AnswerTable {
 // MARK: - The cache's side
 
 extension AnswerCache {
-    /// Has copies kept by `mirror` from now on, or no more by anybody.
+    /// Sets or removes the mirror.
     ///
-    /// Of entries that are copied already nothing is known to `mirror`: they are copied anew when
-    /// they are hit.
+    /// The copy marks of all entries are cleared; later hits copy the entries to the new mirror.
     package func setMirror(_ mirror: (any AnswerMirror)?) {
         withTable { $0.acceptsOffers = false }
         walk { table, reference in table.ring[reference].isOffered ? .withdraw : .keep }
@@ -229,20 +229,20 @@ extension AnswerCache {
         }
     }
 
-    /// Copies the entries that wait for it.
+    /// Copies the queued entries to the mirror.
     package func writeOffers(now: ContinuousClock.Instant) {
         withTable(now: now) { table, now in table.writeOffers(now: now) }
     }
 
-    /// Counts what was answered from copies, and tells it with names where they are known.
+    /// Collects the hits from copies, with the names of entries that still exist.
     ///
-    /// To be called now and then: until it is, these answers are in no count, no demand.
+    /// Call this function periodically: until then, statistics and demand lack these hits.
     package func collectMirroredHits() -> [(hits: MirroredHits, name: [UInt8]?)] {
         guard let mirror = withTable({ $0.mirror }) else { return [] }
         let (hits, idle) = mirror.newHits()
         var noted: [(hits: MirroredHits, name: [UInt8]?)] = []
         noted.reserveCapacity(hits.count)
-        // In strides, as nobody is to wait for the lock for long.
+        // In strides, to keep the lock times short.
         for start in Swift.stride(from: 0, to: hits.count, by: 128) {
             withTable { table in
                 for hit in hits[start..<min(start + 128, hits.count)] {
@@ -255,7 +255,7 @@ extension AnswerCache {
                 for copy in idle[start..<min(start + 32, idle.count)] { table.drop(copy) }
             }
         }
-        // Whether there is room now is found out by the next answer.
+        // The next store finds out again if there is space.
         withTable { table in table.acceptsOffers = table.mirror != nil }
         return noted
     }

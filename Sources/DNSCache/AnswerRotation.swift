@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The addresses of a reply, as they lie one behind the other in its answer section.
+/// Consecutive address records in the answer section of a reply.
 ///
 ///     header | question | CNAME … | A  A  A  A | RRSIG … | OPT
 ///                                 ^ start        4 records of `size` octets
 ///
-/// Records of one size can change places: their owners are pointers to what comes before them, nothing
-/// points to them, and each takes its TTL along.
+/// Records of equal size can be exchanged: their owner names are pointers to earlier names, no
+/// pointer targets them, and each record contains its TTL.
 struct AddressBlock {
-    /// Where the first record begins, counted from the start of the message.
+    /// Offset of the first record from the start of the message.
     let start: Int
 
-    /// Octets of each record.
+    /// Size of a record in octets.
     let size: Int
 
-    /// How many there are, at least two.
+    /// Number of records, at least two.
     let count: Int
 
-    /// Finds the addresses of `type` in a reply that was made here; nil if fewer than two of one
-    /// size lie behind each other.
+    /// Finds the address records of `type` in a reply of this daemon; nil if there are not at least
+    /// two consecutive records of equal size.
     init?(in reply: RawSpan, from questionEnd: Int, answerCount: Int, type: RecordType) {
         var position = questionEnd
         var start = questionEnd
@@ -31,7 +31,7 @@ struct AddressBlock {
             while 1...63 ~= reply.uint8(at: position) {
                 position += Int(reply.uint8(at: position)) + 1
             }
-            // The name ends with a pointer, or with the root.
+            // The name ends with a pointer or with the root label.
             position += reply.uint8(at: position) == 0 ? 1 : 2
             let isAddress = reply.uint16(at: position) == type.rawValue
             position += 10 + Int(reply.uint16(at: position + 8))
@@ -50,22 +50,22 @@ struct AddressBlock {
         self.count = count
     }
 
-    /// Lets the record with the number `first` be the first, and those before it the last.
+    /// Rotates the records so that record `first` becomes the first one.
     func rotate(_ reply: inout MutableRawSpan, to first: Int) {
         guard first > 0 else { return }
-        // What is turned round as a whole, and then each part again, has changed places.
+        // Rotation by three reversals.
         reverse(&reply, 0..<first)
         reverse(&reply, first..<count)
         reverse(&reply, 0..<count)
     }
 
-    /// Puts the records of `addresses`, as far as they are there, first and in that order.
+    /// Moves the records of `addresses` to the front, in that order; missing addresses are skipped.
     func sort(_ reply: inout MutableRawSpan, by addresses: [IPAddress]) {
         var place = 0
         for address in addresses where place < count {
             let octets = address.octets
             let found = (place..<count).first { index in
-                // The address is the record's end.
+                // The address is at the end of the record.
                 let begin = start + (index + 1) * size - octets.count
                 return octets.indices.allSatisfy { reply.bytes.uint8(at: begin + $0) == octets[$0] }
             }
@@ -75,7 +75,6 @@ struct AddressBlock {
         }
     }
 
-    /// Puts records in reverse order.
     private func reverse(_ reply: inout MutableRawSpan, _ records: Range<Int>) {
         var low = start + records.lowerBound * size
         var high = start + (records.upperBound - 1) * size
@@ -86,7 +85,6 @@ struct AddressBlock {
         }
     }
 
-    /// Lets two records change places.
     func swap(_ reply: inout MutableRawSpan, _ left: Int, _ right: Int) {
         var offset = 0
         while offset + 8 <= size {
@@ -96,7 +94,7 @@ struct AddressBlock {
             reply.storeBytes(of: octets, toByteOffset: right + offset, as: UInt64.self)
             offset += 8
         }
-        // Records of IPv6 addresses have 28 octets, those of IPv4 addresses 16.
+        // A records have 16 octets, AAAA records 28: 4 octets may remain.
         guard offset < size else { return }
         let octets = reply.bytes.uint32(at: left + offset).bigEndian
         let others = reply.bytes.uint32(at: right + offset).bigEndian
@@ -106,7 +104,8 @@ struct AddressBlock {
 }
 
 extension AnswerTable {
-    /// Puts these addresses of a fresh answer first, in their order; none is added and none lost.
+    /// Moves these addresses of a fresh answer to the front, in their order; none is added or
+    /// removed.
     mutating func reorder(
         _ question: Question,
         variant: AnswerVariant,

@@ -2,8 +2,7 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// The newest good answer that suits `variant`, stale or fresh, with its TTLs as they are to be
-    /// sent.
+    /// Returns the newest good answer for `variant`, fresh or stale, with the TTLs to send.
     mutating func staleAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -19,7 +18,7 @@ extension AnswerTable {
         var answer = answer(newest, to: question) { old in
             isFresh ? old - min(old, UInt32(clamping: age)) : ttl
         }
-        // What was validated is over; the data may have been withdrawn since (RFC 4035 §5.3.3).
+        // A stale answer loses AD: the validated data may have been withdrawn (RFC 4035 §5.3.3).
         if !isFresh { answer.isAuthentic = false }
         return StaleAnswer(
             answer: answer,
@@ -29,8 +28,8 @@ extension AnswerTable {
         )
     }
 
-    /// Where the newest good answer that suits `variant` is, stale or fresh, and whether a failure is
-    /// remembered besides.
+    /// Returns the newest good entry for `variant`, fresh or stale, and true if a failure is cached
+    /// too.
     func newest(
         for question: Question,
         variant: AnswerVariant,
@@ -56,7 +55,7 @@ extension AnswerTable {
         return newest.map { ($0, isHeld) }
     }
 
-    /// The fresh good answer that suits `variant`, with its TTLs as they are to be sent.
+    /// Returns the fresh good answer for `variant`, with the TTLs to send.
     func freshAnswer(
         for question: Question,
         variant: AnswerVariant,
@@ -82,7 +81,7 @@ extension AnswerTable {
         return nil
     }
 
-    /// A copy of an entry as an answer to `question`, with other TTLs.
+    /// Copies an entry as an answer to `question`, with transformed TTLs.
     private func answer(
         _ reference: Int,
         to question: Question,
@@ -103,7 +102,6 @@ extension AnswerTable {
         return answer
     }
 
-    /// A copy of an entry's records.
     private func sections(_ reference: Int) -> AnswerSections {
         let entry = ring[reference]
         return ring.withParts(reference) { _, ttlOffsets, sections, _ in

@@ -2,16 +2,16 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// Spares that one insertion has before the next entry goes whatever it is.
+    /// Cost limit for sparing entries in one insertion; beyond it, the oldest entry is evicted.
     private static var mostSpared: Int { 32 }
 
-    /// Buckets that are split for an entry that finds no place, before another one goes: some 50 us.
+    /// Maximum number of bucket splits for one insertion, about 50 µs; beyond it, an entry is
+    /// evicted.
     private static var mostSplits: Int { 64 }
 
-    /// Stores an answer that is right from `now` on, in place of one for the same question and
-    /// variant.
+    /// Stores an answer obtained at `now` and replaces the entry of the same question and variant.
     ///
-    /// - Returns: false if it is too large for the cache.
+    /// - Returns: False if the answer is too large for the cache.
     mutating func insert(_ answer: CachedAnswer, now: UInt64) -> Bool {
         let name = answer.question.name.octets
         let hash = hash(name.rawSpan, type: answer.question.type.rawValue)
@@ -22,14 +22,14 @@ extension AnswerTable {
         return true
     }
 
-    /// Stores an answer from an earlier life, unless there is one that is as new already.
+    /// Stores an answer from a snapshot, unless the cache has an equally new one.
     ///
-    /// A failure is none, however new: the network may come later than the first who ask.
+    /// A cached failure does not count as newer: it may only mean that the network was not up yet.
     ///
     /// - Parameters:
-    ///   - age: seconds for which it has been stored.
-    ///   - demand: what was asked for it then.
-    /// - Returns: false if it was not stored.
+    ///   - age: Age of the answer in seconds.
+    ///   - demand: Demand recorded in the snapshot.
+    /// - Returns: False if the answer was not stored.
     mutating func restore(
         _ answer: CachedAnswer,
         age: UInt32,
@@ -59,7 +59,9 @@ extension AnswerTable {
         return true
     }
 
-    /// Makes an entry; what it replaces is gone, and it is not too large.
+    /// Appends an entry.
+    ///
+    /// The caller has removed replaced entries and checked the size.
     private mutating func store(_ header: EntryHeader, _ answer: CachedAnswer, now: UInt64) {
         makeRoom(for: Int(header.length), now: now)
         let reference = ring.append(
@@ -83,10 +85,10 @@ extension AnswerTable {
         numbers.insertions &+= 1
     }
 
-    /// Removes what a new entry takes the place of.
+    /// Removes the entries that a new entry replaces.
     ///
-    /// - Returns: the demand that the new entry inherits: half of what there was, so that a name
-    ///   that is asked for all day is known as such however often it is refreshed.
+    /// - Returns: The demand inherited by the new entry: half of the hits, so that a name in steady
+    ///   demand stays recognisable after a refresh.
     private mutating func removeReplaced(
         by header: EntryHeader,
         _ name: [UInt8],
@@ -97,7 +99,7 @@ extension AnswerTable {
         while let reference = index.next(&probe) {
             let entry = ring[reference]
             guard isEntry(reference, header.hash, name.rawSpan, header.type) else { continue }
-            // Whose answer it is to whom may change.
+            // A new entry may change which entry answers which clients.
             withdraw(reference)
             guard header.replaces(entry) else { continue }
             if !entry.isFresh(now) { numbers.expired &+= 1 }
@@ -109,7 +111,7 @@ extension AnswerTable {
 
     // MARK: - Removing
 
-    /// Takes an entry out of the index; its octets are reclaimed when it is the oldest.
+    /// Removes an entry from the index; its octets are reclaimed once it is the oldest entry.
     mutating func remove(_ reference: Int) {
         withdraw(reference)
         let header = ring[reference]
@@ -118,11 +120,11 @@ extension AnswerTable {
         count(header, by: -1)
     }
 
-    /// Gives memory of what was removed back to the system, a little of it.
+    /// Returns some memory of removed entries to the system.
     ///
-    /// That of entries which lie between live ones stays: it is the next to be used.
+    /// Dead entries between live ones keep their memory until they are the oldest.
     ///
-    /// - Returns: whether there is more.
+    /// - Returns: True if more memory remains.
     mutating func giveBack() -> Bool {
         let isMoreInRing = ring.giveBackDead(atMost: 1024)
         if numbers.entries == 0 { index.startAnew() }
@@ -131,15 +133,15 @@ extension AnswerTable {
         return isMoreInRing || isMoreInIndex
     }
 
-    /// Ends the time in which a fresh entry may be answered.
+    /// Ends the lifetime of a fresh entry.
     mutating func expire(_ reference: Int, now: UInt64) {
         withdraw(reference)
-        // Its age in whole seconds is the lifetime that has just passed, be it none.
+        // A lifetime equal to the age in whole seconds has just passed, even if it is 0.
         ring[reference].lifetime = UInt32(truncatingIfNeeded: ring[reference].age(now))
         numbers.markedStale &+= 1
     }
 
-    /// Gives up old entries until one of `length` octets fits.
+    /// Evicts old entries until an entry of `length` octets fits.
     private mutating func makeRoom(for length: Int, now: UInt64) {
         var spares = Self.mostSpared
         while !ring.hasRoom(for: length) {
@@ -162,8 +164,10 @@ extension AnswerTable {
         }
     }
 
-    /// Removes the one of these entries, which are at least one, that is worth least: what is in
-    /// use goes last and what is fresh of it very last, and else what would go first in the ring.
+    /// Evicts the least valuable of these entries: one without demand first, then stale, then
+    /// fresh; ties by age.
+    ///
+    /// `references` must not be empty.
     private mutating func removeOne(of references: [Int], now: UInt64) {
         let order = references.map { reference in
             let worth = ring[reference].price(now).map { -$0 } ?? .min
@@ -193,10 +197,10 @@ extension AnswerTable {
 }
 
 extension EntryHeader {
-    /// Whether this entry takes the place of `other`, if both are for the same question.
+    /// Returns true if this entry replaces `other`, an entry of the same question.
     ///
-    /// A good answer takes the place of whatever is of its variant, or of all if it is right for
-    /// everybody.  A failure takes the place of failures only.
+    /// A good answer replaces all entries of its variant, or of all variants if it is valid for all
+    /// clients. A failure replaces only failures.
     fileprivate func replaces(_ other: EntryHeader) -> Bool {
         guard variant == AnswerVariant.any.rawValue || variant == other.variant else {
             return false

@@ -2,24 +2,24 @@
 internal import DNSWire
 
 extension AnswerTable {
-    /// What to do with an entry that a walk has come to.
+    /// Action for an entry reached by a walk.
     enum Verdict {
         case keep, remove
 
-        /// It stays, but nobody else has a copy of it any more.
+        /// Keep the entry and remove its copy from the mirror.
         case withdraw
 
-        /// It stays, but the walk pauses behind it.
+        /// Keep the entry and end this call after it.
         case stop
 
-        /// It stays, but its time ends now.
+        /// Keep the entry and end its lifetime.
         case expire(now: UInt64)
     }
 
-    /// Shows `judge` the live entries at and behind `position`, at most `count` of them.
+    /// Calls `judge` for at most `count` entries from `position` on, skipping dead ones.
     ///
-    /// - Returns: where to go on, or nil at the end.  Positions stay right while others insert and
-    ///   remove, so that a long walk may let go of the lock between two calls.
+    /// - Returns: The position for the next call; nil at the end. Positions stay valid across
+    ///   insertions and removals, so the caller may release the lock between calls.
     mutating func walk(
         from position: Int,
         count: Int,
@@ -44,7 +44,6 @@ extension AnswerTable {
         return nil
     }
 
-    /// Whether an entry is one of those selected.
     func matches(
         _ reference: Int,
         _ selection: AnswerCache.Selection,
@@ -68,10 +67,9 @@ extension AnswerTable {
         }
     }
 
-    /// Whether an entry may still be answered.
     func isFresh(_ reference: Int, now: UInt64) -> Bool { ring[reference].isFresh(now) }
 
-    /// The name of an entry as it was first asked for.
+    /// Returns the name of an entry, in the letter case of the query that created the entry.
     func name(_ reference: Int) -> Name? {
         ring.withParts(reference) { name, _, _, _ in
             // SAFETY: the octets are copied while the ring is borrowed.
@@ -79,15 +77,14 @@ extension AnswerTable {
         }
     }
 
-    /// The type of an entry.
     func type(_ reference: Int) -> RecordType { RecordType(rawValue: ring[reference].type) }
 
-    /// Where an entry came from.
+    /// Returns the kind of source and the server number of an entry.
     func source(_ reference: Int) -> (kind: AnswerSource, server: UInt16) {
         (AnswerSource(rawValue: ring[reference].source) ?? .local, ring[reference].server)
     }
 
-    /// A copy of an entry for the control verbs.
+    /// Returns a copy of an entry for the control verbs.
     func entry(_ reference: Int, now: UInt64) -> CacheEntry? {
         let header = ring[reference]
         guard let name = name(reference) else { return nil }
@@ -110,7 +107,7 @@ extension AnswerTable {
         )
     }
 
-    /// The whole reply that an entry makes of a bare query for it.
+    /// Returns the full reply to a plain query for this entry.
     private func message(_ reference: Int, _ name: Name, now: UInt64) -> [UInt8] {
         let type = ring[reference].type
         let age = ring[reference].age(now)
@@ -126,12 +123,12 @@ extension AnswerTable {
         return Array(octets[..<length])
     }
 
-    /// Octets that every reply may have (RFC 1035 §4.2.1).
+    /// Minimum reply size limit in octets (RFC 1035 §4.2.1).
     private static var smallestLimit: Int { 512 }
 }
 
 extension RawSpan {
-    /// Whether a name in wire form is `top` or below it, without making it a `Name`.
+    /// Returns true if the name in wire form is `top` or a subdomain of `top`.
     fileprivate func isNameEqualOrBelow(_ top: RawSpan) -> Bool {
         var start = 0
         while byteCount - start > top.byteCount { start += 1 + Int(uint8(at: start)) }

@@ -1,40 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// The answers themselves: a ring of entries and an index into it.
+/// The cache without its lock: a ring of entries and an index.
 ///
-/// The oldest entries make room for new ones, but one that was asked for since it was stored is
-/// spared: names in use stay, and a flood of names that nobody asks twice pushes out only its own
-/// kind.  Everything has a bound: octets, slots looked at, entries spared per insertion.
+/// The oldest entries are evicted first. An entry with a hit since it was stored or last spared is
+/// spared: it moves to the head of the ring. Names in use therefore stay, and a flood of unique
+/// names evicts only unique names. Octets, probed slots and spared entries for each insertion are
+/// bounded.
+///
+/// Invariants:
 ///
 ///     an entry is live  <=>  exactly one slot of the index refers to it
-///     of a question and variant there is at most one good answer and at most one failure
+///     each question and variant has at most one good answer and at most one failure
 package struct AnswerTable: ~Copyable {
     var ring: EntryRing
     var index: BucketIndex
     var numbers = CacheNumbers()
     let hash: NameHash
 
-    /// Whether each answer begins with another address than the one before.
+    /// True if each answer starts with another address.
     var rotates: Bool
 
-    /// Answers given by the server of the entry; as long as the highest number stored needs it.
+    /// Hits by server number; grows to the highest stored number.
     var hitsByServer: [UInt64] = [0]
 
-    /// Who else answers, if somebody does; only looked at for entries that it has a copy of.
+    /// The mirror, if any; called only for entries that have a copy there.
     var mirror: (any AnswerMirror)?
 
-    /// Whether there is somebody, with room for more.
+    /// True if there is a mirror with free space.
     var acceptsOffers = false
 
-    /// Hashes of entries that wait for being copied.
+    /// Hashes of the entries that are queued for copying.
     var offers: [UInt64] = []
 
-    /// Octets that an entry is expected to have when the index is sized: a short name, its TTL
-    /// offsets and a few addresses.
+    /// Expected size of an entry in octets, for sizing the index: a short name, TTL offsets and a
+    /// few addresses.
     private static var expectedEntry: Int { 144 }
 
-    /// Makes a table that takes at most `limit` octets from the system, index included.
+    /// Creates a table that uses at most `limit` octets of memory, including the index.
     init(limit: Int, seed: UInt64, rotates: Bool = false) {
         self.rotates = rotates
         index = BucketIndex(entries: limit / Self.expectedEntry)
@@ -46,10 +49,10 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Looking ahead
 
-    /// Starts to bring near what tells where the answer to a question of this hash is.
+    /// Prefetches the index bucket for a question hash.
     package func prefetchPlace(_ hash: UInt64) { index.prefetch(hash) }
 
-    /// Starts to bring near that answer itself; of use some time after `prefetchPlace`.
+    /// Prefetches the entry for a question hash; call some time after `prefetchPlace`.
     package func prefetchAnswer(_ hash: UInt64) {
         var probe = index.probe(hash)
         if let reference = index.next(&probe) { ring.prefetch(reference) }
@@ -57,13 +60,13 @@ package struct AnswerTable: ~Copyable {
 
     // MARK: - Answering
 
-    /// Answers the query at the start of `buffer` in place, if a fresh answer for it is here.
+    /// Replaces the query at the start of `buffer` by its reply if a fresh entry answers it.
     ///
     /// - Parameters:
-    ///   - hash: the query's, if it is known already.
-    ///   - limit: octets that the reply may have, at least 512; `buffer` has as many.
-    ///   - now: milliseconds since the cache's origin.
-    /// - Returns: nil if there is none; then `buffer` is as it was.
+    ///   - hash: The hash of the query, if already known.
+    ///   - limit: Maximum size of the reply in octets, at least 512; `buffer` is at least as large.
+    ///   - now: Milliseconds since the origin of the cache.
+    /// - Returns: nil on a miss; `buffer` is then unchanged.
     package mutating func answer(
         _ facts: QueryFacts,
         hash: UInt64? = nil,
@@ -79,7 +82,7 @@ package struct AnswerTable: ~Copyable {
         let wantsRefresh = entry.wantsRefresh(age: age)
         if wantsRefresh {
             ring[reference].noteRefresh()
-            // Copied anew by the next hit, for what is left of its lifetime.
+            // The next hit copies the entry again for the rest of its lifetime.
             withdraw(reference)
         } else if wantsOffer(entry) {
             noteOffer(entry.hash)
@@ -99,8 +102,8 @@ package struct AnswerTable: ~Copyable {
         )
     }
 
-    /// Pastes an entry of `age` seconds behind the question at the start of `buffer` and returns the
-    /// reply's length.
+    /// Writes an entry of `age` seconds after the question at the start of `buffer` and returns the
+    /// size of the reply.
     func write(
         _ reference: Int,
         age: UInt64,
@@ -125,10 +128,9 @@ package struct AnswerTable: ~Copyable {
         }
     }
 
-    /// Lets the reply in `buffer` begin with another address at each turn.
+    /// Rotates the addresses of the reply in `buffer`.
     ///
-    /// Neither inlined nor a method of the table, so that it costs those next to nothing who do not
-    /// want it.
+    /// Not inlined and static, so that it costs nearly nothing if rotation is disabled.
     @inline(never)
     private static func rotate(
         _ buffer: inout MutableRawSpan,
@@ -136,7 +138,7 @@ package struct AnswerTable: ~Copyable {
         _ type: UInt16,
         to turn: Int
     ) {
-        // None, if the answer was cut.
+        // A truncated reply has no answers.
         let answerCount = Int(buffer.bytes.uint16(at: 6))
         let type = RecordType(rawValue: type)
         guard answerCount > 1, type.isAddress else { return }
@@ -150,11 +152,11 @@ package struct AnswerTable: ~Copyable {
         block.rotate(&buffer, to: turn % block.count)
     }
 
-    /// The fresh entry that answers `query`.
+    /// Returns the fresh entry that answers `query`.
     ///
-    /// One whose time has passed does not end the search: there may be a fresh one of another
-    /// variant that is right for this client, too.  Nor does a failure: any good answer is better,
-    /// even a stale one, and that is not given here.
+    /// The search continues after an expired entry, because a fresh entry of another variant may
+    /// match. It also continues after a failure: a stale good answer is preferred, which the
+    /// service loop returns.
     private func find(_ query: borrowing QueryView, _ hash: UInt64?, now: UInt64) -> Int? {
         let type = query.facts.type.rawValue
         let variant = AnswerVariant(
@@ -164,7 +166,7 @@ package struct AnswerTable: ~Copyable {
         return find(query.name, type, variant, hash ?? self.hash(query.name, type: type), now: now)
     }
 
-    /// The same by what such a query says.
+    /// Returns the fresh entry for these fields of a query.
     func find(
         _ name: RawSpan,
         _ type: UInt16,
@@ -189,29 +191,28 @@ package struct AnswerTable: ~Copyable {
         return hasStale ? nil : failure
     }
 
-    /// Whether an entry is for this name and type.
     func isEntry(_ reference: Int, _ hash: UInt64, _ name: RawSpan, _ type: UInt16) -> Bool {
         guard ring[reference].hash == hash, ring[reference].type == type else { return false }
         return ring.withParts(reference) { stored, _, _, _ in stored.isSameName(as: name) }
     }
 }
 
-/// What became of a query that was answered in place.
+/// Result of a cache hit.
 package struct CacheHit: Sendable, Equatable {
-    /// Octets of the reply that the buffer now begins with.
+    /// Size of the reply in octets.
     package let length: Int
 
     package let rcode: UInt8
 
-    /// Whether the answer has no records in its answer section (NODATA, if the RCODE is 0).
+    /// True if the answer section is empty (NODATA if the RCODE is 0).
     package let isEmpty: Bool
 
-    /// Whether the records were left out because they do not fit (TC).
+    /// True if the records were omitted because of the size limit (TC).
     package let isTruncated: Bool
 
-    /// Who gave the answer, by the number that was stored with it.
+    /// The server number stored with the answer.
     package let server: UInt16
 
-    /// Whether the time has come to ask for the answer anew: said once of each stored answer.
+    /// True if this hit requests a refresh; at most one hit for each stored answer does.
     package let wantsRefresh: Bool
 }

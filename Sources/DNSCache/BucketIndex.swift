@@ -1,68 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import CLinux
 
-/// Finds entries by hash: buckets of eight slots, one cache line each.
+/// Hash index of entries: buckets of eight slots, one cache line each.
 ///
-/// Every hash has two buckets and its entry lies in either, so a look-up reads one line, at times
-/// two, and never more, whatever an attacker makes us store.  A slot is 8 octets:
+/// Every hash has two buckets, and its entry is in one of them. A look-up therefore reads one or
+/// two cache lines, independent of the stored names. A slot has 8 octets:
 ///
 ///     0: free
-///     upper 32 bits: the hash's upper half, which sifts out nearly everything that is not it
-///     lower 32 bits: the entry's reference divided by 8, at least 1
+///     upper 32 bits: upper half of the hash, which filters out nearly all other entries
+///     lower 32 bits: reference of the entry divided by 8, at least 1
 ///
-/// The number of buckets doubles as entries come (linear hashing): each insertion splits two
-/// buckets, at most 66, so nobody ever waits for the whole index, and there is no copy of it.
+/// The number of buckets grows by linear hashing: each insertion splits 2 buckets, at most 66. No
+/// operation rehashes the whole index.
+///
+/// Invariants:
 ///
 ///     buckets of the smaller index <= count <= mask + 1 = buckets of the larger one
 ///     slots of buckets from `count` on are 0
-// SAFETY: the one block has `most * slotsPerBucket` slots, the only indices are those of
-// `first(_:)` and `second(_:)`, which are below `count`, and the seven behind them, and only this
-// type has its address.
+// SAFETY: the one block has `most * slotsPerBucket` slots. The only indices are those of
+// `first(_:)` and `second(_:)`, which are below `count`, and the seven after them. Only this type
+// has the address.
 @safe
 struct BucketIndex: ~Copyable {
     private(set) var pages: Pages
 
-    /// The block of `pages`.
     private let slots: UnsafeMutablePointer<UInt64>
 
-    /// Buckets that there are now.
     private var count = Self.fewest
 
-    /// A power of two, less one.
+    /// A power of two, minus one.
     private var mask = Self.fewest - 1
 
-    /// Buckets that there can be, a power of two.
+    /// Maximum number of buckets, a power of two.
     private let most: Int
 
-    /// Buckets from here on have no memory.
+    /// Buckets from this number on have no memory.
     private var touched = Self.fewest
 
     private static var slotsPerBucket: Int { 8 }
 
-    /// Buckets at first: a page of them.
+    /// Initial number of buckets: one page.
     private static var fewest: Int { Pages.size / bucketOctets }
 
     private static var bucketOctets: Int { slotsPerBucket * MemoryLayout<UInt64>.size }
 
-    /// Buckets that one insertion splits.
     private static var splits: Int { 2 }
 
-    /// Octets that are given back at once: some 50 us.
+    /// Maximum number of octets returned to the system in one call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Octets that the slots take.
+    /// Current size of the slots in octets.
     var octets: Int { count * Self.bucketOctets }
 
-    /// Octets that the slots will take at most.
+    /// Maximum size of the slots in octets.
     var mostOctets: Int { most * Self.bucketOctets }
 
-    /// Will make room for at least `entries` entries.
+    /// Creates an index for at least `entries` entries.
     init(entries: Int) {
         var buckets = Self.fewest
         while buckets * Self.slotsPerBucket < entries { buckets *= 2 }
         most = buckets
         pages = Pages(octets: buckets * Self.bucketOctets)
-        // SAFETY: the pages are zero, and only ever used as this type.
+        // SAFETY: the pages are zero, and are used only as this type.
         unsafe slots = pages.start.bindMemory(
             to: UInt64.self,
             capacity: buckets * Self.slotsPerBucket
@@ -71,7 +70,7 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Reading
 
-    /// A walk over the slots in which an entry with some hash can be.
+    /// Iterator over the slots of a hash.
     struct Probe {
         fileprivate let hash: UInt64
         fileprivate var slot: Int
@@ -79,15 +78,15 @@ struct BucketIndex: ~Copyable {
         fileprivate var isSecond = false
     }
 
-    /// Begins a walk over the slots of `hash`.
+    /// Starts an iteration over the slots of `hash`.
     ///
-    /// It sees those of one bucket twice where both are the same.
+    /// If both buckets are the same, each slot is visited twice.
     func probe(_ hash: UInt64) -> Probe {
         let first = first(hash)
         return Probe(hash: hash, slot: first, end: first + Self.slotsPerBucket)
     }
 
-    /// The next reference that may belong to the hash, or nil when there are no more.
+    /// Returns the next reference with a matching upper hash half; nil at the end.
     func next(_ probe: inout Probe) -> Int? {
         while true {
             while probe.slot < probe.end {
@@ -102,21 +101,22 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Starts to bring near the bucket that `probe(hash)` looks into first.
+    /// Prefetches the first bucket that `probe(hash)` visits.
     func prefetch(_ hash: UInt64) {
-        // SAFETY: an address is named, not read.
+        // SAFETY: the address is not dereferenced.
         unsafe memory_prefetch(slots + first(hash))
     }
 
     // MARK: - Changing
 
-    /// Puts a reference into a free slot of its two buckets.
+    /// Stores a reference in a free slot of its two buckets.
     ///
-    /// - Returns: false if neither has one; then somebody in `references(_:)` must go first.
+    /// - Returns: False if both buckets are full; an entry of `references(_:)` must then be
+    ///   removed.
     mutating func insert(_ reference: Int, hash: UInt64) -> Bool {
         let first = first(hash)
         let second = second(hash)
-        // The emptier bucket takes it: two choices keep the fullest close to the average.
+        // The emptier bucket: two choices keep the fullest bucket close to the average.
         let bucket = freeSlots(first) >= freeSlots(second) ? first : second
         for slot in bucket..<bucket + Self.slotsPerBucket where unsafe slots[slot] == 0 {
             unsafe slots[slot] = hash & 0xFFFF_FFFF_0000_0000 | UInt64(reference / 8)
@@ -125,7 +125,7 @@ struct BucketIndex: ~Copyable {
         return false
     }
 
-    /// All entries that share the two buckets of `hash`.
+    /// Returns all entries in the two buckets of `hash`.
     func references(_ hash: UInt64) -> [Int] {
         let first = first(hash)
         let second = second(hash)
@@ -137,13 +137,12 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Lets the entry at `old` be found at `new`.
+    /// Changes the reference of an entry from `old` to `new`.
     mutating func move(_ old: Int, to new: Int, hash: UInt64) {
         guard let slot = slot(of: old, hash) else { return }
         unsafe slots[slot] = slots[slot] & 0xFFFF_FFFF_0000_0000 | UInt64(new / 8)
     }
 
-    /// Forgets the entry at `reference`.
     mutating func remove(_ reference: Int, hash: UInt64) {
         guard let slot = slot(of: reference, hash) else { return }
         unsafe slots[slot] = 0
@@ -151,12 +150,12 @@ struct BucketIndex: ~Copyable {
 
     // MARK: - Growing
 
-    /// Makes room ahead for an index of `entries` entries, a little with each one.
+    /// Grows the index towards a capacity for `entries` entries; call once for each insertion.
     ///
-    /// - Parameter ring: where the entries are.
+    /// - Parameter ring: The ring with the entries.
     mutating func grow(for entries: Int, in ring: borrowing EntryRing) {
-        // Above 70 % now and then two full buckets meet.  What was begun is ended soon: buckets
-        // that are not split yet have twice the entries.
+        // Above a load of 70 %, both buckets of a hash are sometimes full. A started doubling
+        // continues with every insertion, because unsplit buckets have twice the load.
         let isWhole = count == mask + 1
         guard count < most, !isWhole || entries * 10 > count * Self.slotsPerBucket * 7 else {
             return
@@ -165,11 +164,11 @@ struct BucketIndex: ~Copyable {
         touched = max(touched, count)
     }
 
-    /// Makes some room at once for an entry whose two buckets are full, if they may get emptier.
+    /// Splits one more bucket for an entry with two full buckets.
     ///
-    /// In a small index many an entry has one bucket only, in a large one next to none.
+    /// In a small index, the two buckets of a hash are often the same.
     ///
-    /// - Returns: false if the index has its full size.
+    /// - Returns: False if the index has its maximum size.
     mutating func growMore(in ring: borrowing EntryRing) -> Bool {
         guard count < most else { return false }
         split(ring)
@@ -177,7 +176,7 @@ struct BucketIndex: ~Copyable {
         return true
     }
 
-    /// Adds a bucket, and moves there what is found there from now on.
+    /// Adds a bucket and moves the matching entries into it.
     private mutating func split(_ ring: borrowing EntryRing) {
         if count > mask { mask = mask * 2 + 1 }
         let source = (count & mask >> 1) * Self.slotsPerBucket
@@ -194,15 +193,17 @@ struct BucketIndex: ~Copyable {
         }
     }
 
-    /// Becomes as small as at first; it has no entries.
+    /// Shrinks to the initial size.
+    ///
+    /// The index must be empty.
     mutating func startAnew() {
         count = Self.fewest
         mask = Self.fewest - 1
     }
 
-    /// Gives memory of buckets that there were back to the system.
+    /// Returns memory of former buckets to the system.
     ///
-    /// - Returns: whether there is more of it.
+    /// - Returns: True if more memory remains.
     mutating func giveBack() -> Bool {
         let keep = (count * Self.bucketOctets + Pages.size - 1) & -Pages.size
         let end = (touched * Self.bucketOctets + Pages.size - 1) & -Pages.size
@@ -230,15 +231,16 @@ struct BucketIndex: ~Copyable {
         return free
     }
 
-    /// The first slot of the bucket that an entry may lie in.
+    /// First slot of the first bucket of `hash`.
     private func first(_ hash: UInt64) -> Int { start(Int(truncatingIfNeeded: hash)) }
 
-    /// The first slot of the other bucket that an entry may lie in; at times the same.
+    /// First slot of the second bucket of `hash`; may equal the first one.
     private func second(_ hash: UInt64) -> Int {
         start(Int(truncatingIfNeeded: (hash &* 0x9E37_79B9_7F4A_7C15) >> 32))
     }
 
-    /// The first slot of a bucket: one that is not there yet is still a part of another one.
+    /// First slot of bucket `number`; a bucket that does not exist yet is part of its parent
+    /// bucket.
     private func start(_ number: Int) -> Int {
         let bucket = number & mask
         return (bucket < count ? bucket : bucket & mask >> 1) &* Self.slotsPerBucket

@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Removes entries, or marks them stale, a few each time it is asked to go on.
+/// Incremental removal or expiry of entries, a few for each step.
 ///
-/// Whoever has others to serve does so in between, and leaves the lock to those who wait for it:
-/// whoever lets go of a mutex and takes it again at once has it before they are awake.  Nobody else
-/// answers from its beginning to its end: so all that it does is over at once for who asks there.
+/// The caller pauses between steps, so that the service loop and threads waiting for the lock can
+/// proceed: a mutex taken again immediately after its release starves the waiting threads. The
+/// mirror is suspended during the sweep, so all changes take effect for it together.
 package struct CacheSweep {
-    /// What is done with entries.
+    /// Action on the selected entries.
     package enum Action: Sendable { case remove, markStale }
 
-    /// Whether an entry is picked, by its name, its type, its source and the resolver's number of
-    /// whoever gave it.
+    /// Selects an entry by name, type, kind of source and server number.
     package typealias Judge = (Name, RecordType, AnswerSource, UInt16) -> Bool
 
     private let cache: AnswerCache
     private let picks: (borrowing AnswerTable, Int, _ now: UInt64) -> Bool
     private let action: Action
 
-    /// When the youngest entries that are looked at were stored; nil for whenever.
+    /// Entries stored later than this time are skipped; nil for no limit.
     private let youngest: Int64?
 
-    /// Where it goes on; nil at the end, when memory is given back.
+    /// Position of the next entry; nil once all entries have been visited and memory is returned.
     private var position: Int? = 0
 
-    /// Where it has been once around the ring, in which new entries may come as fast as it goes.
     private let lapEnd: Int
 
-    /// Whoever else answers, until the end.
+    /// The suspended mirror, until the end.
     private var mirror: (any AnswerMirror)?
 
-    /// How many entries were removed or marked so far.
+    /// Number of entries removed or marked so far.
     package private(set) var count = 0
 
     // MARK: - Making
 
-    /// Begins a sweep, which is to be taken to its end; it ends after a lap of the ring, however fast
-    /// entries come.
+    /// Starts a sweep, which the caller must run to its end.
+    ///
+    /// It ends after one lap of the ring, regardless of the insertion rate.
     package init(_ cache: AnswerCache, _ selection: AnswerCache.Selection, _ action: Action) {
         self.init(cache, action, youngest: nil) { table, reference, now in
             table.matches(reference, selection, now: now)
         }
     }
 
-    /// Begins one that marks all stale that is in the cache at `now`, and nothing that comes later.
+    /// Starts a sweep that marks stale all entries stored up to `now`, and no later ones.
     package init(markingAll cache: AnswerCache, now: ContinuousClock.Instant) {
         self.init(cache, .markStale, youngest: now) { _, _, _ in true }
     }
 
-    /// Begins one that removes what `judge` picks of all that is in the cache at `now`: nothing of
-    /// that is left at its end, and nothing that comes later is looked at.
+    /// Starts a sweep that removes the entries selected by `judge`, of those stored up to `now`.
+    ///
+    /// At its end, none of these remain.
     package init(
         removingFrom cache: AnswerCache,
         now: ContinuousClock.Instant,
@@ -78,11 +78,13 @@ package struct CacheSweep {
 
     // MARK: - Going on
 
-    /// Whether it may not pause any more: entries of its beginning could pass it else, spared again
-    /// and again while others come as fast as it goes.
+    /// True if the sweep must continue without pauses.
+    ///
+    /// After one lap, spared entries could otherwise keep moving ahead of the sweep while
+    /// insertions are as fast as the sweep.
     package var isLate: Bool { youngest != nil && position.map { $0 >= lapEnd } ?? false }
 
-    /// Goes on a little, and tells whether there is more to do.
+    /// Runs one step; returns true if the sweep is not complete.
     package mutating func step(now: ContinuousClock.Instant) -> Bool {
         if goOn(now: now) { return true }
         mirror?.resume()

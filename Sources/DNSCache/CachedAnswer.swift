@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// An answer on its way into the cache.
+/// An answer to be stored in the cache.
 package struct CachedAnswer: Sendable {
     package var question: Question
     package var variant: AnswerVariant
     package var rcode: RCode
 
-    /// The records, encoded to be pasted behind any spelling of the question.
+    /// The encoded records, valid after the question in any letter case.
     package var sections: AnswerSections
 
-    /// Seconds for which it may be answered: no more than its lowest TTL.
+    /// Lifetime in seconds, at most the lowest TTL.
     package var lifetime: UInt32
 
     package var source: AnswerSource
 
-    /// The vendor or upstream it came from, by a number that the resolver gave out.
+    /// The server number of the vendor or upstream, assigned by the resolver.
     package var server: UInt16
 
-    /// Whether all its records were validated by somebody who is believed (RFC 4035 §3.2.3): AD.
+    /// True if a trusted source validated all records (RFC 4035 §3.2.3): AD.
     package var isAuthentic = false
 
-    /// Seconds after its lifetime in which it may be given as a stale answer (RFC 8767).
+    /// Time in seconds after the lifetime in which the answer may be served stale (RFC 8767).
     ///
-    /// 0 is never; and a failure is never given so, whatever this says.
+    /// 0 disables it. A failure is never served stale.
     package var staleWindow: UInt32
 
-    /// Seconds after which a hit asks for a refresh, if it is not the first; 0 for never.
+    /// Age in seconds after which a hit requests a refresh; 0 for never.
     package var refreshAfter: UInt32
 
-    /// Encoded EDNS options for clients that speak EDNS, such as why there is no answer (RFC 8914);
-    /// more than 255 octets are not kept.
+    /// Encoded EDNS options for clients with EDNS, such as extended errors (RFC 8914); dropped if
+    /// longer than 255 octets.
     package var options: [UInt8]
 
-    /// Puts the parts together.
+    /// Creates an answer.
     package init(
         question: Question,
         variant: AnswerVariant,
@@ -58,35 +58,35 @@ package struct CachedAnswer: Sendable {
         self.options = options
     }
 
-    /// Whether it only says that no answer was to be had.
+    /// True if the answer is a cached failure.
     var isFailure: Bool { rcode != .noError && rcode != .nxDomain }
 }
 
-/// An answer that may still be given.
+/// A fresh answer from the cache.
 package struct FreshAnswer: Sendable {
-    /// The answer, with TTLs as they are to be sent, and the lifetime that is left of it.
+    /// The answer with the TTLs to send and its remaining lifetime.
     package var answer: CachedAnswer
 
-    /// Seconds since it was stored.
+    /// Age in seconds.
     package var age: UInt32
 }
 
-/// The last good answer to a question, for when there is no better one (RFC 8767).
+/// The last good answer to a question, for use when resolving fails (RFC 8767).
 package struct StaleAnswer: Sendable {
-    /// The answer, with TTLs as they are to be sent and a lifetime of 0, so that nobody stores it.
+    /// The answer with the TTLs to send and lifetime 0, so that it is not stored again.
     package var answer: CachedAnswer
 
-    /// Seconds since it was stored.
+    /// Age in seconds.
     package var age: UInt64
 
-    /// Seconds since its time ended; nil if it is fresh after all.
+    /// Seconds since the lifetime ended; nil if the answer is fresh.
     package var expiredFor: UInt64?
 
-    /// Whether a failure for the same question is still remembered: no use in asking again yet.
+    /// True if a failure is cached for the question, so that resolving is not retried yet.
     package var isHeld: Bool
 }
 
-/// For which clients an answer is right.
+/// Set of clients for which an answer is valid.
 package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
 
@@ -94,20 +94,20 @@ package struct AnswerVariant: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// For all: the answer does not depend on what the client said of DNSSEC.
+    /// All clients: the answer does not depend on DO and CD.
     package static let any = AnswerVariant(rawValue: 0xFF)
 
-    /// For clients that said the same of DNSSEC: signatures come only with DO (RFC 4035 §3.2.1) and
-    /// an upstream that validates answers otherwise with CD (RFC 4035 §3.2.2).
+    /// Clients with the same DO and CD bits: signatures are sent only with DO (RFC 4035 §3.2.1),
+    /// and a validating upstream answers differently with CD (RFC 4035 §3.2.2).
     package init(dnssecOK: Bool, checkingDisabled: Bool) {
         rawValue = (dnssecOK ? 1 : 0) | (checkingDisabled ? 2 : 0)
     }
 
-    /// Whether an answer of this variant suits a client of `other`.
+    /// Returns true if an answer of this variant is valid for a client of variant `other`.
     func suits(_ other: AnswerVariant) -> Bool { self == other || self == .any }
 }
 
-/// Where an answer came from.
+/// Kind of source of an answer.
 package enum AnswerSource: UInt8, Sendable, CaseIterable {
     /// An HTTPDNS vendor.
     case vendor
@@ -115,11 +115,11 @@ package enum AnswerSource: UInt8, Sendable, CaseIterable {
     /// An upstream resolver.
     case upstream
 
-    /// This daemon itself: special-use names and settings.
+    /// The daemon: special-use names and settings.
     case local
 }
 
-/// An entry as the control verbs show it; a copy, so it says nothing of what happens next.
+/// Copy of an entry for the control verbs.
 package struct CacheEntry: Sendable, Equatable {
     package var name: Name
     package var type: RecordType
@@ -128,52 +128,52 @@ package struct CacheEntry: Sendable, Equatable {
     package var source: AnswerSource
     package var server: UInt16
 
-    /// Seconds since it was stored.
+    /// Age in seconds.
     package var age: UInt64
 
-    /// Seconds for which it may still be answered; 0 if it may not.
+    /// Remaining lifetime in seconds; 0 if expired.
     package var remaining: UInt64
 
-    /// Seconds for which it may be given as a stale answer, from the end of `remaining` on.
+    /// Seconds of stale use after the lifetime.
     package var staleRemaining: UInt64
 
-    /// Seconds until a hit requests a refresh; nil if none will.
+    /// Seconds until a hit requests a refresh; nil if no hit will.
     package var refreshIn: UInt64?
 
-    /// Answers made from it; each new answer halves what those before it had.
+    /// Number of hits; a replaced entry passes on half of its count.
     package var hits: UInt32
 
-    /// Whether it says that the name or type does not exist (RFC 2308).
+    /// True if the entry denies the name or type (RFC 2308).
     package var isNegative: Bool
 
-    /// Whether its records were validated: AD.
+    /// True if the records were validated: AD.
     package var isAuthentic: Bool
 
-    /// The reply that a client without EDNS would get, whole.
+    /// The full reply to a client without EDNS.
     package var message: [UInt8]
 }
 
-/// What the cache says of itself.
+/// Counts and sizes of the cache.
 package struct CacheNumbers: Sendable, Equatable {
     package var entries: UInt64 = 0
     package var negativeEntries: UInt64 = 0
 
-    /// Octets of live entries.
+    /// Size of live entries in octets.
     package var octets: UInt64 = 0
 
-    /// Octets of the index.
+    /// Size of the index in octets.
     package var indexOctets: UInt64 = 0
 
-    /// The bound on entries and index together.
+    /// Size limit of entries and index in octets.
     package var limitOctets: UInt64 = 0
     package var insertions: UInt64 = 0
 
-    /// Entries given up for room while they were fresh.
+    /// Evictions of fresh entries.
     package var evictions: UInt64 = 0
 
-    /// Entries given up for room or replaced when their time had passed.
+    /// Evictions and replacements of expired entries.
     package var expired: UInt64 = 0
 
-    /// Entries whose time was ended by hand, such as when the network changed.
+    /// Entries expired early, for example after a network change.
     package var markedStale: UInt64 = 0
 }

@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// What is known of an entry; name, TTL offsets, sections and EDNS options follow it in the ring.
+/// Header of an entry; name, TTL offsets, sections and EDNS options follow it in the ring.
 ///
 ///     stored                age = lifetime           age = lifetime + staleWindow
-///       |--------- fresh --------|-------- stale --------|---- gone, reclaimed when oldest
+///       |--------- fresh --------|-------- stale --------|---- useless, reclaimed when oldest
 ///                     ^ refreshAt
 struct EntryHeader {
-    /// Octets of the whole entry, a multiple of 8; first, because fillers have nothing else.
+    /// Size of the entry in octets, a multiple of 8.
+    ///
+    /// Must stay the first field: ring fillers have only this field and the next one.
     var length: UInt32
 
-    /// Whether the index refers to it; second, for the same reason.
+    /// True if the index refers to the entry.
     var isLive: Bool
     var variant: UInt8
     var rcode: UInt8
 
-    /// The source; with bits for whether the records were validated, and about its copy.
+    /// Kind of source, and the flag bits below.
     private var origin: UInt8
 
     var hash: UInt64
 
-    /// Milliseconds since the cache's origin; negative for what was stored in an earlier life.
+    /// Milliseconds since the origin of the cache; negative for entries from an earlier process.
     var storedAt: Int64
 
-    /// Seconds from then on in which it may be answered.
+    /// Lifetime in seconds from `storedAt` on.
     var lifetime: UInt32
 
-    /// Who asked for it.
     var demand: Demand
 
-    /// Seconds from the end of its lifetime on in which it is better than no answer.
+    /// Time of stale use in seconds after the lifetime.
     var staleWindow: UInt32
 
-    /// The age in seconds from which a hit requests a refresh; the top bit is set once one did.
+    /// Age in seconds from which a hit requests a refresh; the top bit is set after the request.
     var refreshAt: UInt32
 
     var type: UInt16
@@ -45,7 +46,7 @@ struct EntryHeader {
     var nameCount: UInt8
     var optionCount: UInt8
 
-    /// The header of an entry for `answer`, which was right at `storedAt`.
+    /// Creates the header of an entry for `answer`, obtained at `storedAt`.
     init(_ answer: CachedAnswer, hash: UInt64, storedAt: Int64) {
         let sections = answer.sections
         length = 0
@@ -80,47 +81,45 @@ struct EntryHeader {
 // MARK: - Place
 
 extension EntryHeader {
-    /// Where the name begins within the entry.
     static var nameOffset: Int { MemoryLayout<EntryHeader>.size }
 
-    /// Where the TTL offsets begin: behind the name, on an even octet.
+    /// Offset of the TTL offsets, aligned to 2 octets.
     var ttlOffset: Int { Self.nameOffset + (Int(nameCount) + 1) & ~1 }
 
-    /// Where the sections begin.
     var sectionOffset: Int { ttlOffset + 2 * Int(ttlCount) }
 
-    /// Where the EDNS options begin.
     var optionOffset: Int { sectionOffset + Int(sectionCount) }
 
-    /// Octets of header and parts.
+    /// Size of header and parts in octets.
     var neededOctets: Int { optionOffset + Int(optionCount) }
 }
 
 // MARK: - Time
 
 extension EntryHeader {
-    /// The seconds for which it has been stored at `now`.
+    /// Returns the age in seconds at `now`.
     func age(_ now: UInt64) -> UInt64 { passed(now) / 1000 }
 
-    /// The milliseconds for which it has been stored at `now`.
+    /// Returns the age in milliseconds at `now`.
     private func passed(_ now: UInt64) -> UInt64 {
         UInt64(max(0, Int64(bitPattern: now) &- storedAt))
     }
 
-    /// Whether it may still be answered at `now`: whether its age is less than its lifetime, without
-    /// the division that an age costs.
+    /// Returns true if the age is less than the lifetime.
+    ///
+    /// Avoids the division of `age(_:)`.
     func isFresh(_ now: UInt64) -> Bool { passed(now) < 1000 &* UInt64(lifetime) }
 
-    /// The age at which it is of no more use.
+    /// Age in seconds at which the stale window ends.
     private var end: UInt64 { UInt64(lifetime) + UInt64(staleWindow) }
 
-    /// Whether it is a last resort at `now` for when no better answer is to be had (RFC 8767).
+    /// Returns true if the entry may be served stale at `now` (RFC 8767).
     func isStale(_ now: UInt64) -> Bool {
         let age = age(now)
         return age >= UInt64(lifetime) && age < end
     }
 
-    /// Seconds for which it may still be answered, and after that be given as stale.
+    /// Returns the remaining seconds of fresh use, then of stale use.
     func remaining(_ now: UInt64) -> (fresh: UInt64, stale: UInt64) {
         let age = age(now)
         return (
@@ -129,23 +128,24 @@ extension EntryHeader {
         )
     }
 
-    /// An age that is not reached: 68 years.
+    /// An unreachable age: 68 years.
     private static var never: UInt32 { 0x7FFF_FFFF }
 
-    /// Whether a hit at `age`, with the header as it was before, requests a refresh: the entry is old
-    /// enough, and no hit has requested one yet.
+    /// Returns true if a hit at `age` requests a refresh: the entry is old enough, and no hit has
+    /// requested one yet.
+    ///
+    /// Call with the header before the hit.
     func wantsRefresh(age: UInt64) -> Bool { age >= UInt64(refreshAt) }
 
-    /// Notes that a refresh was asked for.
     mutating func noteRefresh() { refreshAt |= ~Self.never }
 
-    /// Seconds until a hit asks for a refresh; nil if none ever will, or one has.
+    /// Returns the seconds until a hit requests a refresh; nil if no hit will.
     func refreshIn(_ now: UInt64) -> UInt64? {
         guard refreshAt < Self.never, isFresh(now) else { return nil }
         return UInt64(refreshAt) - min(age(now), UInt64(refreshAt))
     }
 
-    /// The seconds of age that it was stored with as the right time for a refresh; 0 is never.
+    /// Age in seconds after which a hit requests a refresh, as stored; 0 for never.
     var refreshAfter: UInt32 {
         let age = refreshAt & Self.never
         return age == Self.never ? 0 : age
@@ -155,43 +155,41 @@ extension EntryHeader {
 // MARK: - Kind
 
 extension EntryHeader {
-    /// Whether it says that the name, or the type of it, does not exist (RFC 2308).
+    /// True if the entry denies the name or type (RFC 2308).
     var isNegative: Bool { rcode == 3 || rcode == 0 && answerCount == 0 }
 
-    /// Whether it only says that no answer was to be had (RFC 8767 §5: other RCODEs than these two
-    /// refresh nothing).
+    /// True if the entry is a cached failure: any RCODE other than NOERROR and NXDOMAIN (RFC 8767
+    /// §5).
     var isFailure: Bool { rcode != 0 && rcode != 3 }
 
-    /// Bits of `origin`; the others are the source.
+    /// Flag bits of `origin`; the other bits are the kind of source.
     private static var authentic: UInt8 { 0x80 }
     private static var offered: UInt8 { 0x40 }
     private static var offerable: UInt8 { 0x20 }
 
-    /// Where it came from.
     var source: UInt8 { origin & 0x1F }
 
-    /// Whether a mirror may have a copy, and has none.
+    /// True if the entry may be copied to a mirror and is not.
     var isOfferable: Bool {
         get { origin & (Self.offered | Self.offerable) == Self.offerable }
         set { origin = newValue ? origin | Self.offerable : origin & ~Self.offerable }
     }
 
-    /// Whether a mirror has a copy.
+    /// True if a mirror has a copy.
     var isOffered: Bool {
         get { origin & Self.offered != 0 }
         set { origin = newValue ? origin | Self.offered : origin & ~Self.offered }
     }
 
-    /// Whether its records were validated.
     var isAuthentic: Bool { origin & Self.authentic != 0 }
 
-    /// The same as a reply's header has it: AD, moved to its place without a branch.
+    /// AD in its header position, computed without a branch.
     var flags: UInt16 { UInt16(origin & Self.authentic) >> 2 }
 
-    /// What sparing it costs of the spares that an insertion has; nil if it is not to be spared.
+    /// Returns the cost of sparing the entry from eviction; nil if the entry is to be evicted.
     ///
-    /// Spared is what was asked for since it last was; a stale entry costs more than a fresh one, so
-    /// that in a cache full of such entries the stale ones go first.
+    /// An entry with a hit since it was last spared is spared. Stale entries cost more, so they are
+    /// evicted first if all entries are in use.
     func price(_ now: UInt64) -> Int? {
         guard demand.isNew else { return nil }
         if isFresh(now) { return 1 }
@@ -199,35 +197,33 @@ extension EntryHeader {
     }
 }
 
-/// How often an entry was asked for.
+/// Hit counter of an entry.
 struct Demand: Equatable {
-    /// 31: since it was stored or last spared; 30: since it was stored; below: how often.
+    /// Bit 31: hit since stored or last spared; bit 30: hit since stored; others: number of hits.
     private var bits: UInt32 = 0
 
     private static var flags: UInt32 { 0xC000_0000 }
 
-    /// Answers made from the entry; each new answer halves what those before it had.
+    /// Number of hits; a replaced entry passes on half of its count.
     var hits: UInt32 { bits & ~Self.flags }
 
-    /// Whether it was asked for since it was stored or last spared from eviction.
+    /// True if there was a hit since the entry was stored or last spared from eviction.
     var isNew: Bool { bits & 0x8000_0000 != 0 }
 
-    /// Whether it was asked for since it was stored.
+    /// True if there was a hit since the entry was stored.
     var isAgain: Bool { bits & 0x4000_0000 != 0 }
 
-    /// No demand yet, but `hits` from an earlier answer.
+    /// Creates a counter without new demand, with `hits` inherited from an earlier answer.
     init(hits: UInt32 = 0, isNew: Bool = false) {
         bits = min(hits, ~Self.flags) | (isNew ? 0x8000_0000 : 0)
     }
 
-    /// Counts one more; after a thousand million the count starts anew.
+    /// Counts one hit; wraps around after 2^30 hits.
     mutating func noteHit() { bits = (bits &+ 1) | Self.flags }
 
-    /// Counts several more.
     mutating func noteHits(_ times: UInt64) {
         bits = (bits &+ UInt32(truncatingIfNeeded: times)) & ~Self.flags | Self.flags
     }
 
-    /// Notes that it was spared.
     mutating func noteSpared() { bits &= 0x7FFF_FFFF }
 }

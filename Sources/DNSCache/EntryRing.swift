@@ -3,42 +3,39 @@ internal import CLinux
 internal import DNSWire
 internal import Glibc
 
-/// One block of memory that holds cached answers one behind the other, oldest first.
+/// Ring buffer of entries in one block of memory, in insertion order.
 ///
-/// Positions count up for ever and are mapped into the block modulo its capacity, so "older" is
-/// "smaller" and the room that is left is a subtraction:
+/// Positions increase without limit and map to the block modulo its capacity. Age order and free
+/// space are therefore simple comparisons and subtractions:
 ///
 ///     tail <= head <= tail + capacity, all three multiples of 8
-///     tail ..< head: entries, each `EntryHeader.length` octets long, none across the block's end
-///     (a filler, itself an entry that nobody refers to, bridges what is left there)
-///     position % capacity + 8: the `reference` under which the index knows an entry
+///     tail ..< head: entries of `EntryHeader.length` octets, none across the end of the block
+///     (a filler, itself a dead entry, occupies the remaining octets before the end)
+///     position % capacity + 8: the `reference` of an entry in the index
 ///
-/// Memory comes from the system page by page as entries reach it: an empty cache of any size costs
-/// next to nothing.
+/// The system provides memory when a page is first written, so an empty cache of any size uses
+/// nearly no memory.
 // SAFETY: the one block has `capacity` octets, aligned for an `EntryHeader`; references come from
-// `append` and `reference(at:)` and so name an entry, which never crosses the block's end.
+// `append` and `reference(at:)` and so name an entry, which never crosses the end of the block.
 @safe
 struct EntryRing: ~Copyable {
     private(set) var pages: Pages
 
-    /// The block of `pages`.
     private let base: UnsafeMutableRawPointer
 
-    /// Octets of the block, a multiple of a page.
+    /// Size of the block in octets, a multiple of the page size.
     let capacity: Int
 
-    /// Where the oldest entry begins.
     private(set) var tail = 0
 
-    /// Where the next entry will begin.
     private(set) var head = 0
 
-    /// Octets between the two: live entries, dead ones and fillers.
+    /// Octets between tail and head: live entries, dead entries and fillers.
     var usedOctets: Int { head - tail }
 
-    /// Takes a block of `capacity` octets, rounded down to whole pages.
+    /// Reserves a block of `capacity` octets, rounded down to whole pages.
     ///
-    /// Traps if the system has no address space for it.
+    /// Traps if the system has no address space.
     init(capacity: Int) {
         self.capacity = capacity & -Pages.size
         pages = Pages(octets: self.capacity)
@@ -47,23 +44,23 @@ struct EntryRing: ~Copyable {
 
     // MARK: - Reading
 
-    /// The reference of the entry at `position`, which lies in `tail ..< head`.
+    /// Returns the reference of the entry at `position`, which must be in `tail ..< head`.
     func reference(at position: Int) -> Int {
         position % capacity + 8
     }
 
-    /// The header of the entry at `reference`.
     subscript(reference: Int) -> EntryHeader {
         get { unsafe header(reference).pointee }
         nonmutating set { unsafe header(reference).pointee = newValue }
     }
 
-    /// Octets from the oldest entry to the one at `reference`: the smaller, the sooner it goes.
+    /// Returns the distance in octets from the oldest entry; entries with a smaller distance are
+    /// evicted earlier.
     func distanceFromTail(_ reference: Int) -> Int {
         (reference - 8 - tail % capacity + capacity) % capacity
     }
 
-    /// Counts an answer made from the entry at `reference`, and returns its header from before.
+    /// Counts a hit on the entry at `reference`, and returns the header before the hit.
     func noteHit(_ reference: Int) -> EntryHeader {
         // SAFETY: as for `header`.
         let header = unsafe header(reference)
@@ -72,19 +69,19 @@ struct EntryRing: ~Copyable {
         return before
     }
 
-    /// Octets of the entry at `reference`; the only thing that is known of a filler, too.
+    /// Returns the size in octets of the entry or filler at `reference`.
     func length(_ reference: Int) -> Int {
         // SAFETY: as for `header`; the length is the first field.
         unsafe Int(UnsafeRawPointer(header(reference)).load(as: UInt32.self))
     }
 
-    /// Whether the index refers to the entry at `reference`.
+    /// Returns true if the index refers to the entry at `reference`.
     func isLive(_ reference: Int) -> Bool {
         // SAFETY: as for `header`; fillers have this field too.
         unsafe UnsafeRawPointer(header(reference)).load(fromByteOffset: 4, as: Bool.self)
     }
 
-    /// Lets `body` read the parts that follow the header of the entry at `reference`.
+    /// Calls `body` with the parts after the header of the entry at `reference`.
     func withParts<Result>(
         _ reference: Int,
         _ body: (
@@ -94,8 +91,8 @@ struct EntryRing: ~Copyable {
             _ options: RawSpan
         ) -> Result
     ) -> Result {
-        // SAFETY: an entry has as many octets of each part as its header says, and the ring, which
-        // only `append` writes to, is borrowed while the spans are in use.
+        // SAFETY: an entry has as many octets of each part as its header says. The ring, which only
+        // `append` writes to, is borrowed while the spans are in use.
         let entry = self[reference]
         let start = unsafe base + (reference - 8)
         return body(
@@ -118,9 +115,9 @@ struct EntryRing: ~Copyable {
         )
     }
 
-    /// Lets `body` change the sections of the entry at `reference`, but not their length.
+    /// Calls `body` with the mutable sections of the entry at `reference`; their size is fixed.
     mutating func withMutableSections(_ reference: Int, _ body: (inout MutableRawSpan) -> Void) {
-        // SAFETY: as for `withParts`; the ring is nobody else's while this runs.
+        // SAFETY: as for `withParts`; access to the ring is exclusive while this runs.
         let entry = self[reference]
         let start = unsafe base + (reference - 8) + entry.sectionOffset
         var sections = unsafe MutableRawSpan(
@@ -130,30 +127,31 @@ struct EntryRing: ~Copyable {
         body(&sections)
     }
 
-    /// Starts to bring near the entry at `reference`, as far as most entries go.
+    /// Prefetches the first two cache lines of the entry at `reference`; most entries are not
+    /// longer.
     func prefetch(_ reference: Int) {
-        // SAFETY: addresses are named, not read.
+        // SAFETY: the addresses are not dereferenced.
         let start = unsafe UnsafeRawPointer(base) + (reference - 8)
         unsafe memory_prefetch(start)
         unsafe memory_prefetch(start + 64)
     }
 
     private func header(_ reference: Int) -> UnsafeMutablePointer<EntryHeader> {
-        // SAFETY: references come from `append` or `reference(at:)`, so a header lies there; the
-        // block is aligned for it and every entry's length is a multiple of 8.
+        // SAFETY: references come from `append` or `reference(at:)`, so a header is at this
+        // address; the block is aligned for it, and the length of every entry is a multiple of 8.
         unsafe (base + (reference - 8)).assumingMemoryBound(to: EntryHeader.self)
     }
 
     // MARK: - Changing
 
-    /// Whether an entry of `length` octets fits in without giving one up.
+    /// Returns true if an entry of `length` octets fits without eviction.
     func hasRoom(for length: Int) -> Bool {
         head + bridge(for: length) + length - tail <= capacity
     }
 
-    /// Makes an entry of these parts and returns its reference.
+    /// Appends an entry and returns its reference.
     ///
-    /// The caller has made room for `header.length` octets, which is what the parts need.
+    /// - Precondition: The ring has space for `header.length` octets, and the parts need no more.
     mutating func append(
         _ header: EntryHeader,
         name: [UInt8],
@@ -162,13 +160,13 @@ struct EntryRing: ~Copyable {
         options: ArraySlice<UInt8>
     ) -> Int {
         let length = Int(header.length)
-        precondition(hasRoom(for: length) && header.neededOctets <= length, "room was made")
+        precondition(hasRoom(for: length) && header.neededOctets <= length, "no space for entry")
         passOver(bridge(for: length))
         let reference = reference(at: head)
         head += length
         self[reference] = header
-        // SAFETY: the parts have the counts that the header's offsets are computed from, and the
-        // precondition says that they fit.
+        // SAFETY: the parts have the counts from which the offsets of the header are computed, and
+        // the precondition ensures that they fit.
         let start = unsafe base + (reference - 8)
         unsafe name.withUnsafeBytes { part in
             unsafe copy(part, to: start + EntryHeader.nameOffset)
@@ -190,17 +188,17 @@ struct EntryRing: ~Copyable {
         unsafe target.copyMemory(from: source, byteCount: part.count)
     }
 
-    /// Gives up the oldest entry.
     mutating func removeOldest() {
         tail += length(reference(at: tail))
     }
 
-    /// Octets that are given back at once: some 50 us.
+    /// Maximum number of octets returned to the system in one call: about 50 µs.
     private static var mostGivenBack: Int { 1 << 20 }
 
-    /// Gives up dead entries before the oldest live one, at most `count` of them, and their pages.
+    /// Removes at most `count` dead entries before the oldest live one, and returns their pages to
+    /// the system.
     ///
-    /// - Returns: whether there may be more of them.
+    /// - Returns: True if more dead entries may remain.
     mutating func giveBackDead(atMost count: Int) -> Bool {
         let from = tail
         var left = count
@@ -209,7 +207,7 @@ struct EntryRing: ~Copyable {
             left -= 1
             removeOldest()
         }
-        // In the first page there may be something newer, if `head` has come round to it.
+        // The first page may also hold newer entries, if `head` has wrapped around to it.
         let offset = from % capacity
         var start = offset & -Pages.size
         if from - (offset - start) < head - capacity { start += Pages.size }
@@ -219,36 +217,35 @@ struct EntryRing: ~Copyable {
         return tail > from && tail < head && !isLive(reference(at: tail))
     }
 
-    /// Moves the oldest entry to the newest place and returns its new reference.
+    /// Moves the oldest entry to the head and returns its new reference.
     ///
-    /// There always is room: an entry that would cross the block's end has nothing of the ring
-    /// between `head` and that end, or it would lie there itself and not cross it.
+    /// The entry always fits: if it needed a bridge at the end of the block, no ring data lies
+    /// between `head` and that end.
     mutating func renewOldest() -> Int {
         let old = reference(at: tail)
         let length = length(old)
         passOver(bridge(for: length))
         tail += length
         let new = reference(at: head)
-        // SAFETY: what `tail` has just freed makes the target's octets free; they may overlap the
-        // source's, which memmove allows.
+        // SAFETY: advancing `tail` has freed the target octets; they may overlap the source, which
+        // memmove allows.
         unsafe memmove(base + (new - 8), base + (old - 8), length)
         head += length
         return new
     }
 
-    /// Fills the `count` octets up to the block's end, which are free, so that they count as one
-    /// dead entry.
+    /// Fills the `count` free octets before the end of the block with a filler, a dead entry.
     private mutating func passOver(_ count: Int) {
         guard count > 0 else { return }
-        // SAFETY: a filler is at least 8 octets long, and has only the two fields that its first 5
-        // octets hold.
+        // SAFETY: a filler has at least 8 octets, and only the two fields in its first 5 octets.
         let filler = unsafe UnsafeMutableRawPointer(header(reference(at: head)))
         unsafe filler.storeBytes(of: UInt32(count), as: UInt32.self)
         unsafe filler.storeBytes(of: false, toByteOffset: 4, as: Bool.self)
         head += count
     }
 
-    /// Octets to pass over so that an entry of `length` does not cross the block's end.
+    /// Number of octets to skip so that an entry of `length` octets does not cross the end of the
+    /// block.
     private func bridge(for length: Int) -> Int {
         let rest = capacity - head % capacity
         return rest < length ? rest : 0

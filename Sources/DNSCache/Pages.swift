@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// Memory straight from the system: zero, on the boundary of a page, and taken page by page as it is
-/// first written to.
-// SAFETY: the block has `octets` octets and one owner, which is told its address and keeps within.
+/// Page-aligned, zeroed memory from mmap, populated on first write.
+// SAFETY: the block has `octets` octets and one owner, which accesses only addresses in the block.
 @safe
 struct Pages: ~Copyable {
     let start: UnsafeMutableRawPointer
 
-    /// Octets of the block, a multiple of `size`.
+    /// Size of the block in octets, a multiple of `size`.
     let octets: Int
 
-    /// Octets of a page, or a multiple of it where the system's are smaller.
+    /// Page size in octets, or a multiple of the page size of the system.
     static var size: Int { 4096 }
 
-    /// Reserves at least `octets` octets of addresses.
+    /// Reserves at least `octets` octets of address space.
     ///
     /// Traps if the system has none.
     init(octets: Int) {
@@ -28,24 +27,26 @@ struct Pages: ~Copyable {
             0
         )
         guard let block = unsafe block, unsafe block != MAP_FAILED else {
-            preconditionFailure("no memory for a cache of \(octets) octets")
+            preconditionFailure("no address space for a cache of \(octets) octets")
         }
         unsafe start = block
     }
 
     deinit {
-        // SAFETY: this is the block's end.
+        // SAFETY: the block is not used after this.
         unsafe munmap(start, octets)
     }
 
-    /// Gives whole pages from octet `first` to before `end` back to the system, both multiples of
-    /// `size`: they are zero again and cost nothing until they are written to.
+    /// Returns the whole pages from octet `first` to before `end`, both multiples of `size`, to the
+    /// system.
+    ///
+    /// They read as zero afterwards and use no memory until the next write.
     mutating func giveBack(_ first: Int, _ end: Int) {
         guard first < end else { return }
-        precondition(first >= 0 && end <= octets, "pages of the block")
-        // A system with larger pages refuses; then it keeps them, and what is in them counts for
-        // nothing all the same.
-        // SAFETY: inside the block, and the owner says that nothing lies there.
+        precondition(first >= 0 && end <= octets, "pages outside the block")
+        // A system with larger pages may refuse. It then keeps the pages, and their content is
+        // unused.
+        // SAFETY: inside the block, and the owner guarantees that the range is unused.
         _ = unsafe madvise(start + first, end - first, MADV_DONTNEED)
     }
 }

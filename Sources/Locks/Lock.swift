@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// A value behind a pthread mutex.
+/// A value protected by a pthread mutex.
 ///
-/// Not `Synchronization.Mutex`: that spins when somebody waits (swiftlang/swift#88440), cannot lend
-/// its value to a closure that came from elsewhere, and ThreadSanitizer does not see it.
+/// `Synchronization.Mutex` is unsuitable: it spins under contention (swiftlang/swift#88440), cannot
+/// pass its value to a non-local closure, and is invisible to ThreadSanitizer.
 ///
-/// `withLock` is inlinable because it is generic and on the way of every batch of queries.
-// SAFETY: both pointers are allocated in `init` and freed in `deinit`; the value is touched while
-// the mutex is held only.
+/// `withLock` is inlinable because it is generic and runs for every batch of queries.
+// SAFETY: both pointers are allocated in `init` and freed in `deinit`; the value is accessed only
+// while the mutex is held.
 @safe
 package final class Lock<Value: ~Copyable>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    /// Puts a value behind a mutex of its own.
+    /// Creates a lock that protects `initial`.
     package init(_ initial: consuming sending Value) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -23,7 +23,8 @@ package final class Lock<Value: ~Copyable>: @unchecked Sendable {
         unsafe value.initialize(to: initial)
     }
 
-    /// Calls `body` with the value while nobody else can; `body` must not block or lock again.
+    /// Calls `body` with exclusive access to the value; `body` must not block or take the lock
+    /// again.
     @inlinable
     package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         unsafe pthread_mutex_lock(mutex)

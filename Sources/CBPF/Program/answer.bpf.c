@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers a query on its way through the loopback device, inside the asker's own system call.
+// Answers a query on the loopback device, inside the system call of the client.
 //
-// It knows the one shape that practically all queries have (see `QueryView`), looks the question up
-// among the answers that the daemon has left for it, and makes the packet its own reply, which goes on
-// to where the query would have gone: up.  Whatever it does not know passes, as it came.
+// The program supports only the common form of queries (see `QueryView`). It looks up the question
+// in the map of answers and converts the packet into its reply, which continues to the receiving
+// socket. All other packets pass unchanged.
 //
-// It reads where packets lie, but writes by helpers only: a program that writes to packets directly has
-// every packet of the device made writable before, and on loopback most are shared.  A helper costs as
-// much as a hundred instructions, so there are few calls.  So does the first write to a place on the
-// stack, which gets a barrier behind it without CAP_PERFMON, unless a helper has filled it: so headers
-// are loaded, and names are read twice and not kept.  `scripts/bpf` makes `answer.inc` of it.
+// The program reads packets directly but writes only by helpers. For a program with direct writes,
+// the kernel would first make every packet of the device writable, and most loopback packets are
+// shared. A helper call costs about a hundred instructions, so there are few. Without CAP_PERFMON,
+// the first write to a stack slot is followed by a speculation barrier, unless a helper has filled
+// the slot: therefore headers are loaded by a helper, and names are read twice instead of copied.
+// `scripts/bpf` compiles this file to `answer.inc`.
 //
-// Numbers have 64 bits where they may come to lie on the stack: of smaller ones there Linux 6.1 thinks
-// that they could be half a pointer.
+// Numbers that may be spilled to the stack have 64 bits: the verifier of Linux 6.1 takes shorter
+// ones for partial pointers.
 #include "packet.h"
 
-/// What the program says of a packet: the next one's affair, or done with (TC_ACT_UNSPEC, TC_ACT_OK).
+/// Return values: continue with the next program (TC_ACT_UNSPEC), or accept the packet (TC_ACT_OK).
 enum { PASSED = -1, ANSWERED = 0 };
 
-/// As much of the kernel's context as is read here.
+/// The fields of the kernel structure up to the last one used here.
 struct __sk_buff {
     u32 len, pkt_type, mark, queue_mapping, protocol, vlan_present, vlan_tci, vlan_proto, priority;
     u32 ingress_ifindex, ifindex, tc_index, cb[5], hash, tc_classid, data, data_end, napi_id, family;
@@ -36,7 +37,7 @@ static long (*const skb_load)(const struct __sk_buff *, u32 offset, void *, u32 
 static long (*const skb_resize)(struct __sk_buff *, u32 count, u64) = (void *)38;
 static u64 (*const boottime)(void) = (void *)125;
 
-/// A map, or the one element of it: a number that the loader finds and puts the right one in for.
+/// A map, or the address of its only element. The loader replaces the placeholder number.
 #define MAP(number)                                                                                    \
     ({                                                                                                 \
         void *map;                                                                                     \
@@ -44,8 +45,8 @@ static u64 (*const boottime)(void) = (void *)125;
         map;                                                                                           \
     })
 
-/// A step for each number from 0 on, in a row and not in a loop: without CAP_PERFMON the verifier wants
-/// pointers to be moved by numbers that it finds in the code (Spectre).
+/// Unrolled steps for numbers from 0 on. Without CAP_PERFMON, the verifier accepts pointer
+/// arithmetic only with constants (Spectre).
 #define TIMES4(step, first) step(first) step(first + 1) step(first + 2) step(first + 3)
 #define TIMES16(step, first)                                                                           \
     TIMES4(step, first) TIMES4(step, first + 4) TIMES4(step, first + 8) TIMES4(step, first + 12)
@@ -53,19 +54,19 @@ static u64 (*const boottime)(void) = (void *)125;
     TIMES16(step, 0)                                                                                   \
     TIMES16(step, 16)
 
-/// Keeps the compiler from knowing what a number was before, so that its bounds are tested here, where
-/// the verifier sees them.
+/// Hides the value range of a number from the compiler, so that it emits the bounds checks that the
+/// verifier needs at this point.
 #define HIDE(number) asm volatile("" : "+r"(number))
 
-/// Has a pointer into the packet made where it is, for the same reason as `TIMES4`: two that differ by
-/// a number would become one and a variable.
+/// Makes the compiler compute a packet pointer at this point: otherwise it merges two pointers into
+/// one with a variable offset, which `TIMES4` avoids.
 #define FIX(pointer, why) asm volatile("# " why : "+r"(pointer))
 
-/// Before a write to the beginning of eight octets of the stack, others to the same eight come first: of
-/// a number there Linux 6.1 wants all or nothing to be overwritten.
+/// Keeps the store to the first of eight stack octets after the stores to the others: the verifier
+/// of Linux 6.1 requires that a spilled number is overwritten completely or not at all.
 #define LAST() asm volatile("" : : : "memory")
 
-/// Whether it is this one that a worker listens on.
+/// Returns true if this listener has the address and port.
 INLINE int is_same(const struct answer_listener *listener, const u32 *address, u16 family, u16 port) {
     if (listener->port != port || listener->family != family || listener->address[0] != address[0])
         return 0;
@@ -73,7 +74,7 @@ INLINE int is_same(const struct answer_listener *listener, const u32 *address, u
                            listener->address[3] == address[3]);
 }
 
-/// Whether a worker listens there.
+/// Returns true if a worker listens on the address and port.
 INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 family, u16 port) {
 #define LISTENER(index)                                                                                \
     if ((index) >= state->listener_count)                                                              \
@@ -84,10 +85,10 @@ INLINE int is_ours(const struct answer_state *state, const u32 *address, u16 fam
     return 0;
 }
 
-/// Whether there is an OPT record.
+/// Returns true if the query has an OPT record.
 INLINE int has_opt(const struct tail *tail) { return tail->opt[2] != 0; }
 
-/// Finds the words of the name in the packet, which a call of the kernel makes the verifier forget.
+/// Computes the packet pointers again, which a helper call invalidates for the verifier.
 #define FIND_WORDS(why)                                                                                \
     data = (const u8 *)(long)*(volatile u32 *)&skb->data;                                              \
     end = (const u8 *)(long)*(volatile u32 *)&skb->data_end;                                           \
@@ -105,7 +106,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (!families)
         return PASSED;
 
-    // From whom to whom: headers of one size, and nobody but this machine itself.
+    // Addresses: headers without options, and senders on this machine only.
     const u8 *data = (const u8 *)(long)skb->data;
     const u8 *end = (const u8 *)(long)skb->data_end;
     struct frame frame;
@@ -127,7 +128,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
             return PASSED;
         udp_at = ETHERNET + sizeof *ip;
         sum = (u64)ip->source + ip->destination;
-        // The whole of `frame` is written to: in the verifier's mind this may still become IPv6.
+        // Initialise all of `frame`: the verifier considers the IPv6 branch possible too.
         *(u64 *)&frame = 0;
         if (skb_load(skb, 0, frame.ethernet, ETHERNET + sizeof frame.v4 + sizeof frame.heads) != 0)
             return PASSED;
@@ -155,18 +156,19 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (skb->gso_size != 0 || skb->vlan_present || skb->len > 0x1FF)
         return PASSED;
 
-    // What is asked: one question, and perhaps an OPT that has nothing in it.
+    // The query: one question, and at most an OPT record without options.
     if (swap16(heads->count) != skb->len - udp_at || heads->source == 0)
         return PASSED;
-    // Loopback leaves the sum of the pseudo-header where the check belongs; what somebody else has
-    // worked out is not checked here.
+    // Loopback leaves the checksum of the pseudo-header in this field. Fully computed checksums are
+    // not verified here: such packets pass.
     if (heads->check == 0 ? udp_at != ETHERNET + sizeof(struct ipv4)
                           : heads->check != folded(sum + swap16(17) + heads->count))
         return PASSED;
     if ((heads->flags & swap16(0xF800)) != 0 || heads->questions != swap16(1) || heads->answers != 0 ||
         heads->authorities != 0 || (heads->additionals & ~swap16(1)) != 0)
         return PASSED;
-    // Its length is known from the message's; that it is a name, from that it is one we know.
+    // The message size gives the length of the name. The name is valid because it equals a known
+    // one.
     u64 name_count = skb->len - udp_at - UDP_OCTETS - DNS_OCTETS - 4;
     if (heads->additionals != 0)
         name_count -= ANSWER_OPT_OCTETS;
@@ -190,7 +192,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     if (tail.class != swap16(1))
         return PASSED;
 
-    // Who knows.
+    // The look-up.
     state = MAP(ANSWER_MAP_STATE);
     const u64 sequence = *(volatile const u64 *)&state->sequence;
     if (sequence & 1)
@@ -208,7 +210,7 @@ __attribute__((section("tc"), used)) int answer(struct __sk_buff *skb) {
     hash = answer_hash_step(hash, answer_lower(words[word]), state->secrets[word]);
     TIMES32(HASH)
 hashed:
-    // Of the last word, which is not a whole one, only what is the name's.
+    // Of the last, partial word, only the octets of the name.
     tail.last = answer_lower(tail.last >> 8 >> (56 - 8 * (name_count % 8)));
     hash = answer_hash_step(hash, tail.last, state->secrets[ANSWER_SECRET_OF_LAST]);
     u64 key = answer_hash_end(hash, ANSWER_FOR_ALL);
@@ -256,10 +258,11 @@ compared:;
             return PASSED;
     }
 
-    // The answer, behind the question; the headers stay those of a query until it is sure to be right.
+    // Write the answer after the question; the headers stay those of a query until the reply is
+    // known to be valid.
     if (skb_resize(skb, reply_octets, 0) != 0)
         return PASSED;
-    // Here, as Linux 6.1 forgets of a number on the stack what it was compared with.
+    // Checked here: the verifier of Linux 6.1 forgets the bounds of numbers on the stack.
     HIDE(written);
     if ((int64_t)written > 0 && (written > ANSWER_SECTION_OCTETS + ANSWER_OPT_OCTETS ||
                                  skb_store(skb, question_end, sections, written, 0) != 0))
@@ -286,7 +289,7 @@ aged:
             goto undone;
     }
     const u32 slot = known->slot;
-    // AD is for those who set it or DO.
+    // AD is sent only to clients that set AD or DO.
     const u16 wanted = 0x000F | (swap16(heads->flags) & 0x0020) | (tail.opt[7] & 0x80) >> 2;
     heads->flags = swap16(0x8080 | (swap16(heads->flags) & 0x0110) | (known->flags & wanted));
     heads->answers = swap16(known->counts[0]);
@@ -294,8 +297,8 @@ aged:
     LAST();
     heads->authorities = swap16(known->counts[1]);
 
-    // All of it is copied before the number is read again: an atomic operation with a result keeps the
-    // order on every processor.
+    // All data must be copied before the sequence number is read again: an atomic operation with a
+    // result is a full barrier on every processor.
     key = 0;
     u64 fence = 0;
     asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(fence) : "r"(&key) : "memory");
@@ -311,7 +314,7 @@ aged:
     heads->ports = heads->ports >> 16 | heads->ports << 16;
     if (udp_at == ETHERNET + sizeof(struct ipv4)) {
         struct ipv4 *const ip = &frame.v4;
-        // What was wrong stays wrong.
+        // An incremental update: a wrong checksum stays wrong.
         const u16 all = swap16(reply_octets - ETHERNET);
         ip->check = ~folded((u64)(u16)~ip->check + (u16)~ip->count + all);
         ip->count = all;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only process of a machine that `scripts/bpf --kernel` starts: loads the program into that kernel,
-// has it answer one query, once with all capabilities and once with those of the daemon alone, which is
-// when the verifier wants most.  Says "taken" or why not, and turns the machine off.
+// The init process of the virtual machine that `scripts/bpf --kernel` starts. It loads the program
+// and runs it on one query: once with all capabilities, and once with those of the daemon, for
+// which the verifier is strictest. It prints "taken" or an error, and powers off the machine.
 #include "../include/CBPF.h"
 #include <arpa/inet.h>
 #include <linux/capability.h>
@@ -17,7 +17,7 @@ enum { HEADERS = 14 + 20 + 8, RECORD = 16, TTL = 6, ROOM = 512 };
 
 static char log_[1 << 20];
 
-/// Keeps CAP_NET_ADMIN and CAP_BPF, and what turns the machine off.
+/// Drops all capabilities except CAP_NET_ADMIN, CAP_BPF and CAP_SYS_BOOT.
 static int drop_capabilities(void) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {
@@ -28,7 +28,7 @@ static int drop_capabilities(void) {
     return (int)syscall(SYS_capset, &header, data);
 }
 
-/// What the program makes of a query that has an answer; NULL if that is right.
+/// Runs the program on a query that has an answer; returns NULL on success, or the failed item.
 static const char *fault(void) {
     struct bpf_answering answering;
     bpf_failure failure;
@@ -37,7 +37,7 @@ static const char *fault(void) {
     static const uint8_t question[] = "\3www\7example\3com\0\0\1\0\1";
     static const uint8_t record[RECORD] = {0xC0, 12, 0, 1, 0, 1, 0, 0, 14, 16, 0, 4, 192, 0, 2, 1};
     const uint8_t name_count = sizeof question - 1 - 4;
-    // Stored when the machine was started, and good for ever.
+    // Stored at boot, without end.
     struct answer answer = {
         .ends_at = UINT64_MAX, .type = 1, .variant = ANSWER_FOR_ALL, .name_count = name_count,
         .counts = {1}, .section_count = RECORD, .ttl_count = 1,
@@ -72,7 +72,7 @@ int main(void) {
     for (int index = 0; index < 2; index++) {
         const char *what = index == 1 && drop_capabilities() != 0 ? "capabilities" : fault();
         if (what)
-            printf("Linux %s, %s: refused is %s\n%s\n", system.release, who[index], what, log_);
+            printf("Linux %s, %s: failed: %s\n%s\n", system.release, who[index], what, log_);
         else
             printf("Linux %s, %s: taken\n", system.release, who[index]);
     }

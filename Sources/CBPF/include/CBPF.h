@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program that answers on loopback, and what it takes to have the kernel run it: bpf(2) and
-// nothing else, as a library for five system calls would be one more that every machine needs.
+// Loader of the BPF program that answers on loopback. It uses bpf(2) directly: a library for five
+// system calls would be one more dependency of every installation.
 #pragma once
 #include "answer.h"
 #include <stddef.h>
@@ -11,68 +11,68 @@ struct bpf_answering {
     int maps[ANSWER_MAPS];
     int program;
 
-    /// What the daemon writes, and what it reads: mapped memory.
+    /// Mapped memory: the state, written by the daemon, and the hit counters, read by the daemon.
     struct answer_state *state;
     uint64_t *hits;
     uint32_t entries;
 };
 
-/// What failed, for people: "the program", "the map of answers".
+/// The failed item for error messages, such as "the BPF program".
 typedef const char *bpf_failure;
 
-/// Makes maps for at most `entries` answers and loads the program.
+/// Creates maps for at most `entries` answers and loads the program.
 ///
-/// Returns 0, or a negated errno with `failure` set; then nothing is left.  `log` gets what the kernel
-/// has to say of the program, if it does not take it, and is made empty otherwise.
+/// Returns 0, or a negated errno with `failure` set; then everything is released. `log` receives
+/// the log of the verifier if the kernel rejects the program, otherwise an empty string.
 int bpf_answering_open(struct bpf_answering *answering, uint32_t entries, bpf_failure *failure,
                        char *log, uint32_t log_octets);
 
 /// Unmaps and closes everything.
 void bpf_answering_close(struct bpf_answering *answering);
 
-/// Runs the program on all that comes in on the device from now on, for as long as the descriptor
-/// returned is open: the kernel lets go of it when the process ends, however it does.
+/// Attaches the program to the ingress of the device for as long as the returned descriptor is
+/// open. The kernel detaches the program when the process ends in any way.
 ///
-/// Returns a negated errno on failure; EINVAL from kernels before 6.6.
+/// Returns a negated errno on failure: EINVAL from kernels before 6.6.
 int bpf_answering_attach(const struct bpf_answering *answering, int device);
 
-/// The number of the loopback device, or a negated errno.
+/// Returns the index of the loopback device, or a negated errno.
 int bpf_loopback_device(void);
 
-/// Puts an answer in place of another one, or a new one: -E2BIG if there are as many as may be.
+/// Adds or replaces an answer; returns -E2BIG if the map is full.
 ///
-/// `answer` has all its numbers; name, TTLs and sections are filled in.  The name is in wire form, and
-/// `ttl_offsets` count from the start of a message.
+/// The caller sets all fixed fields of `answer`; this function fills in name, TTL offsets and
+/// sections. The name is in wire form. `ttl_offsets` count from the start of a message.
 int bpf_answering_put(const struct bpf_answering *answering, uint64_t key, struct answer *answer,
                       const uint8_t *name, const uint8_t *ttl_offsets, const uint8_t *sections);
 
-/// Takes an answer out; -ENOENT if there is none.
+/// Removes an answer; returns -ENOENT if it does not exist.
 int bpf_answering_remove(const struct bpf_answering *answering, uint64_t key);
 
-/// Between these two calls nobody is answered by what is put or taken out.
+/// Begins and ends a batch of changes; in between, the program does not use the answers.
 void bpf_answering_begin(struct answer_state *state);
 void bpf_answering_end(struct answer_state *state);
 
-/// Whose queries are answered from now on.
+/// Sets the families of the clients that the program answers.
 void bpf_answering_families(struct answer_state *state, uint32_t families);
 
-/// How often an answer in this slot was given.
+/// Returns the hit count of a slot.
 uint64_t bpf_answering_hits(const struct bpf_answering *answering, uint32_t slot);
 
-/// Runs the program on one Ethernet frame, as if it had come in, and puts what became of it in its
-/// place, which has room for `room` octets.
+/// Runs the program on one Ethernet frame as if received, and replaces the frame by the result; the
+/// buffer has `room` octets.
 ///
-/// Returns the octets there, 0 if the program let it pass, or a negated errno.
+/// Returns the size of the result, 0 if the program passes the frame, or a negated errno.
 int bpf_answering_try(const struct bpf_answering *answering, uint8_t *frame, uint32_t count,
                       uint32_t room);
 
-/// Sets the secrets of keys, `ANSWER_SECRETS` of them, before there are answers.
+/// Sets the `ANSWER_SECRETS` secrets of the keys; call before any answer is added.
 void bpf_answering_secrets(struct answer_state *state, const uint64_t *secrets);
 
-/// The key of an answer; `name` is in wire form.
+/// Returns the key of an answer; `name` is in wire form.
 uint64_t bpf_answering_key(const struct answer_state *state, const uint8_t *name, uint8_t count,
                            uint16_t type, uint8_t variant);
 
-/// Sets where workers listen, at most `ANSWER_LISTENERS`; between `begin` and `end`.
+/// Sets the addresses of the workers, at most `ANSWER_LISTENERS`; call between `begin` and `end`.
 void bpf_answering_listen(struct answer_state *state, const struct answer_listener *listeners,
                           uint32_t count);

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the daemon and its BPF program both know: the layout of their maps.
+// Layout of the maps that the daemon and its BPF program share.
 #pragma once
 #include <stdint.h>
 
-/// Bounds of what the program answers; anything larger is a worker's.
+/// Limits of the program; workers answer everything larger.
 enum {
     ANSWER_NAME_OCTETS = 256,
     ANSWER_SECTION_OCTETS = 500,
     ANSWER_TTLS = 16,
     ANSWER_LISTENERS = 16,
 
-    /// An OPT record without options.
+    /// Size of an OPT record without options.
     ANSWER_OPT_OCTETS = 11,
 
-    /// Room for a name, sections and an OPT record: with the rest of `answer`, and what the kernel has
-    /// before it, whole lines of a processor's cache, so that each answer begins with one.
+    /// Size of the buffer for name, sections and OPT record. Together with the other fields of
+    /// `answer` and the kernel's own, it fills whole cache lines, so that each answer is aligned to
+    /// one.
     ANSWER_OCTETS = 768,
 
-    /// Secrets of the key: one for each whole word of a name, then these two.
+    /// Secrets of the key: one for each full word of a name, then these two.
     ANSWER_SECRET_OF_LAST = ANSWER_NAME_OCTETS / 8,
     ANSWER_SECRET_OF_TYPE,
     ANSWER_SECRETS,
 
-    /// For clients that said this of DNSSEC, or for all: `AnswerVariant`.
+    /// Values of `AnswerVariant`: the DO and CD bits, or all clients.
     ANSWER_FOR_ALL = 0xFF,
 
     /// Bits of `answer_state.families`.
@@ -31,69 +32,69 @@ enum {
     ANSWER_IPV6 = 2
 };
 
-/// The maps, in the order in which the program counts them.
+/// The maps, in the order of their placeholders in the program.
 enum { ANSWER_MAP_STATE, ANSWER_MAP_ANSWERS, ANSWER_MAP_HITS, ANSWER_MAPS };
 
-/// An address that a worker listens on.
+/// An address on which a worker listens.
 struct answer_listener {
-    /// In network order; of IPv4, the first word.
+    /// In network byte order; IPv4 uses the first word.
     uint32_t address[4];
 
-    /// In network order.
+    /// In network byte order.
     uint16_t port;
 
     /// 4 or 6.
     uint16_t family;
 };
 
-/// What holds for all answers: one element that the daemon has mapped and writes to.
+/// Global state: one element, which the daemon has mapped and writes.
 struct answer_state {
-    /// Whose queries are answered; 0 is nobody's.
+    /// Families of the clients that are answered; 0 disables all replies.
     uint32_t families;
     uint32_t listener_count;
 
-    /// Odd while the daemon changes answers; another number afterwards.
+    /// Odd while the daemon changes answers; different after each change.
     ///
-    /// The kernel replaces an element of the map as a whole, but it may use the memory of the old one
-    /// for the next at once, while another processor reads.
+    /// The kernel replaces an element atomically, but may reuse the memory of the old one while
+    /// another processor still reads it.
     uint64_t sequence;
 
-    /// The secrets of the key, set once, before there are answers.
+    /// The secrets of the keys, set once before any answer is added.
     uint64_t secrets[ANSWER_SECRETS];
     struct answer_listener listeners[ANSWER_LISTENERS];
 };
 
-/// One answer: all that follows the question, and for how long.
+/// An answer: everything after the question, and its validity.
 struct answer {
-    /// CLOCK_BOOTTIME in nanoseconds: when its TTLs were right, and when the program gives it no more.
+    /// Start of the TTLs and end of use, in nanoseconds of CLOCK_BOOTTIME.
     uint64_t stored_at;
     uint64_t ends_at;
 
-    /// The place of its count in the map of hits.
+    /// Index of the counter in the map of hits.
     uint32_t slot;
     uint16_t type;
     uint8_t variant;
     uint8_t name_count;
 
-    /// RCODE, and AD as it is in a header.
+    /// RCODE, and AD in its header position.
     uint16_t flags;
     uint16_t section_count;
 
-    /// Records of the three sections, of which none has more than there may be TTLs.
+    /// Record counts of the three sections; none exceeds the maximum number of TTLs.
     uint8_t counts[3];
     uint8_t ttl_count;
 
-    /// Where TTLs lie in the sections.
+    /// Offsets of the TTLs in the sections.
     uint16_t ttls[ANSWER_TTLS];
 
-    /// The name in wire form and lower case, as `answer_words` and filled up with 0; the sections; and
-    /// the OPT record for who sent one, without DO.
+    /// The name in lower-case wire form, padded with 0 to `answer_words`; the sections; and the OPT
+    /// record for clients with EDNS, without DO.
     ///
-    /// So all of a usual answer is on two lines of a processor's cache.
+    /// With this order, a typical answer needs two cache lines.
     uint8_t octets[ANSWER_OCTETS];
 };
 
-/// Eight octets with each `A` to `Z` among them made lower case (RFC 4343).
+/// Returns eight octets with `A` to `Z` mapped to lower case (RFC 4343).
 static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octets) {
     const uint64_t seven = octets & 0x7F7F7F7F7F7F7F7FULL;
     const uint64_t at_least_a = seven + 0x3F3F3F3F3F3F3F3FULL;
@@ -101,17 +102,17 @@ static inline __attribute__((always_inline)) uint64_t answer_lower(uint64_t octe
     return octets | ((~octets & (at_least_a ^ above_z) & 0x8080808080808080ULL) >> 2);
 }
 
-/// Words of a name, of which the last one has a free octet at least.
+/// Returns the number of words of a name; the last word has at least one unused octet.
 static inline __attribute__((always_inline)) uint32_t answer_words(uint32_t name_count) {
     return name_count / 8 + 1;
 }
 
-/// Adds eight octets to the key of an answer, with the secret of their place.
+/// Adds eight octets and the secret of their position to the key of an answer.
 ///
-/// NH (RFC 4418 section 5.2) over halves of words, as BPF has no 128-bit products: two questions that
-/// a client chooses without knowing the secrets share a key with probability at most 2^-32.  Not
-/// `NameHash`; where two questions do share a key, one copy replaces the other, and a worker answers
-/// the other question.
+/// NH (RFC 4418 section 5.2) over half words, because BPF has no 128-bit products. Two questions
+/// chosen without knowledge of the secrets have equal keys with probability at most 2^-32. In that
+/// case one copy replaces the other, and a worker answers the other question. `NameHash` is
+/// independent of this hash.
 static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t state,
                                                                        uint64_t octets,
                                                                        uint64_t secret) {
@@ -120,13 +121,13 @@ static inline __attribute__((always_inline)) uint64_t answer_hash_step(uint64_t 
     return state + low * high;
 }
 
-/// The state that the first step begins with.
+/// Returns the initial state of the hash.
 static inline __attribute__((always_inline)) uint64_t
 answer_hash_start(const struct answer_state *state, uint16_t type, uint8_t count) {
     return answer_hash_step(0, (uint32_t)type << 8 | count, state->secrets[ANSWER_SECRET_OF_TYPE]);
 }
 
-/// The key for one variant.
+/// Returns the key for one variant.
 static inline __attribute__((always_inline)) uint64_t answer_hash_end(uint64_t state,
                                                                       uint8_t variant) {
     return state + variant * 0xD6E8FEB86659FD93ULL;

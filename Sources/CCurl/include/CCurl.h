@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libcurl's set and get calls are variadic C functions, which Swift cannot call: one inline
-// function a type of argument stands in for each.
+// Typed inline functions for the variadic set and get calls of libcurl, which Swift cannot call.
 #pragma once
 #include <curl/curl.h>
 
-/// Receives a piece of a header or a body; anything but the whole count breaks the transfer off.
+/// Receives a part of a header or body; any return value other than the full count aborts the
+/// transfer.
 typedef size_t (*curl_data_callback)(char *data, size_t size, size_t count, void *owner);
 
 static inline CURLcode curl_easy_set_long(CURL *easy, CURLoption option, long value) {
@@ -29,7 +29,7 @@ static inline CURLcode curl_easy_set_data_callback(CURL *easy, CURLoption option
     return curl_easy_setopt(easy, option, value);
 }
 
-/// Has libcurl open and close the sockets of a handle's connections through these.
+/// Sets the callbacks that open and close the sockets of a handle.
 static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocket_callback open,
                                                       curl_closesocket_callback close,
                                                       void *owner) {
@@ -39,14 +39,14 @@ static inline CURLcode curl_easy_set_socket_callbacks(CURL *easy, curl_opensocke
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close);
 }
 
-/// Has libcurl call back with each TLS context (`SSL_CTX`) that it has made.
+/// Sets the callback for each new TLS context (`SSL_CTX`).
 static inline CURLcode curl_easy_set_tls_callback(CURL *easy, curl_ssl_ctx_callback value,
                                                   void *owner) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_DATA, owner);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value);
 }
 
-/// Sets a body of `count` octets, which libcurl copies.
+/// Sets a request body of `count` octets, which libcurl copies.
 static inline CURLcode curl_easy_set_body(CURL *easy, const void *octets, size_t count) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     return code != CURLE_OK ? code : curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, octets);

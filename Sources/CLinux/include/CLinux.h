@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Linux has and Swift's Glibc module does not show, because the importer does not define
-// _GNU_SOURCE: one header a purpose.
+// Linux functions that the Glibc module of Swift lacks because it does not define _GNU_SOURCE.
 #pragma once
 #include "datagrams.h"
 #include "loop.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many datagrams a system call: recvmmsg(2), sendmmsg(2).
+// Batches of datagrams: recvmmsg(2), sendmmsg(2).
 //
-// No system header here: what this module includes would become this module's own, and hide from
-// Swift what its Glibc module shows.
+// This header includes no system header: its declarations would become part of this module and hide
+// those of the Glibc module of Swift.
 #pragma once
 #include <stddef.h>
 
-/// A twin of `struct mmsghdr`, which <sys/socket.h> shows only under _GNU_SOURCE; datagrams.c
-/// asserts that the two are laid out alike.
+/// Equivalent of `struct mmsghdr`, which <sys/socket.h> declares only with _GNU_SOURCE; datagrams.c
+/// asserts the same layout.
 struct datagram_header {
     void *name;
     unsigned int name_octets;
@@ -21,28 +21,28 @@ struct datagram_header {
     unsigned int octets;
 };
 
-/// Receives 1 to `count` datagrams, waiting for the first one only.
+/// Receives 1 to `count` datagrams; blocks only for the first one.
 ///
-/// `flags` as for recvmmsg(2).  Returns how many there were, or a negated errno.
+/// `flags` as for recvmmsg(2). Returns the number of datagrams, or a negated errno.
 int datagrams_receive(int fd, struct datagram_header *headers, unsigned int count, int flags);
 
-/// Sends `count` datagrams.  Returns how many were sent, or a negated errno if none was.
+/// Sends `count` datagrams. Returns the number sent, or a negated errno if none was sent.
 int datagrams_send(int fd, struct datagram_header *headers, unsigned int count);
 
-/// Makes the socket report, and so lets a reply keep, the address that a datagram was sent to.
-/// Returns 0 or a negated errno.
+/// Enables the report of the destination address of datagrams, which becomes the source of the
+/// reply. Returns 0 or a negated errno.
 int datagrams_report_destination(int fd, int is_ipv6);
 
-/// Keeps the kernel from fragmenting replies and from believing forged "too big" messages
-/// (RFC 9715 §3.1).  Returns 0 or a negated errno.
+/// Disables fragmentation and path MTU discovery, so that forged "too big" messages have no effect
+/// (RFC 9715 §3.1). Returns 0 or a negated errno.
 int datagrams_never_fragment(int fd, int is_ipv6);
 
-/// Sets the receive and send buffers, beyond the system's limit where we may.  Returns the receive
-/// buffer's size in octets as the kernel counts it.
+/// Sets the receive and send buffer sizes, beyond the system limit if permitted. Returns the
+/// receive buffer size in octets as the kernel counts it.
 int datagrams_raise_buffers(int fd, int octets);
 
-/// The processors this process may run on, at least 1.
+/// Returns the number of processors available to this process, at least 1.
 int processors_allowed(void);
 
-/// Octets of control data that hold one packet-info message of either family.
+/// Size in octets of the control data for one packet-info message of either family.
 enum { DATAGRAM_CONTROL_OCTETS = 64 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a processor is told about memory.
+// Memory hints to the processor.
 #pragma once
 
-/// Starts to bring the cache line at `address` near, without waiting for it; any address will do.
+/// Prefetches the cache line at `address` without waiting; the address need not be valid.
 static inline void memory_prefetch(const void *address) { __builtin_prefetch(address); }

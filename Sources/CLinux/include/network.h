@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the kernel tells of the network and of clocks: rtnetlink(7), timerfd_create(2).
+// Network and clock events of the kernel: rtnetlink(7), timerfd_create(2).
 //
-// Every function returns what the call it is named after returns: -1 and errno on failure.
+// On failure, functions return -1 and set errno.
 #pragma once
 #include <stdint.h>
 
-/// What rtnetlink messages are made of; network.c asserts that these are the kernel's numbers.
+/// Constants of rtnetlink messages; network.c asserts the values of the kernel.
 enum {
     ROUTE_NEW_LINK = 16,
     ROUTE_DELETED_LINK = 17,
@@ -49,17 +49,17 @@ enum {
     ROUTE_FLAG_CLONED = 0x200
 };
 
-/// A socket on which the kernel tells of links, addresses and default routes.
+/// Opens a socket for events of links, addresses and default routes.
 ///
-/// Other routes are left out in the kernel: a router may have a million of them.
+/// A kernel filter drops other routes: a router may have a million of them.
 int linux_route_events(void);
 
-/// A socket to ask the kernel what there is.
+/// Opens a socket for requests to the kernel.
 int linux_route_requests(void);
 
-/// A timer that never expires, but becomes readable whenever the wall clock is set or the machine
-/// resumes from sleep; a read then fails with ECANCELED and waits for the next time.
+/// Creates a timer that never expires but becomes readable when the wall clock is set or the
+/// machine resumes from sleep; read(2) then fails with ECANCELED and re-arms it.
 int linux_clock_changes(void);
 
-/// Whether something such as NTP keeps the wall clock right: 1, 0, or -1 if the kernel does not say.
+/// Returns 1 if the wall clock is synchronised, for example by NTP, 0 if not, and -1 if unknown.
 int linux_clock_is_synchronised(void);

@@ -2,15 +2,15 @@
 package import DNSWire
 
 extension AnswerCache {
-    /// Octets of a file that are read between two looks for more.
+    /// Size of the pieces in which a file is parsed, in octets.
     private static var pieceOctets: Int { 64 << 10 }
 
-    /// Puts a snapshot's entries into the cache, all of them or, if the file is damaged, none.
+    /// Stores all entries of a snapshot; stores none if the file is damaged.
     ///
     /// - Parameters:
-    ///   - wallTime: seconds since 1970 at `now`.
-    ///   - believes: whether a server with such a name is still believed to validate.
-    ///   - serverNumber: the number in this process of a server with such a name.
+    ///   - wallTime: Seconds since 1970 at `now`.
+    ///   - believes: Returns true if the server with this name is trusted to validate.
+    ///   - serverNumber: Returns the server number for this name in this process.
     package func restore(
         _ file: [UInt8],
         now: ContinuousClock.Instant,
@@ -45,14 +45,14 @@ extension AnswerCache {
         return try reader.finish()
     }
 
-    /// The questions that were asked most, most first, and at most `count` of them (nor more than
-    /// 65,536): for refreshing after a start or a change of networks.
+    /// Returns at most `count` questions (and at most 65,536), most hits first: for refreshing
+    /// entries after a start or a network change.
     package func hottest(_ count: Int, now: ContinuousClock.Instant) -> [HotEntry] {
         let count = min(count, 65_536)
         guard count > 0 else { return [] }
         var hottest: [HotEntry] = []
-        // Twice as many are gathered before the half that is not needed goes, so that the work per
-        // entry does not grow with `count`.
+        // Collect twice as many before dropping the lower half, so that the work for each entry
+        // does not depend on `count`.
         var least: UInt32 = 0
         var position: Int? = 0
         while let next = position {
@@ -67,7 +67,7 @@ extension AnswerCache {
         return Self.best(hottest, count)
     }
 
-    /// The `count` that were asked for most, each question once.
+    /// Returns the `count` entries with the most hits, each question once.
     private static func best(_ entries: [HotEntry], _ count: Int) -> [HotEntry] {
         var seen: Set<Question> = []
         let sorted = entries.sorted { $0.hits > $1.hits }
@@ -75,19 +75,20 @@ extension AnswerCache {
     }
 }
 
-/// A question that is asked often.
+/// A question in demand.
 package struct HotEntry: Sendable, Equatable {
     package var question: Question
 
-    /// Answers made from it; each new answer halves what those before it had.
+    /// Number of hits; a replaced entry passes on half of its count.
     package var hits: UInt32
 
-    /// Whether there still is a fresh answer to it.
+    /// True if the cache has a fresh answer.
     package var isFresh: Bool
 }
 
 extension AnswerTable {
-    /// Those of some entries that are answers of others and were asked for more than `least` times.
+    /// Returns the entries of a stride from vendors or upstreams with more than `least` hits,
+    /// without failures.
     mutating func hotStride(
         from position: Int,
         above least: UInt32,
@@ -111,7 +112,9 @@ extension AnswerTable {
         return (found, next)
     }
 
-    /// Stores what came out of a snapshot and tells how much of it, and how much of that is stale.
+    /// Stores entries from a snapshot.
+    ///
+    /// Returns the number of stored entries and how many of these are stale.
     mutating func restore(
         _ entries: [SnapshotEntry],
         now: UInt64

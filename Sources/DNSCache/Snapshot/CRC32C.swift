@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The cyclic redundancy check of iSCSI (RFC 3720 §12.1), eight octets a step.
+/// CRC-32C (RFC 3720 §12.1), eight octets for each step.
 struct CRC32C {
     private var state: UInt32 = ~0
 
-    /// The check of all that was added.
+    /// The checksum of all added octets.
     var value: UInt32 { ~state }
 
-    /// Goes on with these octets.
+    /// Adds octets.
     mutating func add(_ octets: [UInt8]) {
         let table = Self.table
         let span = octets.rawSpan
@@ -30,10 +30,10 @@ struct CRC32C {
         self.state = state
     }
 
-    /// The polynomial 0x1EDC6F41, lowest power first.
+    /// The polynomial 0x1EDC6F41, bit-reversed.
     private static let polynomial: UInt32 = 0x82F6_3B78
 
-    /// What an octet does to the check when 0 to 7 octets follow it in its step.
+    /// Effect of an octet on the checksum if 0 to 7 octets follow it in its step.
     private static let table: [UInt32] = {
         var table: [UInt32] = []
         table.reserveCapacity(2048)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Reads a snapshot, in pieces of any size, and puts its entries into a cache.
+/// Incremental parser of a snapshot, which stores the entries in a cache.
 ///
-/// Trusts nothing: a file that was cut, changed or made up ends in an error, and needs no more
-/// memory than a block and the cache.  Without a cache it only checks, which is how a damaged file
-/// is found out before any of it is used; `AnswerCache.restore(_:…)` does one after the other.
+/// The input is untrusted: a truncated, damaged or forged file gives an error and needs no more
+/// memory than one block and the cache. Without a cache, the reader only validates.
+/// `AnswerCache.restore(_:…)` validates first, then stores.
 package struct SnapshotReader {
-    /// What was found so far.
+    /// The results so far.
     package private(set) var summary = SnapshotSummary()
 
     private let cache: AnswerCache?
@@ -16,35 +16,34 @@ package struct SnapshotReader {
     private let leavesOut: (Question) -> Bool
     private let believes: (String) -> Bool
 
-    /// Octets that came and do not make a block yet; the first one's place in the file.
+    /// Octets not yet parsed; `start` is the offset of the first one in the file.
     private var pending: [UInt8] = []
     private var start = 0
 
     private var phase = Phase.prologue
 
-    /// The version of the file.
     private var version = SnapshotFormat.version
 
-    /// The servers of the file by the numbers that they have there.
+    /// The servers by their number in the file.
     private var servers: [UInt16: SnapshotEntry.Server] = [:]
 
-    /// Seconds that every entry has aged since it was written.
+    /// Seconds between the time of writing and now; added to the age of every entry.
     private var passed: UInt32 = 0
 
-    /// What may come next.
+    /// The expected next element.
     private enum Phase {
         case prologue, header, blocks, nothing
     }
 
-    /// Begins to read.
+    /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - cache: where to put the entries; nil to check the file only.
-    ///   - wallTime: seconds since 1970 at `now`.  If that is before the time of writing, no time has
-    ///     passed: a clock that was set back says nothing of the answers.
-    ///   - leavesOut: picks questions whose answers are not wanted any more.
-    ///   - believes: whether a server with such a name is still believed to validate: of others'
-    ///     answers none counts as validated, whatever the file says.
+    ///   - cache: Destination of the entries; nil to validate only.
+    ///   - wallTime: Seconds since 1970 at `now`. If the clock was set back before the time of
+    ///     writing, the elapsed time counts as 0.
+    ///   - leavesOut: Returns true for questions to skip.
+    ///   - believes: Returns true if the server with this name is trusted to validate; answers of
+    ///     other servers lose AD.
     package init(
         into cache: AnswerCache?,
         now: ContinuousClock.Instant,
@@ -59,10 +58,11 @@ package struct SnapshotReader {
         self.believes = believes
     }
 
-    /// Takes the next octets of the file.
+    /// Parses the next octets of the file.
     ///
-    /// - Parameter serverNumber: the number in this process of a server with such a name.
-    /// - Throws: the first fault.  The blocks before it have been used; nothing more can be read.
+    /// - Parameter serverNumber: Returns the server number for this name in this process.
+    /// - Throws: The first error. Earlier blocks have already been stored; the reader is unusable
+    ///   afterwards.
     package mutating func read(
         _ octets: some Collection<UInt8>,
         _ serverNumber: (String) -> UInt16
@@ -83,7 +83,7 @@ package struct SnapshotReader {
         if phase == .nothing, !pending.isEmpty { throw .trailingOctets(at: start) }
     }
 
-    /// Says that there are no more octets, and returns what was found.
+    /// Ends the input and returns the results.
     package func finish() throws(SnapshotError) -> SnapshotSummary {
         guard phase == .nothing else { throw .truncated(at: start) }
         return summary
@@ -95,13 +95,12 @@ package struct SnapshotReader {
         let kind: SnapshotFormat.Kind
         let payload: [UInt8]
 
-        /// Where it begins in the file.
         let start: Int
 
         var payloadStart: Int { start + SnapshotFormat.blockHeaderOctets }
     }
 
-    /// Whether the first octets are there, and right.
+    /// Returns true if signature and version are complete and valid.
     private mutating func hasPrologue() throws(SnapshotError) -> Bool {
         let mark = SnapshotFormat.mark
         if let wrong = zip(pending, mark).enumerated().first(where: { $1.0 != $1.1 }) {
@@ -115,7 +114,7 @@ package struct SnapshotReader {
         return true
     }
 
-    /// The block that begins at `position` of what is pending, if it is whole.
+    /// Returns the complete block at `position` of the pending octets, if any.
     private func block(at position: Int) throws(SnapshotError) -> Block? {
         guard phase != .nothing else { return nil }
         let place = start + position
@@ -158,7 +157,7 @@ package struct SnapshotReader {
         }
     }
 
-    /// The 64-bit number that a block consists of.
+    /// Returns the 64-bit number that is the payload of a block.
     private func number(_ block: Block) -> UInt64 {
         let payload = block.payload.rawSpan
         return UInt64(payload.uint32(at: 0)) << 32 | UInt64(payload.uint32(at: 4))
@@ -214,42 +213,43 @@ package struct SnapshotReader {
     }
 }
 
-/// What a snapshot was found to hold.
+/// Result of reading a snapshot.
 package struct SnapshotSummary: Sendable, Equatable {
-    /// Seconds since 1970 at which it was written.
+    /// Time of writing in seconds since 1970.
     package internal(set) var writtenAt: UInt64 = 0
 
-    /// Entries in it.
+    /// Number of entries in the file.
     package internal(set) var entries: UInt64 = 0
 
-    /// Entries that are in the cache now, or were until others pushed them out: not those that had
-    /// grown too old, nor those for which the cache knew better.
+    /// Number of stored entries: without those that were too old or for which the cache had a newer
+    /// answer.
+    ///
+    /// Later insertions may have evicted some of them.
     package internal(set) var restored: UInt64 = 0
 
-    /// Those of them that are of use as stale answers only.
+    /// Number of stored entries that are stale.
     package internal(set) var stale: UInt64 = 0
 }
 
-/// An entry out of a snapshot, as it is to be stored.
+/// A parsed entry of a snapshot.
 struct SnapshotEntry {
-    /// Who answered, in this process.
+    /// The source of an answer in this process.
     struct Server {
         let number: UInt16
 
-        /// Whether what it says to be validated is.
         let isBelieved: Bool
     }
 
     private(set) var answer: CachedAnswer
 
-    /// Seconds since it was stored.
     let age: UInt32
     let demand: Demand
 
-    /// Reads an entry that the cache might have written.
+    /// Parses an entry.
     ///
-    /// - Parameter known: the flags that it may have.
-    /// - Throws: where it is not one; `badRDATA` for a field with a value that is none.
+    /// - Parameter known: The flags that the entry may have.
+    /// - Throws: An error if the cache could not have written the entry; `badRDATA` for an invalid
+    ///   field value.
     init(
         _ reader: inout WireReader,
         _ servers: [UInt16: Server],
@@ -301,6 +301,5 @@ struct SnapshotEntry {
 }
 
 extension AnswerVariant {
-    /// Whether it is one that a client can be of, or that for all.
     fileprivate var isKnown: Bool { rawValue < 4 || self == .any }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Makes a snapshot of the cache, block by block.
+/// Incremental encoder of a snapshot, one block for each call.
 ///
-/// Between two blocks the cache is free for others, so a snapshot is not of one moment: what comes
-/// or moves meanwhile may be in it twice or not at all.  A reader keeps the newest.
+/// The cache is unlocked between blocks, so a snapshot is not atomic: an entry that is stored or
+/// moved meanwhile may occur twice or not at all. The reader keeps the newest one.
 package struct SnapshotWriter {
-    /// Entries in the blocks so far.
+    /// Number of entries written so far.
     package private(set) var entries: UInt64 = 0
 
     private let cache: AnswerCache
@@ -16,31 +16,31 @@ package struct SnapshotWriter {
     private var phase = Phase.header
     private var named: Set<UInt16> = []
 
-    /// What comes next.
+    /// The next element.
     private enum Phase {
         case header
 
-        /// The entries from a position on; no further than an end, lest a cache that is filled
-        /// faster than it is written be written for ever.
+        /// The entries from a position on, up to an end position: otherwise a snapshot might never
+        /// end while insertions are fast.
         case entries(from: Int, end: Int)
         case end
         case nothing
     }
 
-    /// Begins a snapshot.
+    /// Starts a snapshot.
     ///
     /// - Parameters:
-    ///   - now: from which ages are counted.
-    ///   - wallTime: seconds since 1970 at `now`.
+    ///   - now: The reference time of ages.
+    ///   - wallTime: Seconds since 1970 at `now`.
     package init(of cache: AnswerCache, now: ContinuousClock.Instant, wallTime: UInt64) {
         self.cache = cache
         self.now = now
         self.wallTime = wallTime
     }
 
-    /// The next octets of the file; nil when all have been given.
+    /// Returns the next octets of the file; nil at the end.
     ///
-    /// - Parameter serverName: the name of a number that entries carry.
+    /// - Parameter serverName: Returns the name for a server number.
     package mutating func next(_ serverName: (UInt16) -> String) -> [UInt8]? {
         switch phase {
         case .header:
@@ -92,19 +92,19 @@ package struct SnapshotWriter {
     }
 }
 
-/// Some entries as a snapshot has them.
+/// Encoded entries of one stride.
 struct SnapshotStride {
     var octets: [UInt8] = []
     var count = 0
     var servers: Set<UInt16> = []
 
-    /// Where to go on; nil at the end.
+    /// Position for the next stride; nil at the end.
     var next: Int?
 }
 
 extension AnswerTable {
-    /// Writes the entries at and behind `position` that are of use in another life: not failures,
-    /// not what this daemon said itself, not what is too old even for a stale answer.
+    /// Encodes the entries from `position` on, without failures, local answers and entries past
+    /// their stale window.
     mutating func snapshotStride(from position: Int, now: UInt64) -> SnapshotStride {
         var stride = SnapshotStride()
         stride.octets.reserveCapacity(SnapshotFormat.block.octets / 2)
@@ -129,7 +129,7 @@ extension AnswerTable {
         to octets: inout [UInt8],
         now: UInt64
     ) {
-        // Rounded up, as seconds in between would make the entry younger.
+        // Rounded up: an entry must not become younger.
         let age = entry.age(now &+ 999)
         octets.append(bigEndian: entry.type)
         octets.append(entry.variant)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where a client is, as far as it is told (RFC 7871 §6).
+/// Content of a Client Subnet option (RFC 7871 §6).
 package struct ClientSubnet: Hashable, Sendable {
-    /// ADDRESS, with no bit set after the source prefix; nil for family 0, which tells nothing.
+    /// ADDRESS, with all bits after the source prefix cleared; nil for family 0.
     package let address: IPAddress?
 
-    /// SOURCE PREFIX-LENGTH: how many bits of the address were told.
+    /// SOURCE PREFIX-LENGTH in bits.
     package let sourcePrefixLength: UInt8
 
-    /// SCOPE PREFIX-LENGTH: how many bits the answer is good for; 0 in queries.
+    /// SCOPE PREFIX-LENGTH in bits; 0 in queries.
     package let scopePrefixLength: UInt8
 
-    /// Makes a subnet of the first bits of `address`; the other bits are cleared.
+    /// Creates a subnet from the first bits of `address`; the other bits are cleared.
     ///
-    /// - Returns: nil if a length is more than the address has bits.
+    /// - Returns: nil if a length exceeds the address width.
     package init?(_ address: IPAddress, sourcePrefixLength: UInt8, scopePrefixLength: UInt8 = 0) {
-        // A v4-mapped address would be told as the IPv4 one, so that is what is meant.
+        // An IPv4-mapped address counts as IPv4.
         let address = address.unmapped
         let width: UInt8 = if case .v4 = address { 32 } else { 128 }
         guard scopePrefixLength <= width,
@@ -30,11 +30,11 @@ package struct ClientSubnet: Hashable, Sendable {
 // MARK: - Wire
 
 extension ClientSubnet {
-    /// Reads the option the reader is in, to its end.
+    /// Parses the option content in the current field of `reader`, to its end.
     ///
-    /// Family 0 tells nothing, as `dig +subnet=0` sends it.
+    /// Family 0 carries no address (`dig +subnet=0`).
     ///
-    /// - Throws: `truncated` or `badOption`; RFC 7871 §6 has servers answer FORMERR then.
+    /// - Throws: `truncated` or `badOption`; servers then answer FORMERR (RFC 7871 §6).
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         let family = try reader.uint16()
@@ -63,7 +63,6 @@ extension ClientSubnet {
         self.address = address
     }
 
-    /// Appends the option's content.
     func append(to octets: inout [UInt8]) {
         let family: UInt16
         switch address {
@@ -82,7 +81,7 @@ extension ClientSubnet {
 // MARK: - Conformances
 
 extension ClientSubnet: CustomStringConvertible {
-    /// Address, source and scope: `192.0.2.0/24/0`.
+    /// Address, source and scope, such as `192.0.2.0/24/0`.
     package var description: String {
         "\(address?.description ?? "0")/\(sourcePrefixLength)/\(scopePrefixLength)"
     }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an OPT record says about a message and about who sent it (RFC 6891 §6).
+/// Content of an OPT record (RFC 6891 §6).
 ///
-/// It is hop by hop: a client's, an upstream's and a reply's are three values, never one passed on.
+/// EDNS is hop by hop: the client, the upstream and the reply each have their own value.
 package struct EDNS: Hashable, Sendable {
-    /// How many octets the sender can take over UDP; below 512 means 512 (RFC 6891 §6.2.3).
+    /// Maximum UDP payload size of the sender in octets; below 512 means 512 (RFC 6891 §6.2.3).
     package var udpPayloadSize: UInt16
 
     /// The upper eight bits of the RCODE; ``Message/rcode`` has all twelve.
     package var extendedRCode: UInt8
 
-    /// VERSION; only 0 is known.
+    /// VERSION; only 0 is supported.
     package var version: UInt8
 
-    /// The sixteen flags, DO being the first (RFC 6891 §6.1.4).
+    /// The sixteen flags; DO is the most significant bit (RFC 6891 §6.1.4).
     package var flags: UInt16
 
-    /// The options in their order.
+    /// The options in wire order.
     package var options: [EDNSOption]
 
-    /// Makes the content of an OPT record.
+    /// Creates the content of an OPT record.
     package init(
         udpPayloadSize: UInt16 = 1232,
         version: UInt8 = 0,
@@ -38,7 +38,7 @@ package struct EDNS: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension EDNS {
-    /// DO: the sender wants DNSSEC records (RFC 3225 §3).
+    /// DO: the sender requests DNSSEC records (RFC 3225 §3).
     package var dnssecOK: Bool {
         get { flags & 0x8000 != 0 }
         set { flags = newValue ? flags | 0x8000 : flags & ~0x8000 }
@@ -56,7 +56,7 @@ extension EDNS {
         return nil
     }
 
-    /// The extended errors, in their order.
+    /// The extended errors in wire order.
     package var extendedErrors: [(code: ExtendedError, text: String)] {
         options.compactMap {
             guard case .extendedError(let code, let text) = $0 else { return nil }
@@ -68,7 +68,7 @@ extension EDNS {
 // MARK: - Wire
 
 extension EDNS {
-    /// Reads the data of an OPT record, whose other fields are already read.
+    /// Parses the data of an OPT record; `prologue` has its fixed fields.
     init(_ prologue: Record.Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         udpPayloadSize = prologue.recordClass.rawValue
         extendedRCode = UInt8(truncatingIfNeeded: prologue.ttl >> 24)
@@ -80,7 +80,7 @@ extension EDNS {
         reader.leaveField(outer)
     }
 
-    /// The OPT record.
+    /// The OPT record in wire form.
     package var octets: [UInt8] {
         var octets: [UInt8] = [0]
         octets.append(bigEndian: RecordType.opt.rawValue)

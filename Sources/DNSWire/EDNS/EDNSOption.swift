@@ -2,25 +2,25 @@
 
 /// An option of an OPT record (RFC 6891 §6.1.2).
 package enum EDNSOption: Hashable, Sendable {
-    /// Where the client is (RFC 7871).
+    /// Client subnet (RFC 7871).
     case clientSubnet(ClientSubnet)
 
-    /// A client cookie of 8 octets and a server cookie of none or 8...32 (RFC 7873 §4).
+    /// A client cookie of 8 octets and a server cookie of 0 or 8...32 octets (RFC 7873 §4).
     case cookie(client: [UInt8], server: [UInt8])
 
-    /// How long a connection may idle, in units of 100 ms; nil in queries (RFC 7828 §3.1).
+    /// Idle timeout of the connection in units of 100 ms; nil in queries (RFC 7828 §3.1).
     case keepalive(timeout: UInt16?)
 
-    /// Octets of no meaning (RFC 7830); read without a look at them, written as zeros.
+    /// Padding (RFC 7830); any octets are accepted, zeros are written.
     case padding(count: Int)
 
-    /// More about the outcome (RFC 8914 §2); text from outside, to be escaped before it is shown.
+    /// Extended error (RFC 8914 §2). The text is untrusted: escape it before display.
     case extendedError(code: ExtendedError, text: String)
 
-    /// Any other option, or text of an extended error that is not UTF-8.
+    /// Any other option, or an extended error with invalid UTF-8.
     case unknown(code: UInt16, octets: [UInt8])
 
-    /// The numbers of the options that are known here.
+    /// Codes of the supported options.
     package enum Code {
         /// RFC 7871.
         package static let clientSubnet: UInt16 = 8
@@ -54,7 +54,7 @@ extension EDNSOption {
 // MARK: - Wire
 
 extension EDNSOption {
-    /// Reads one option: code, length, content.
+    /// Parses one option: code, length, content.
     init(parsing reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         do throws(WireError) {
@@ -69,7 +69,7 @@ extension EDNSOption {
         }
     }
 
-    /// Reads the content of an option, which the reader is in.
+    /// Parses the option content in the current field of `reader`.
     private init(code: UInt16, content reader: inout WireReader) throws(WireError) {
         let start = reader.offset
         switch code {
@@ -89,7 +89,7 @@ extension EDNSOption {
             let octets = reader.rest()
             guard octets.count >= 2 else { throw .badOption(at: start) }
             let info = UInt16(octets[0]) << 8 | UInt16(octets[1])
-            // Nobody acts on the text: a broken one is no reason to refuse the message.
+            // The text is informational, so invalid UTF-8 does not reject the message.
             if let text = String(validating: octets[2...], as: UTF8.self) {
                 self = .extendedError(code: ExtendedError(rawValue: info), text: text)
             } else {
@@ -102,7 +102,7 @@ extension EDNSOption {
 
     /// Appends code, length and content.
     ///
-    /// - Precondition: the content has at most 65535 octets, and cookies the lengths they may have.
+    /// - Precondition: The content has at most 65535 octets; cookies have valid lengths.
     func append(to octets: inout [UInt8]) {
         octets.append(bigEndian: code)
         let lengthAt = octets.count

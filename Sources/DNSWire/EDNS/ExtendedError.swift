@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An INFO-CODE that says more about an RCODE (RFC 8914 §4, and the IANA registry).
+/// An extended error code, INFO-CODE (RFC 8914 §4 and the IANA registry).
 package struct ExtendedError: RawRepresentable, Hashable, Sendable {
     /// The number in the IANA registry.
     package let rawValue: UInt16
@@ -9,7 +9,6 @@ package struct ExtendedError: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Makes a code of its number.
     private init(_ rawValue: UInt16) {
         self.rawValue = rawValue
     }
@@ -18,67 +17,67 @@ package struct ExtendedError: RawRepresentable, Hashable, Sendable {
 // MARK: - Codes
 
 extension ExtendedError {
-    /// Only the text says what happened.
+    /// Described only by the text.
     package static let other = ExtendedError(0)
     /// No supported DNSKEY algorithm.
     package static let unsupportedDNSKEYAlgorithm = ExtendedError(1)
-    /// No supported DS digest.
+    /// No supported DS digest type.
     package static let unsupportedDSDigest = ExtendedError(2)
-    /// The data is past its TTL (RFC 8767).
+    /// The answer is stale (RFC 8767).
     package static let staleAnswer = ExtendedError(3)
-    /// The answer was made up for reasons of policy.
+    /// The answer is forged for policy reasons.
     package static let forgedAnswer = ExtendedError(4)
-    /// DNSSEC could not decide.
+    /// DNSSEC validation is indeterminate.
     package static let dnssecIndeterminate = ExtendedError(5)
-    /// DNSSEC says no.
+    /// DNSSEC validation failed.
     package static let dnssecBogus = ExtendedError(6)
-    /// A signature is past its time.
+    /// A signature has expired.
     package static let signatureExpired = ExtendedError(7)
-    /// A signature is before its time.
+    /// A signature is not yet valid.
     package static let signatureNotYetValid = ExtendedError(8)
-    /// A DS record has no key.
+    /// No DNSKEY matches a DS record.
     package static let dnskeyMissing = ExtendedError(9)
     /// Signatures are missing.
     package static let rrsigsMissing = ExtendedError(10)
-    /// No key has the zone key bit.
+    /// No DNSKEY has the zone key bit.
     package static let noZoneKeyBitSet = ExtendedError(11)
     /// NSEC or NSEC3 records are missing.
     package static let nsecMissing = ExtendedError(12)
-    /// The failure comes from the cache.
+    /// The failure was cached.
     package static let cachedError = ExtendedError(13)
-    /// The server is starting.
+    /// The server is not ready.
     package static let notReady = ExtendedError(14)
     /// The operator of this server blocks the name.
     package static let blocked = ExtendedError(15)
-    /// Somebody above the operator wants the name blocked.
+    /// An external authority requires the name to be blocked.
     package static let censored = ExtendedError(16)
-    /// The client asked for such names to be blocked.
+    /// The client requested filtering of the name.
     package static let filtered = ExtendedError(17)
-    /// The client may not ask.
+    /// The client is not authorised.
     package static let prohibited = ExtendedError(18)
-    /// The NXDOMAIN answer is past its TTL (RFC 8767).
+    /// The NXDOMAIN answer is stale (RFC 8767).
     package static let staleNXDomainAnswer = ExtendedError(19)
-    /// The server is not an authority for the name.
+    /// The server is not authoritative for the name.
     package static let notAuthoritative = ExtendedError(20)
     /// The operation is not supported.
     package static let notSupported = ExtendedError(21)
-    /// No server that could answer was reached.
+    /// No authoritative server was reachable.
     package static let noReachableAuthority = ExtendedError(22)
-    /// An error of the network on the way to a server.
+    /// A network error occurred on the way to a server.
     package static let networkError = ExtendedError(23)
-    /// The server's own data could not be read.
+    /// The server cannot read its own data.
     package static let invalidData = ExtendedError(24)
-    /// A signature ends before it begins.
+    /// A signature expires before it becomes valid.
     package static let signatureExpiredBeforeValid = ExtendedError(25)
-    /// The query came too early in the TLS handshake (RFC 9250).
+    /// The query arrived too early in the TLS handshake (RFC 9250).
     package static let tooEarly = ExtendedError(26)
-    /// The NSEC3 iterations are too many (RFC 9276).
+    /// Too many NSEC3 iterations (RFC 9276).
     package static let unsupportedNSEC3Iterations = ExtendedError(27)
-    /// The answer cannot be given under the server's policy.
+    /// The policy of the server prevents the answer.
     package static let unableToConformToPolicy = ExtendedError(28)
-    /// The answer was not resolved but made from a rule.
+    /// The answer was synthesised.
     package static let synthesized = ExtendedError(29)
-    /// The type may not be asked for (RFC 9824).
+    /// The query type is invalid (RFC 9824).
     package static let invalidQueryType = ExtendedError(30)
 }
 

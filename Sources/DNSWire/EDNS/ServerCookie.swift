@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A server cookie in the form that all servers can make and check (RFC 9018 §4).
+/// A server cookie in the interoperable format of RFC 9018 §4.
 package struct ServerCookie: Hashable, Sendable {
-    /// Version 1, three octets of zeros and the time it was made at, in network order.
+    /// Version 1, three zero octets and the timestamp, as a number in network order.
     package let head: UInt64
 
-    /// SipHash-2-4 of the client cookie, `head` and the client's address, in network order.
+    /// SipHash-2-4 of client cookie, `head` and client address, as a number in network order.
     package let hash: UInt64
 
-    /// Octets of such a cookie on the wire; others have 8 to 32 (RFC 7873 §4.2).
+    /// Size of such a cookie in octets; other formats have 8 to 32 (RFC 7873 §4.2).
     package static let octetCount = 16
 
-    /// When it was made: seconds since 1970, modulo 2³², to be compared as RFC 1982 does
-    /// (RFC 9018 §4.3).
+    /// Creation time in seconds since 1970 modulo 2³², compared by serial arithmetic (RFC 1982, RFC
+    /// 9018 §4.3).
     var time: UInt32 { UInt32(truncatingIfNeeded: head) }
 
-    /// Puts together what was read.
+    /// Creates a cookie from its parsed fields.
     package init(head: UInt64, hash: UInt64) {
         self.head = head
         self.hash = hash
     }
 
-    /// The cookie on the wire.
+    /// The cookie in wire form.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         octets.append(bigEndian: head)
@@ -29,14 +29,14 @@ package struct ServerCookie: Hashable, Sendable {
         return octets
     }
 
-    /// Makes the cookie of a client.
+    /// Creates the cookie of a client.
     ///
-    /// - Parameter client: the client cookie, in network order.
+    /// - Parameter client: The client cookie in network order.
     fileprivate init(client: UInt64, address: IPAddress, time: UInt32, secret: CookieSecret) {
         self.init(client: client, address: address, head: 1 << 56 | UInt64(time), secret: secret)
     }
 
-    /// Makes the cookie that begins with `head`.
+    /// Creates the cookie that begins with `head`.
     fileprivate init(client: UInt64, address: IPAddress, head: UInt64, secret: CookieSecret) {
         var sum = SipHash(low: secret.low, high: secret.high)
         sum.absorb(client.byteSwapped)
@@ -53,40 +53,40 @@ package struct ServerCookie: Hashable, Sendable {
     }
 }
 
-/// What only the server knows of its cookies: sixteen octets.
+/// Secret key of 128 bits for server cookies.
 package struct CookieSecret: Hashable, Sendable {
-    /// The first eight octets, the first lowest.
+    /// The first eight octets as a little-endian number.
     fileprivate let low: UInt64
 
-    /// The other eight.
+    /// The last eight octets as a little-endian number.
     fileprivate let high: UInt64
 
-    /// Draws a secret by lot.
+    /// Generates a random secret.
     package init(using random: inout some RandomNumberGenerator) {
         self.init(low: random.next(), high: random.next())
     }
 
-    /// Takes a secret that is known, each half with its first octet lowest.
+    /// Creates a secret from two little-endian halves.
     package init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
     }
 }
 
-/// The secret that cookies are made with, and the one before it (RFC 9018 §5).
+/// The current and the previous cookie secret (RFC 9018 §5).
 package struct CookieSecrets: Hashable, Sendable {
-    /// Makes cookies, and is good for its own.
+    /// Secret of new cookies.
     package private(set) var current: CookieSecret
 
-    /// Still good for the cookies that were made with it.
+    /// Previous secret; its cookies are still accepted.
     package private(set) var previous: CookieSecret?
 
-    /// Begins with one secret.
+    /// Starts with one secret.
     package init(_ secret: CookieSecret) {
         current = secret
     }
 
-    /// Makes cookies with `secret` from now on; those of the current one stay good until the next
+    /// Replaces the current secret; cookies of the replaced secret are accepted until the next
     /// call.
     package mutating func renew(with secret: CookieSecret) {
         previous = current
@@ -97,24 +97,24 @@ package struct CookieSecrets: Hashable, Sendable {
 // MARK: - Checking
 
 extension CookieSecrets {
-    /// What a server says to a cookie.
+    /// Result of checking a server cookie.
     package struct Verdict: Hashable, Sendable {
-        /// Whether the client has what we sent to its address: whoever asks is really there.
+        /// True if the client has proven that it receives replies at its address.
         package let isProven: Bool
 
-        /// The cookie to send: the client's own while it is young, else a new one.
+        /// The cookie to send: the cookie of the client if it is recent, else a new one.
         package let cookie: ServerCookie
     }
 
-    /// Judges a client cookie of `address`, with the server cookie that came with it.
+    /// Checks the server cookie that a client at `address` sent with its client cookie.
     ///
-    /// A wrong, old or missing server cookie is no fault: the answer brings a right one
-    /// (RFC 7873 §5.2.3, §5.2.4).
+    /// An invalid, expired or missing server cookie is no error: the reply carries a valid one (RFC
+    /// 7873 §5.2.3, §5.2.4).
     ///
     /// - Parameters:
-    ///   - client: the client cookie, in network order.
-    ///   - cookie: nil if there was none, or one of another length.
-    ///   - time: seconds since 1970, modulo 2³².
+    ///   - client: The client cookie in network order.
+    ///   - cookie: The server cookie; nil if it is missing or has another length.
+    ///   - time: Seconds since 1970 modulo 2³².
     package func verdict(
         on cookie: ServerCookie?,
         client: UInt64,
@@ -123,7 +123,7 @@ extension CookieSecrets {
     ) -> Verdict {
         let age = cookie.map { Int32(truncatingIfNeeded: time &- $0.time) } ?? .max
         var isProven = false
-        // The reserved octets are not looked at, but they are in the hash (RFC 9018 §4.2).
+        // The reserved octets are not checked, but the hash covers them (RFC 9018 §4.2).
         if let cookie, CookieLimits.ages.contains(age), cookie.head >> 56 == 1 {
             let isCurrent = cookie == self.cookie(current, client, address, cookie.head)
             if isCurrent, age < CookieLimits.renewal {
@@ -149,16 +149,17 @@ extension CookieSecrets {
     }
 }
 
-/// How long server cookies are good for (RFC 9018 §4.3).
+/// Lifetimes of server cookies and secrets (RFC 9018 §4.3).
 package enum CookieLimits {
-    /// Seconds since a cookie was made within which it is taken: an hour, and five minutes for a
-    /// clock that is ahead of ours.
+    /// Accepted ages in seconds: up to one hour, and five minutes in the future for clock skew.
     static let ages: ClosedRange<Int32> = -300...3600
 
-    /// Seconds after which the client gets a new one.
+    /// Age in seconds after which the client gets a new cookie.
     static let renewal: Int32 = 1800
 
-    /// How long one secret makes cookies; the one before it is good for as long again, which is
-    /// longer than any cookie is (RFC 9018 §5).
+    /// Time until the current secret is replaced.
+    ///
+    /// The previous secret is accepted equally long, which exceeds the lifetime of any cookie (RFC
+    /// 9018 §5).
     package static let secretLifetime: Duration = .seconds(86_400)
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SipHash-2-4 of a few words: the one function that server cookies are made with (RFC 9018 §4.4).
+/// SipHash-2-4, the hash of server cookies (RFC 9018 §4.4).
 ///
-/// Its authors' names are kept: four words of state, two rounds for each word of input, four at the
+/// The names are those of the SipHash paper: two rounds for each input word, four rounds at the
 /// end.
 struct SipHash {
     private var v0: UInt64
@@ -10,7 +10,7 @@ struct SipHash {
     private var v2: UInt64
     private var v3: UInt64
 
-    /// Begins with a key of sixteen octets, of which the first eight are `low`, the first lowest.
+    /// Starts with a key of 128 bits in two little-endian halves.
     init(low: UInt64, high: UInt64) {
         v0 = low ^ 0x736F_6D65_7073_6575
         v1 = high ^ 0x646F_7261_6E64_6F6D
@@ -18,23 +18,21 @@ struct SipHash {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    /// Takes eight octets, the first lowest.
+    /// Absorbs eight octets as a little-endian number.
     ///
-    /// The last word has the octets that are left, and the count of all octets on top.
+    /// The last word holds the remaining octets, with the total octet count in the top octet.
     mutating func absorb(_ word: UInt64) {
         v3 ^= word
         rounds(2)
         v0 ^= word
     }
 
-    /// The hash of all that was taken.
     consuming func finish() -> UInt64 {
         v2 ^= 0xFF
         rounds(4)
         return v0 ^ v1 ^ v2 ^ v3
     }
 
-    /// Mixes the state.
     private mutating func rounds(_ count: Int) {
         for _ in 0..<count {
             v0 &+= v1

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sections that lay in somebody's memory, or in a file, since they were made.
+/// Conversion of sections from cache memory and from snapshot files.
 extension AnswerSections {
-    /// Sections as a cache of ours kept them, which are not looked at.
+    /// Copies sections from cache memory without validation.
     ///
-    /// - Parameter ttlOffsets: UInt16 after UInt16, in native order.
+    /// - Parameter ttlOffsets: An array of `UInt16` in native byte order.
     package init(
         copying octets: RawSpan,
         answerCount: UInt16,
@@ -23,11 +23,11 @@ extension AnswerSections {
         )
     }
 
-    /// Sections out of a file that anybody may have written: the records are read, each to its end,
-    /// and the TTLs found again.
+    /// Creates sections from an untrusted file: validates all records and finds the TTLs.
     ///
-    /// - Throws: the first fault; the offset counts from the start of a message that begins with
-    ///   `question`.  `reservedLabel` also where a name leads into a TTL: that is another in each reply.
+    /// - Throws: The first error; its offset counts from the start of a message that begins with
+    ///   `question`. A name that points into a TTL gives `reservedLabel`, because TTLs change with
+    ///   each reply.
     package init(
         checking octets: [UInt8],
         of question: Question,
@@ -47,17 +47,17 @@ extension AnswerSections {
         }
         var offsets: [UInt16] = []
         var position = start
-        // Three 16-bit numbers, and no record without eleven octets: this ends soon.
+        // The sum fits, and each record takes at least eleven octets, so the loop is bounded.
         let count = Int(answerCount) + Int(authorityCount) + Int(additionalCount)
         for _ in 0..<count {
             var reader = WireReader(message.span, at: position)
             let prologue = try Record.Prologue(parsing: &reader)
             guard prologue.type != .opt else { throw .misplacedOPT(at: position) }
             position = reader.offset
-            // Behind the TTL comes the length of the data only.
+            // The TTL is followed by the two octets of the data length.
             let place = position - 6
             offsets.append(UInt16(place))
-            // No label begins so.
+            // 0x80 is no valid label type: a name that points into the TTL then fails to parse.
             message.patch(0x8080, at: place)
             message.patch(0x8080, at: place + 2)
             reader = WireReader(message.span, at: position)
@@ -74,7 +74,7 @@ extension AnswerSections {
         )
     }
 
-    /// The same records with other TTLs.
+    /// Returns the same records with transformed TTLs.
     package func mappingTTLs(
         of question: Question,
         _ transform: (UInt32) -> UInt32

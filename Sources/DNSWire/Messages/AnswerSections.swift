@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The part of a reply after its question, ready to be pasted after any spelling of that question.
+/// The part of a reply after the question.
 ///
-/// The cache keeps replies so.  Pointers count from the start of the message, where there is always
-/// a header of 12 octets and then the question, written out: so they lead to the right place for
-/// whoever asks, and what they lead to there is in the client's own spelling (RFC 4343, 0x20).
+/// The cache stores replies in this form.
+///
+/// Compression pointers count from the start of the message, where a 12-octet header and the
+/// uncompressed question always stand. The pointers therefore stay valid for every client and
+/// resolve to the name in the letter case of the client (RFC 4343, 0x20).
 package struct AnswerSections: Hashable, Sendable {
-    /// The records, answer, authority and additional, as they follow the question.
+    /// The answer, authority and additional records in wire form.
     package let octets: [UInt8]
 
     /// ANCOUNT.
@@ -15,16 +17,16 @@ package struct AnswerSections: Hashable, Sendable {
     /// NSCOUNT.
     package let authorityCount: UInt16
 
-    /// ARCOUNT, without an OPT record: that one is made for each reply.
+    /// ARCOUNT without the OPT record, which is created for each reply.
     package let additionalCount: UInt16
 
-    /// Where each TTL is, counted from the start of the message, by rising offset.
+    /// Offset of each TTL from the start of the message, in ascending order.
     package let ttlOffsets: [UInt16]
 
-    /// No records: what there is to say is in the header.
+    /// No records.
     package static let empty = AnswerSections()
 
-    /// What nearly all answers fit into, so that no array grows.
+    /// Initial buffer capacity in octets; nearly all answers fit.
     private static let usualOctets = 512
 
     private init() {
@@ -35,9 +37,9 @@ package struct AnswerSections: Hashable, Sendable {
         ttlOffsets = []
     }
 
-    /// Writes the records that answer `question`.
+    /// Encodes the records that answer `question`.
     ///
-    /// - Throws: `messageFull` if header, question and records are over 65535 octets.
+    /// - Throws: `messageFull` if header, question and records exceed 65535 octets.
     package init(
         question: Question,
         answers: [Record] = [],
@@ -59,10 +61,9 @@ package struct AnswerSections: Hashable, Sendable {
         octets = Array(builder.octets[start...])
     }
 
-    /// Writes addresses of the question's own name: the octets that their records have, without
-    /// looking for names to point at.
+    /// Encodes address records of the question name directly, without name compression.
     ///
-    /// - Throws: `messageFull` as for records.
+    /// - Throws: `messageFull` if header, question and records exceed 65535 octets.
     package init(
         addresses: [IPAddress],
         of question: Question,
@@ -102,6 +103,6 @@ package struct AnswerSections: Hashable, Sendable {
         additionalCount = 0
     }
 
-    /// Octets of an address record whose name is a pointer, at most.
+    /// Maximum size in octets of an address record with a compressed owner name.
     private static let addressOctets = 2 + 10 + 16
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first twelve octets of a message (RFC 1035 §4.1.1, RFC 4035 §3.2 for AD and CD).
+/// The twelve octets of a message header (RFC 1035 §4.1.1; AD and CD: RFC 4035 §3.2).
 package struct Header: Hashable, Sendable {
-    /// Chosen by who asks and copied by who answers.
+    /// Message ID: chosen by the client, copied by the server.
     package var id: UInt16
 
-    /// The second two octets as they are on the wire: QR, opcode, bits and RCODE.
+    /// QR, opcode, flags and RCODE as on the wire.
     package var flags: UInt16
 
-    /// QDCOUNT: how many questions follow.
+    /// QDCOUNT.
     package var questionCount: UInt16
 
-    /// ANCOUNT: how many records the answer section has.
+    /// ANCOUNT.
     package var answerCount: UInt16
 
-    /// NSCOUNT: how many records the authority section has.
+    /// NSCOUNT.
     package var authorityCount: UInt16
 
-    /// ARCOUNT: how many records the additional section has, OPT included.
+    /// ARCOUNT, including the OPT record.
     package var additionalCount: UInt16
 
-    /// Makes a header; of a standard query without flags unless told otherwise.
+    /// Creates a header; by default of a standard query without flags.
     package init(
         id: UInt16 = 0,
         flags: UInt16 = 0,
@@ -41,7 +41,7 @@ package struct Header: Hashable, Sendable {
 // MARK: - Reading and changing the flags
 
 extension Header {
-    /// QR: this is an answer.
+    /// QR: the message is a response.
     package var isResponse: Bool {
         get { flag(0x8000) }
         set { set(0x8000, newValue) }
@@ -53,43 +53,43 @@ extension Header {
         set { flags = flags & ~0x7800 | UInt16(newValue.rawValue) << 11 }
     }
 
-    /// AA: the server is an authority for the name.
+    /// AA: the server is authoritative for the name.
     package var isAuthoritative: Bool {
         get { flag(0x0400) }
         set { set(0x0400, newValue) }
     }
 
-    /// TC: the answer did not fit.
+    /// TC: the response is truncated.
     package var isTruncated: Bool {
         get { flag(0x0200) }
         set { set(0x0200, newValue) }
     }
 
-    /// RD: who asks wants the server to go and find out.
+    /// RD: the client requests recursion.
     package var recursionDesired: Bool {
         get { flag(0x0100) }
         set { set(0x0100, newValue) }
     }
 
-    /// RA: the server does go and find out.
+    /// RA: the server offers recursion.
     package var recursionAvailable: Bool {
         get { flag(0x0080) }
         set { set(0x0080, newValue) }
     }
 
-    /// Z: the bit that must be zero.
+    /// Z: reserved, must be zero.
     package var zero: Bool {
         get { flag(0x0040) }
         set { set(0x0040, newValue) }
     }
 
-    /// AD: the data was proven by DNSSEC, or (in a query) the bit is understood (RFC 6840 §5.7).
+    /// AD: DNSSEC validated the data; in a query, the client understands the bit (RFC 6840 §5.7).
     package var authenticData: Bool {
         get { flag(0x0020) }
         set { set(0x0020, newValue) }
     }
 
-    /// CD: who asks will check by itself (RFC 4035 §3.2.2).
+    /// CD: the client validates itself (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool {
         get { flag(0x0010) }
         set { set(0x0010, newValue) }
@@ -101,10 +101,8 @@ extension Header {
         set { flags = flags & ~0xF | newValue.rawValue & 0xF }
     }
 
-    /// Reads the bits of `mask`.
     private func flag(_ mask: UInt16) -> Bool { flags & mask != 0 }
 
-    /// Sets or clears the bits of `mask`.
     private mutating func set(_ mask: UInt16, _ value: Bool) {
         flags = value ? flags | mask : flags & ~mask
     }
@@ -113,7 +111,7 @@ extension Header {
 // MARK: - Wire
 
 extension Header {
-    /// Reads the twelve octets at the reader's place.
+    /// Parses the twelve octets at the position of the reader.
     init(parsing reader: inout WireReader) throws(WireError) {
         id = try reader.uint16()
         flags = try reader.uint16()

@@ -3,12 +3,12 @@
 // MARK: - Writing
 
 extension Message {
-    /// The message in wire form, of at most `limit` octets (12...65535).
+    /// Encodes the message in at most `limit` octets (12...65535).
     ///
-    /// If not all fits, whole record sets are left out from the first that does not: of the answer
-    /// and authority sections with TC set, of the additional section silently, as the rest of an
-    /// answer is complete without it (RFC 2181 §9).  OPT stays in (RFC 6891 §7), without options if
-    /// there is no room for them.
+    /// If the message does not fit, the first record set that exceeds the limit and all later sets
+    /// are omitted. An omission in the answer or authority section sets TC; in the additional
+    /// section it does not (RFC 2181 §9). The OPT record always stays (RFC 6891 §7), without
+    /// options if these do not fit.
     package func encoded(limit: Int = WireLimits.messageOctets) -> [UInt8] {
         if let whole = try? encodedWhole(limit: limit) { return whole }
         var builder = MessageBuilder(header: header, limit: limit)
@@ -22,30 +22,29 @@ extension Message {
             isTruncated = true
         }
         if !isTruncated {
-            // The first set that does not fit ends the section: what is left out is optional.
+            // Additional records are optional: stop at the first set that does not fit.
             try? Self.append(sets: additionals, to: .additional, of: &builder)
         }
-        // Its room was reserved, so it is there.
+        // Its space was reserved.
         if let opt { try? builder.append(opt) }
         builder.header.isTruncated = builder.header.isTruncated || isTruncated
         return builder.finish()
     }
 
-    /// Adds padding so that ``encoded(limit:)`` makes a multiple of `block` octets (RFC 8467 §4).
+    /// Adds padding so that ``encoded(limit:)`` returns a multiple of `block` octets (RFC 8467 §4).
     ///
-    /// Does nothing without EDNS.  Padding that is there already is replaced.
+    /// Replaces existing padding. Has no effect without EDNS.
     package mutating func pad(toMultipleOf block: Int) {
-        precondition(block > 0, "padding is to a multiple of something")
+        precondition(block > 0, "the padding block size must be positive")
         guard edns != nil else { return }
         edns?.options.removeAll { $0.code == EDNSOption.Code.padding }
-        // Code and length of the option are four octets.
+        // Code and length of the option take four octets.
         let bare = encoded().count + 4
         let count = (block - bare % block) % block
         guard bare + count <= WireLimits.messageOctets else { return }
         edns?.options.append(.padding(count: count))
     }
 
-    /// The message with all its records in their order.
     private func encodedWhole(limit: Int) throws(BuildError) -> [UInt8] {
         var builder = MessageBuilder(header: header, limit: limit)
         for question in questions { try builder.append(question) }
@@ -56,9 +55,9 @@ extension Message {
         return builder.finish()
     }
 
-    /// Keeps room for `edns`, or for as much of it as goes into an empty message.
+    /// Reserves space for `edns`, without its options if these do not fit.
     ///
-    /// - Returns: what there is room for.
+    /// - Returns: The value for which space is reserved.
     private static func reserveOPT(_ edns: EDNS?, in builder: inout MessageBuilder) -> EDNS? {
         guard var opt = edns else { return nil }
         if (try? builder.reserve(opt.octets.count)) != nil { return opt }
@@ -66,7 +65,7 @@ extension Message {
         return (try? builder.reserve(opt.octets.count)) == nil ? nil : opt
     }
 
-    /// Writes records set by set; the first set that does not fit leaves nothing and ends it.
+    /// Appends records set by set; on the first set that does not fit, removes it and throws.
     private static func append(
         sets records: [Record],
         to section: Section,

@@ -3,17 +3,17 @@
 // MARK: - Making
 
 extension Message {
-    /// Reads a message that takes all of `octets`.
+    /// Parses a message that occupies all of `octets`.
     ///
-    /// The work is bounded by the octets: a record needs eleven of them and a name costs at most
-    /// 255 octets and 127 pointers.  Nothing is set aside on the word of a count.
+    /// The work is linear in the size: a record takes at least eleven octets, and a name costs at
+    /// most 255 octets and 127 pointers. No memory is allocated based on a count field.
     ///
-    /// - Throws: the first fault, in the order of the octets.
+    /// - Throws: The first error in wire order.
     package init(parsing octets: [UInt8]) throws(WireError) {
         try self.init(parsing: octets.span)
     }
 
-    /// Reads a message that takes all of `octets`, which are in somebody's buffer.
+    /// Parses a message that occupies all of `octets`, a borrowed buffer.
     package init(parsing octets: Span<UInt8>) throws(WireError) {
         var reader = WireReader(octets)
         let header = try Header(parsing: &reader)
@@ -37,7 +37,7 @@ extension Message {
         guard reader.isAtEnd else { throw .trailingOctets(at: reader.offset) }
     }
 
-    /// Reads a section in which no OPT record may be.
+    /// Parses a section that must not contain an OPT record.
     private static func records(
         _ count: UInt16,
         from reader: inout WireReader

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A whole message, read or to be written (RFC 1035 §4.1).
+/// A DNS message (RFC 1035 §4.1).
 ///
-/// Everything in it is owned: for what waits, is kept or is changed.  Who only answers looks at a
-/// query where it is.
+/// A message owns its data, so it can be stored and changed. The hit path uses ``QueryView``
+/// instead.
 package struct Message: Hashable, Sendable {
-    /// The header without its counts, which follow from the sections.
+    /// The header without counts.
     private var prologue: Header
 
-    /// QUESTION: one in every message anybody sends (RFC 9619 §4).
+    /// QUESTION: exactly one in practice (RFC 9619 §4).
     package var questions: [Question]
 
     /// ANSWER.
@@ -17,13 +17,13 @@ package struct Message: Hashable, Sendable {
     /// AUTHORITY.
     package var authorities: [Record]
 
-    /// ADDITIONAL, without its OPT record.
+    /// ADDITIONAL without the OPT record.
     package var additionals: [Record]
 
-    /// What the OPT record says, if there is one.
+    /// Content of the OPT record, if any.
     package var edns: EDNS?
 
-    /// Makes a message; the counts of `header` are not looked at.
+    /// Creates a message; the counts of `header` are ignored.
     package init(
         header: Header = Header(),
         questions: [Question] = [],
@@ -44,7 +44,7 @@ package struct Message: Hashable, Sendable {
 // MARK: - Reading and changing
 
 extension Message {
-    /// The header, its counts always those of the sections; counts that are set are not looked at.
+    /// The header with the counts of the sections; counts in a new value are ignored.
     package var header: Header {
         get {
             Header(
@@ -61,7 +61,7 @@ extension Message {
 
     /// All twelve bits of the RCODE (RFC 6891 §6.1.3).
     ///
-    /// Without EDNS there are four, and a code that needs more is set as SERVFAIL.
+    /// Without EDNS there are only four bits; a code above 15 is then set as SERVFAIL.
     package var rcode: RCode {
         get { RCode(rawValue: UInt16(edns?.extendedRCode ?? 0) << 4 | prologue.flags & 0xF) }
         set {

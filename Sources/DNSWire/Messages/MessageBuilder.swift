@@ -1,64 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why something was not written; the message is as it was before.
+/// Error of a builder operation; the failed operation leaves the message unchanged.
 package enum BuildError: Error, Hashable {
-    /// It does not fit into the limit, less what is reserved.
+    /// The data exceeds the limit minus the reserved octets.
     case messageFull
 
-    /// Its section comes before one that was begun already.
+    /// The section precedes one that already has records.
     case misplaced
 
-    /// A message has one OPT record.
+    /// The message already has an OPT record.
     case secondOPT
 }
 
-/// Where a record goes; the sections are written in this order (RFC 1035 §4.1).
+/// A message section; sections are written in this order (RFC 1035 §4.1).
 package enum Section: Int, Comparable, Sendable, CaseIterable {
-    /// What is asked.
+    /// The questions.
     case question
-    /// What answers it.
+    /// The records that answer the question.
     case answer
-    /// Who says so, or the SOA of a denial.
+    /// The NS records, or the SOA record of a negative answer.
     case authority
-    /// What may help.
+    /// Additional records.
     case additional
 
     package static func < (left: Section, right: Section) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Writes a message from front to back, compressing names, within a limit.
+/// Encoder of a message within a size limit, with name compression.
 ///
-/// What fails leaves no trace, and what was written after a ``Mark`` can be taken back: so a reply
-/// is filled record set by record set until the limit, with the room for OPT kept aside.
+/// A failed operation leaves the message unchanged. ``rewind(to:)`` removes everything after a
+/// ``Mark``, so a reply can be filled record set by record set up to the limit, with space reserved
+/// for OPT.
 package struct MessageBuilder {
-    /// ID and flags, written by ``finish()``; the counts in it are not looked at.
+    /// ID and flags, written by ``finish()``; the counts are ignored.
     package var header: Header
 
-    /// Most octets the message may have, 12...65535.
+    /// Maximum message size in octets, 12...65535.
     package let limit: Int
 
-    /// The message so far; its first twelve octets are filled in at the end.
+    /// The message so far; ``finish()`` fills in the first twelve octets.
     package private(set) var octets: [UInt8]
 
-    /// Where each TTL written is, counted from the start of the message; OPT has none.
+    /// Offset of each TTL from the start of the message; OPT has none.
     package private(set) var ttlOffsets: [UInt16] = []
 
-    /// How many octets of the limit are kept aside.
+    /// Octets of the limit that are reserved.
     private var reserved = 0
 
-    /// What the next name can point at.
     private var compressor = NameCompressor()
 
-    /// How many records each section has.
     private var counts: InlineArray<4, UInt16> = [0, 0, 0, 0]
 
-    /// The section that was last written to.
+    /// The section of the last record.
     private var section = Section.question
 
-    /// Whether there is an OPT record.
     private var hasOPT = false
 
-    /// Starts a message of at most `limit` octets, in the memory of `buffer` if there is one.
+    /// Starts a message of at most `limit` octets that reuses the memory of `buffer`.
     package init(
         header: Header,
         limit: Int = WireLimits.messageOctets,
@@ -79,25 +77,27 @@ package struct MessageBuilder {
 // MARK: - Reading
 
 extension MessageBuilder {
-    /// How many more octets there is room for.
+    /// Number of octets that can still be written.
     package var remaining: Int { limit - reserved - octets.count }
 
-    /// How many records (or questions) `section` has so far.
+    /// Returns the number of records or questions in `section`.
     package func count(of section: Section) -> UInt16 { counts[section.rawValue] }
 }
 
 // MARK: - Changing
 
 extension MessageBuilder {
-    /// Keeps `count` octets aside for ``append(_:)-(EDNS)``, in addition to those kept already.
+    /// Reserves `count` additional octets for ``append(_:)-(EDNS)``.
     ///
-    /// - Throws: `messageFull` if there is no such room.
+    /// - Throws: `messageFull` if the octets are not available.
     package mutating func reserve(_ count: Int) throws(BuildError) {
         guard remaining >= count else { throw .messageFull }
         reserved += count
     }
 
-    /// Writes a question; its name is written out, as some take a pointer there for an attack.
+    /// Appends a question.
+    ///
+    /// Its name is not compressed, because some servers reject a pointer there.
     package mutating func append(_ question: Question) throws(BuildError) {
         guard section == .question else { throw .misplaced }
         guard remaining >= question.octetCount else { throw .messageFull }
@@ -110,7 +110,7 @@ extension MessageBuilder {
         counts[Section.question.rawValue] += 1
     }
 
-    /// Writes a record into `section`, which must not come before one that was begun.
+    /// Appends a record to `section`, which must not precede a section that already has records.
     package mutating func append(
         _ record: Record,
         to section: Section
@@ -135,9 +135,7 @@ extension MessageBuilder {
         self.section = section
     }
 
-    /// Writes the OPT record, into the room that was reserved and beyond if there is more.
-    ///
-    /// After it, nothing is reserved.
+    /// Appends the OPT record and releases the reserved octets.
     package mutating func append(_ edns: EDNS) throws(BuildError) {
         guard !hasOPT else { throw .secondOPT }
         let record = edns.octets
@@ -149,7 +147,7 @@ extension MessageBuilder {
         reserved = 0
     }
 
-    /// Fills in the header and hands the message over.
+    /// Fills in the header and returns the message.
     package consuming func finish() -> [UInt8] {
         for (index, value) in [header.id, header.flags, counts[0], counts[1], counts[2], counts[3]]
             .enumerated()
@@ -159,7 +157,7 @@ extension MessageBuilder {
         return octets
     }
 
-    /// Writes a name, its end as a pointer if it was written before, and remembers it.
+    /// Appends a name, compressed if possible, and remembers it as a compression target.
     private mutating func append(_ name: Name) {
         let start = octets.count
         let wire = name.octets
@@ -173,7 +171,7 @@ extension MessageBuilder {
         compressor.remember(wire, prefix: match.prefix, at: start)
     }
 
-    /// Writes data, compressing names only in types of RFC 1035 (RFC 3597 §4).
+    /// Appends record data; compresses names only in types of RFC 1035 (RFC 3597 §4).
     private mutating func append(_ data: RecordData) {
         switch data {
         case .cname(let name), .ns(let name), .ptr(let name):
@@ -194,25 +192,18 @@ extension MessageBuilder {
 // MARK: - Taking back
 
 extension MessageBuilder {
-    /// A state of a builder that it can go back to.
+    /// A builder state for ``rewind(to:)``.
     package struct Mark: Sendable {
-        /// How many octets were written.
         fileprivate let octets: Int
-        /// How many TTLs were written.
         fileprivate let ttls: Int
-        /// How many names could be pointed at.
         fileprivate let targets: Int
-        /// How many records each section had.
         fileprivate let counts: InlineArray<4, UInt16>
-        /// The section that was last written to.
         fileprivate let section: Section
-        /// How many octets were kept aside.
         fileprivate let reserved: Int
-        /// Whether there was an OPT record.
         fileprivate let hasOPT: Bool
     }
 
-    /// The state now.
+    /// The current state.
     package var mark: Mark {
         Mark(
             octets: octets.count,
@@ -225,11 +216,11 @@ extension MessageBuilder {
         )
     }
 
-    /// Takes back all that was written after `mark`, names to point at included.
+    /// Restores the state at `mark`, including the compression targets.
     ///
-    /// - Precondition: nothing from before the mark was taken back since.
+    /// - Precondition: The builder has not been rewound to before `mark`.
     package mutating func rewind(to mark: Mark) {
-        precondition(mark.octets <= octets.count, "a mark is of what is still written")
+        precondition(mark.octets <= octets.count, "the builder was rewound to before this mark")
         octets.removeLast(octets.count - mark.octets)
         ttlOffsets.removeLast(ttlOffsets.count - mark.ttls)
         compressor.forget(keeping: mark.targets)

@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The names a builder has written, for later ones to point at (RFC 1035 §4.1.4).
+/// The compression targets of a builder (RFC 1035 §4.1.4).
 ///
-/// Invariant: each entry is where a label of an already finished name starts, below 0x4000, by
-/// rising offset; there are at most ``WireLimits/compressionTargets``.  So a pointer always leads
-/// before the name it ends, and forgetting what was written last is cutting off the end.
+/// Invariant: each target is the offset of a label of a complete name, below 0x4000. Targets are in
+/// ascending order, and there are at most ``WireLimits/compressionTargets``. A pointer therefore
+/// always points before its own name, and removing the newest targets truncates the list.
 ///
-/// The work per name is bounded: an entry is compared only with the one suffix of its own length.
+/// The work per name is bounded: a target is compared only with the suffix of equal length.
 struct NameCompressor {
-    /// A name, or the end of one, in the message.
+    /// A written name or name suffix.
     private struct Target {
-        /// Where its first label is.
+        /// Offset of its first label.
         var offset: UInt16
-        /// How many octets it has uncompressed, 2...255.
+        /// Its uncompressed size in octets, 2...255.
         var octets: UInt8
     }
 
-    /// What can be pointed at.
     private var targets: [Target] = []
 
-    /// How many names can be pointed at.
     var count: Int { targets.count }
 }
 
 // MARK: - Reading
 
 extension NameCompressor {
-    /// Finds the longest end of `name` that is in `message` already.
+    /// Finds the longest suffix of `name` that `message` already contains.
     ///
-    /// - Returns: how many octets of the name stand before that end, and where it is.
+    /// - Returns: The size in octets of the part before the suffix, and the offset of the suffix.
     func match(_ name: [UInt8], in message: [UInt8]) -> (prefix: Int, offset: UInt16)? {
         var position = 0
         while name[position] != 0 {
@@ -44,7 +42,8 @@ extension NameCompressor {
         return nil
     }
 
-    /// Whether the end of `name` from `position` is, but for case, the name at `offset`.
+    /// Returns true if the suffix of `name` at `position` equals the name at `offset`, ignoring
+    /// case.
     private static func isEqual(
         _ name: [UInt8],
         from position: Int,
@@ -74,7 +73,7 @@ extension NameCompressor {
 // MARK: - Changing
 
 extension NameCompressor {
-    /// Remembers the first `prefix` octets of `name`, whole labels, written at `offset`.
+    /// Adds the labels in the first `prefix` octets of `name`, which was written at `offset`.
     mutating func remember(_ name: [UInt8], prefix: Int, at offset: Int) {
         if targets.isEmpty { targets.reserveCapacity(8) }
         var position = 0
@@ -89,7 +88,7 @@ extension NameCompressor {
         }
     }
 
-    /// Forgets all but the first `count` names.
+    /// Removes all but the first `count` targets.
     mutating func forget(keeping count: Int) {
         targets.removeLast(targets.count - count)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What kind of query a message is; four bits of the header (RFC 1035 §4.1.1).
+/// Kind of query: four bits of the header (RFC 1035 §4.1.1).
 package struct Opcode: RawRepresentable, Hashable, Sendable {
     /// The number in the IANA registry, 0...15.
     package let rawValue: UInt8
@@ -20,7 +20,7 @@ extension Opcode {
     package static let iquery = Opcode(rawValue: 1)
     /// A server status request.
     package static let status = Opcode(rawValue: 2)
-    /// A zone has changed (RFC 1996).
+    /// Notification of a zone change (RFC 1996).
     package static let notify = Opcode(rawValue: 4)
     /// A dynamic update (RFC 2136).
     package static let update = Opcode(rawValue: 5)
@@ -31,16 +31,15 @@ extension Opcode {
 // MARK: - Conformances
 
 extension Opcode: CustomStringConvertible {
-    /// The mnemonic, or `OPCODE15`.
+    /// The mnemonic, or the generic form such as `OPCODE15`.
     package var description: String { Self.mnemonics.text(UInt16(rawValue)) }
 
-    /// Reads a mnemonic or `OPCODE15`, in any case of letters.
+    /// Parses a mnemonic or the generic form, ignoring case.
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text), number <= 15 else { return nil }
         self.init(rawValue: UInt8(number))
     }
 
-    /// The IANA registry of opcodes.
     private static let mnemonics = Mnemonics(
         prefix: "OPCODE",
         [0: "QUERY", 1: "IQUERY", 2: "STATUS", 4: "NOTIFY", 5: "UPDATE", 6: "DSO"]

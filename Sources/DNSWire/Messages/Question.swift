@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is asked (RFC 1035 §4.1.2), and the key of all that is known about it.
+/// A question (RFC 1035 §4.1.2).
 package struct Question: Hashable, Sendable {
-    /// QNAME, in the case it was asked in; equal without regard to case.
+    /// QNAME in the letter case of the client; compares without regard to case.
     package var name: Name
 
     /// QTYPE.
@@ -11,7 +11,7 @@ package struct Question: Hashable, Sendable {
     /// QCLASS.
     package var recordClass: RecordClass
 
-    /// Makes a question, of the Internet unless told otherwise.
+    /// Creates a question, by default of class IN.
     package init(name: Name, type: RecordType, recordClass: RecordClass = .in) {
         self.name = name
         self.type = type
@@ -22,20 +22,20 @@ package struct Question: Hashable, Sendable {
 // MARK: - Wire
 
 extension Question {
-    /// Reads a question; its name may be compressed, as a second one's may.
+    /// Parses a question; its name may be compressed.
     init(parsing reader: inout WireReader) throws(WireError) {
         name = try reader.name()
         type = RecordType(rawValue: try reader.uint16())
         recordClass = RecordClass(rawValue: try reader.uint16())
     }
 
-    /// How many octets the question takes.
+    /// Size of the question in octets.
     var octetCount: Int { name.octets.count + 4 }
 }
 
 // MARK: - Conformances
 
 extension Question: CustomStringConvertible {
-    /// As in zone files: `www.example.com. IN A`.
+    /// The question as in zone files, such as `www.example.com. IN A`.
     package var description: String { "\(name) \(recordClass) \(type)" }
 }

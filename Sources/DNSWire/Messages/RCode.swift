@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The outcome of a query: four bits of the header and eight of an OPT record (RFC 6891 §6.1.3).
+/// Response code: four bits of the header and eight bits of an OPT record (RFC 6891 §6.1.3).
 package struct RCode: RawRepresentable, Hashable, Sendable {
     /// The number in the IANA registry, 0...4095.
     package let rawValue: UInt16
@@ -16,15 +16,15 @@ package struct RCode: RawRepresentable, Hashable, Sendable {
 extension RCode {
     /// No error.
     package static let noError = RCode(rawValue: 0)
-    /// The query could not be read.
+    /// The query is malformed.
     package static let formErr = RCode(rawValue: 1)
     /// The server failed.
     package static let servFail = RCode(rawValue: 2)
     /// The name does not exist.
     package static let nxDomain = RCode(rawValue: 3)
-    /// The server does not do this kind of query.
+    /// The server does not support this kind of query.
     package static let notImp = RCode(rawValue: 4)
-    /// The server does not want to.
+    /// The server refuses the query.
     package static let refused = RCode(rawValue: 5)
     /// A name exists that should not (RFC 2136 §2.2).
     package static let yxDomain = RCode(rawValue: 6)
@@ -36,13 +36,13 @@ extension RCode {
     package static let notAuth = RCode(rawValue: 9)
     /// A name is not in the zone (RFC 2136 §2.2).
     package static let notZone = RCode(rawValue: 10)
-    /// The stateful operation is not known (RFC 8490 §10.2).
+    /// The stateful operation type is not implemented (RFC 8490 §10.2).
     package static let dsoTypeNI = RCode(rawValue: 11)
-    /// The EDNS version is not known (RFC 6891 §6.1.3); also BADSIG in a TSIG record.
+    /// The EDNS version is not supported (RFC 6891 §6.1.3); also BADSIG in a TSIG record.
     package static let badVers = RCode(rawValue: 16)
     /// Key not recognized (RFC 8945 §3).
     package static let badKey = RCode(rawValue: 17)
-    /// Signature out of its time (RFC 8945 §3).
+    /// Signature out of its time window (RFC 8945 §3).
     package static let badTime = RCode(rawValue: 18)
     /// Bad TKEY mode (RFC 2930 §2.6).
     package static let badMode = RCode(rawValue: 19)
@@ -59,16 +59,15 @@ extension RCode {
 // MARK: - Conformances
 
 extension RCode: CustomStringConvertible {
-    /// The mnemonic, or `RCODE3841`.
+    /// The mnemonic, or the generic form such as `RCODE3841`.
     package var description: String { Self.mnemonics.text(rawValue) }
 
-    /// Reads a mnemonic or `RCODE3841`, in any case of letters.
+    /// Parses a mnemonic or the generic form, ignoring case.
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text), number <= 0xFFF else { return nil }
         self.init(rawValue: number)
     }
 
-    /// The IANA registry of response codes.
     private static let mnemonics = Mnemonics(
         prefix: "RCODE",
         [

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IP address of either family, held inline.
+/// An IPv4 or IPv6 address, stored without heap allocation.
 package enum IPAddress: Hashable, Sendable {
-    /// Four octets.
+    /// An IPv4 address.
     case v4(IPv4Address)
 
-    /// Sixteen octets.
+    /// An IPv6 address.
     case v6(IPv6Address)
 }
 
 // MARK: - Making
 
 extension IPAddress {
-    /// Reads an address literal of either family.
+    /// Parses an address literal of either family.
     package init?(_ text: some StringProtocol) {
         if let address = IPv4Address(text) {
             self = .v4(address)
@@ -23,7 +23,7 @@ extension IPAddress {
         }
     }
 
-    /// Makes an address of 4 or 16 octets; nil for any other count.
+    /// Creates an address of 4 or 16 octets; nil for any other count.
     package init?(octets: some Collection<UInt8>) {
         if let address = IPv4Address(octets: octets) {
             self = .v4(address)
@@ -38,7 +38,7 @@ extension IPAddress {
 // MARK: - Reading
 
 extension IPAddress {
-    /// The 4 or 16 octets in network order.
+    /// The 4 or 16 octets in network byte order.
     package var octets: [UInt8] {
         switch self {
         case .v4(let address): address.octets
@@ -46,13 +46,13 @@ extension IPAddress {
         }
     }
 
-    /// The address, a v4-mapped one as the IPv4 address it is.
+    /// This address, with an IPv4-mapped address converted to IPv4.
     package var unmapped: IPAddress {
         guard case .v6(let address) = self, let mapped = address.mapped else { return self }
         return .v4(mapped)
     }
 
-    /// Whether this is in 0.0.0.0/8 or is ::.
+    /// True if the address is in 0.0.0.0/8 or is `::`.
     package var isUnspecified: Bool {
         switch self {
         case .v4(let address): address.isUnspecified
@@ -60,7 +60,7 @@ extension IPAddress {
         }
     }
 
-    /// Whether this is in 127.0.0.0/8 or is ::1.
+    /// True if the address is in 127.0.0.0/8 or is `::1`.
     package var isLoopback: Bool {
         switch self {
         case .v4(let address): address.isLoopback
@@ -68,7 +68,7 @@ extension IPAddress {
         }
     }
 
-    /// Whether this is in 224.0.0.0/4 or ff00::/8.
+    /// True if the address is in 224.0.0.0/4 or ff00::/8.
     package var isMulticast: Bool {
         switch self {
         case .v4(let address): address.isMulticast
@@ -76,7 +76,7 @@ extension IPAddress {
         }
     }
 
-    /// Whether this is in 240.0.0.0/4.
+    /// True if the address is in 240.0.0.0/4.
     package var isReserved: Bool {
         switch self {
         case .v4(let address): address.isReserved
@@ -84,7 +84,7 @@ extension IPAddress {
         }
     }
 
-    /// Whether this is in 169.254.0.0/16 or fe80::/10.
+    /// True if the address is in 169.254.0.0/16 or fe80::/10.
     package var isLinkLocal: Bool {
         switch self {
         case .v4(let address): address.isLinkLocal
@@ -92,7 +92,7 @@ extension IPAddress {
         }
     }
 
-    /// Whether this is in a network of RFC 1918 or in fc00::/7.
+    /// True if the address is in a network of RFC 1918 or in fc00::/7.
     package var isPrivate: Bool {
         switch self {
         case .v4(let address): address.isPrivate

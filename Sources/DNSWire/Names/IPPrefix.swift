@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A network: the addresses whose first bits are given.
+/// A network prefix.
 ///
-/// v4-mapped addresses, as dual-stack sockets report IPv4 peers, are IPv4 addresses here: `::/0`
-/// does not contain them and `0.0.0.0/0` does.
+/// IPv4-mapped addresses, which dual-stack sockets report for IPv4 peers, count as IPv4:
+/// `0.0.0.0/0` contains them and `::/0` does not.
 package struct IPPrefix: Hashable, Sendable {
-    /// The network's first address; never v4-mapped with 96 bits or more.
+    /// First address of the network; never IPv4-mapped with a length of 96 bits or more.
     package let address: IPAddress
 
-    /// How many leading bits are given, 0...32 or 0...128.
+    /// Prefix length, 0...32 or 0...128 bits.
     package let length: Int
 
-    /// Makes the network of `length` bits that `address` is in; nil if there are not so many bits.
+    /// Creates the network of `length` bits that contains `address`; nil if `length` is out of
+    /// range.
     package init?(containing address: IPAddress, length: Int) {
         let isMapped = address != address.unmapped && 96...128 ~= length
         let width = isMapped ? length - 96 : length
@@ -23,7 +24,7 @@ package struct IPPrefix: Hashable, Sendable {
 
         case .v6(let address):
             guard 0...128 ~= width else { return nil }
-            // Shifts by the whole width give zero, as a mask of no bits must be.
+            // A shift by the full width gives zero, the mask of a prefix of 0 bits.
             let high: UInt64 = ~0 << (64 - min(width, 64))
             let low: UInt64 = ~0 << (128 - max(width, 64))
             self.address = .v6(IPv6Address(high: address.high & high, low: address.low & low))
@@ -31,9 +32,9 @@ package struct IPPrefix: Hashable, Sendable {
         self.length = width
     }
 
-    /// Reads `192.0.2.0/24`, `2001:db8::/32`, or an address alone: a network of just that one.
+    /// Parses `192.0.2.0/24`, `2001:db8::/32`, or an address alone as a host prefix.
     ///
-    /// Bits set after the prefix are refused: `192.0.2.1/24` is more often a mistyped /32 than not.
+    /// Host bits must be zero, because `192.0.2.1/24` is probably a mistyped /32.
     package init?(_ text: some StringProtocol) {
         let pieces = text.split(
             separator: "/",
@@ -59,7 +60,7 @@ package struct IPPrefix: Hashable, Sendable {
 // MARK: - Reading
 
 extension IPPrefix {
-    /// Whether `address` is in the network.
+    /// Returns true if the network contains `address`.
     package func contains(_ address: IPAddress) -> Bool {
         switch address {
         case .v4(let address): contains(address)
@@ -67,13 +68,13 @@ extension IPPrefix {
         }
     }
 
-    /// Whether `candidate` is in the network.
+    /// Returns true if the network contains `candidate`.
     package func contains(_ candidate: IPv4Address) -> Bool {
         guard case .v4(let network) = address else { return false }
         return candidate.matches(network.value, length: length)
     }
 
-    /// Whether `candidate` is in the network.
+    /// Returns true if the network contains `candidate`.
     package func contains(_ candidate: IPv6Address) -> Bool {
         if let mapped = candidate.mapped { return contains(mapped) }
         guard case .v6(let network) = address else { return false }

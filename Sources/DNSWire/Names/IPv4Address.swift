@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An IPv4 address, held as one number.
+/// An IPv4 address.
 package struct IPv4Address: Hashable, Sendable {
-    /// The address, first octet most significant.
+    /// The address as a number in host byte order.
     package let value: UInt32
 
-    /// Makes an address of its number, first octet most significant.
+    /// Creates an address from a number in host byte order.
     package init(value: UInt32) {
         self.value = value
     }
@@ -14,23 +14,22 @@ package struct IPv4Address: Hashable, Sendable {
 // MARK: - Making
 
 extension IPv4Address {
-    /// Makes an address of four octets; nil for any other count.
+    /// Creates an address of four octets; nil for any other count.
     package init?(octets: some Collection<UInt8>) {
         guard octets.count == 4 else { return nil }
         self.init(value: octets.reduce(0) { $0 << 8 | UInt32($1) })
     }
 
-    /// Reads a dotted quad: four numbers 0...255, none with a leading zero.
+    /// Parses a dotted quad: four numbers 0...255 without leading zeros.
     ///
-    /// Leading zeros are refused because `010` is eight to some readers and ten to others, and an
-    /// address list must not mean two things.
+    /// Leading zeros are refused because some parsers read `010` as octal.
     package init?(_ text: some StringProtocol) {
-        // No longer text is one; a copy of it spares generic code for each character.
+        // No valid text is longer. The copy avoids unspecialised generic code for each character.
         guard text.utf8.count <= 15 else { return nil }
         self.init(text: Array(text.utf8)[...])
     }
 
-    /// Reads the octets of a text.
+    /// Parses the octets of a text.
     init?(text: ArraySlice<UInt8>) {
         var value: UInt32 = 0
         var number: UInt32?
@@ -59,32 +58,32 @@ extension IPv4Address {
 // MARK: - Reading
 
 extension IPv4Address {
-    /// The four octets in network order.
+    /// The four octets in network byte order.
     package var octets: [UInt8] {
         (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) }
     }
 
-    /// Whether the first `length` bits (0...32) are those of `network`.
+    /// Returns true if the first `length` bits (0...32) equal the bits of `network`.
     package func matches(_ network: UInt32, length: Int) -> Bool {
         length == 0 || (value ^ network) >> (32 - length) == 0
     }
 
-    /// Whether this is in 0.0.0.0/8, "this host on this network" (RFC 6890 §2.2.2).
+    /// True if the address is in 0.0.0.0/8, "this host on this network" (RFC 6890 §2.2.2).
     package var isUnspecified: Bool { value >> 24 == 0 }
 
-    /// Whether this is in 127.0.0.0/8 (RFC 1122 §3.2.1.3).
+    /// True if the address is in 127.0.0.0/8 (RFC 1122 §3.2.1.3).
     package var isLoopback: Bool { value >> 24 == 127 }
 
-    /// Whether this is in 224.0.0.0/4 (RFC 5771).
+    /// True if the address is in 224.0.0.0/4 (RFC 5771).
     package var isMulticast: Bool { value >> 28 == 0xE }
 
-    /// Whether this is in 240.0.0.0/4, which no host has, or the broadcast address (RFC 6890).
+    /// True if the address is in 240.0.0.0/4, including the broadcast address (RFC 6890).
     package var isReserved: Bool { value >> 28 == 0xF }
 
-    /// Whether this is in 169.254.0.0/16 (RFC 3927).
+    /// True if the address is in 169.254.0.0/16 (RFC 3927).
     package var isLinkLocal: Bool { value >> 16 == 0xA9FE }
 
-    /// Whether this is in one of the three networks of RFC 1918 §3.
+    /// True if the address is in a network of RFC 1918 §3.
     package var isPrivate: Bool {
         value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8
     }

@@ -3,19 +3,22 @@
 // MARK: - Making
 
 extension IPv6Address {
-    /// Reads the text forms of RFC 4291 §2.2, the one that ends with a dotted quad included.
+    /// Parses the text forms of RFC 4291 §2.2, including the form that ends with a dotted quad.
     ///
-    /// Brackets, zones and surrounding space are not part of an address.
+    /// Brackets, zones and surrounding spaces are refused.
     package init?(_ text: some StringProtocol) {
-        // 45 characters is the longest form, six groups and a quad.
+        // The longest form is six groups and a dotted quad: 45 characters.
         guard 2...45 ~= text.utf8.count else { return nil }
         self.init(text: Array(text.utf8))
     }
 
-    /// Reads the octets of a text: generic code is slow where other modules call it.
+    /// Parses the octets of a text.
+    ///
+    /// Not generic, because unspecialised generic code is slow.
     private init?(text: [UInt8]) {
         let colon = UInt8(ascii: ":")
-        // The groups so far, how many, and how many of them are before the double colon.
+        // `count` is the number of groups in `value`, `gap` the number of groups before the double
+        // colon.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?
@@ -42,12 +45,12 @@ extension IPv6Address {
                 gap = count
                 rest = rest.dropFirst()
             } else if rest.isEmpty {
-                // A colon at the end is allowed only as half of a double one.
+                // A single colon at the end is invalid.
                 return nil
             }
         }
         if let gap {
-            // The double colon stands for at least one group.
+            // The double colon replaces at least one group.
             guard count < 8 else { return nil }
             let after = UInt128(16 * (count - gap))
             let low = value & ((1 << after) - 1)
@@ -58,7 +61,7 @@ extension IPv6Address {
         self.init(high: UInt64(value >> 64), low: UInt64(truncatingIfNeeded: value))
     }
 
-    /// Reads one to four hexadecimal digits.
+    /// Parses one to four hexadecimal digits.
     private static func group(_ digits: ArraySlice<UInt8>) -> UInt16? {
         guard 1...4 ~= digits.count else { return nil }
         var value: UInt16 = 0
@@ -77,7 +80,7 @@ extension IPv6Address {
 // MARK: - Conformances
 
 extension IPv6Address: CustomStringConvertible {
-    /// The canonical text of RFC 5952; v4-mapped addresses end with a dotted quad (§5).
+    /// The canonical text of RFC 5952; IPv4-mapped addresses end with a dotted quad (§5).
     package var description: String {
         if let mapped { return "::ffff:\(mapped)" }
         let groups = groups
@@ -85,7 +88,7 @@ extension IPv6Address: CustomStringConvertible {
         return Self.join(groups[..<gap.lowerBound]) + "::" + Self.join(groups[gap.upperBound...])
     }
 
-    /// The longest run of two or more zero groups, the first of equals (RFC 5952 §4.2).
+    /// Returns the longest run of two or more zero groups, the first of equals (RFC 5952 §4.2).
     private static func longestZeroRun(_ groups: [UInt16]) -> Range<Int>? {
         var longest: Range<Int>?
         var start = 0
@@ -99,7 +102,6 @@ extension IPv6Address: CustomStringConvertible {
         return longest
     }
 
-    /// Writes groups without leading zeros, colons between them.
     private static func join(_ groups: ArraySlice<UInt16>) -> String {
         groups.map { String($0, radix: 16) }.joined(separator: ":")
     }

@@ -3,9 +3,9 @@
 // MARK: - Making
 
 extension Name {
-    /// Makes the name PTR records of `address` are at (RFC 1035 §3.5, RFC 3596 §2.5).
+    /// Creates the owner name of the PTR records of `address` (RFC 1035 §3.5, RFC 3596 §2.5).
     ///
-    /// A v4-mapped address is looked up as the IPv4 address it is.
+    /// An IPv4-mapped address gives the name of the IPv4 address.
     package init(reverseOf address: IPAddress) {
         var wire: [UInt8] = []
         switch address.unmapped {

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a text is not a domain name, and at which UTF-8 octet of it.
+/// Error in the text of a domain name, with the offset of the UTF-8 octet.
 package enum NameTextError: Error, Hashable {
-    /// There is no text at all.
+    /// The text is empty.
     case empty
 
-    /// Two dots in a row, or one before the first label.
+    /// Two dots in a row, or a dot before the first label.
     case emptyLabel(at: Int)
 
-    /// The label that starts here is longer than 63 octets (RFC 1035 §2.3.4).
+    /// The label at this offset is longer than 63 octets (RFC 1035 §2.3.4).
     case labelTooLong(at: Int)
 
-    /// The name would be longer than 255 octets in wire form (RFC 1035 §2.3.4).
+    /// The name is longer than 255 octets in wire form (RFC 1035 §2.3.4).
     case nameTooLong
 
-    /// A backslash is followed by nothing, or by digits that are not 000...255 (RFC 1035 §5.1).
+    /// A backslash at the end, or before digits that are not 000...255 (RFC 1035 §5.1).
     case badEscape(at: Int)
 
-    /// A space, control or non-ASCII character that is not written as `\DDD`.
+    /// A space, control or non-ASCII character that is not escaped as `\DDD`.
     ///
-    /// International names are written in their `xn--` form.
+    /// Internationalised names are written in `xn--` form.
     case unescaped(at: Int)
 }
 
 // MARK: - Making
 
 extension Name {
-    /// Makes a name of its presentation form (RFC 1035 §5.1).
+    /// Parses the presentation form of a name (RFC 1035 §5.1).
     ///
-    /// The final dot may be left out: names are always absolute here.  `\DDD` stands for the octet
-    /// with that decimal number and `\X` for the character X itself, so `\.` is a dot in a label.
+    /// The final dot is optional: names are always absolute. `\DDD` is the octet with this decimal
+    /// number. `\X` is the character X, so `\.` is a dot in a label.
     package init(_ text: some StringProtocol) throws(NameTextError) {
         try self.init(text: Array(text.utf8)[...])
     }
 
-    /// Makes a name of the octets of its presentation form, for those who have no string: generic code
-    /// is slow where other modules call it.
+    /// Parses the octets of a presentation form.
+    ///
+    /// Not generic, because unspecialised generic code is slow.
     package init(text: ArraySlice<UInt8>) throws(NameTextError) {
         let count = text.count
         guard count > 0 else { throw .empty }
@@ -43,7 +44,8 @@ extension Name {
         octets.reserveCapacity(min(count + 2, WireLimits.nameOctets))
         octets.append(0)
 
-        // Where the current label's length is in `octets`, and where its text started.
+        // Offset in `octets` of the length of the current label, and start of the label in the
+        // text.
         var lengthAt = 0
         var labelAt = 0
         var characters = text.makeIterator()
@@ -71,17 +73,17 @@ extension Name {
             guard octets[lengthAt] < UInt8(WireLimits.labelOctets) else {
                 throw .labelTooLong(at: labelAt)
             }
-            // One octet is kept free for the root's.
+            // Reserve one octet for the root label.
             guard octets.count < WireLimits.nameOctets - 1 else { throw .nameTooLong }
             octets[lengthAt] += 1
             octets.append(octet)
         }
-        // After a final dot the root's octet is already there: the empty label that follows it.
+        // After a final dot, the last label is empty and is the root label.
         if octets[lengthAt] != 0 { octets.append(0) }
         self.init(checked: octets)
     }
 
-    /// Reads what follows the backslash at `start` and moves `position` past it.
+    /// Reads the escape that starts at `start` and moves `position` after it.
     private static func unescape(
         _ characters: inout some IteratorProtocol<UInt8>,
         at start: Int,
@@ -99,22 +101,20 @@ extension Name {
         return UInt8(value)
     }
 
-    /// The character between labels.
     private static let dot = UInt8(ascii: ".")
 
-    /// The character before an escaped one.
     private static let backslash = UInt8(ascii: "\\")
 }
 
 // MARK: - Reading
 
 extension Name {
-    /// The presentation form without the final dot; the root is a dot still.
+    /// The presentation form without the final dot; `.` for the root.
     package var text: String {
         String(decoding: escaped(finalDot: isRoot), as: UTF8.self)
     }
 
-    /// The octets of the presentation form, all of them within 0x21...0x7E.
+    /// Returns the octets of the presentation form, all within 0x21...0x7E.
     private func escaped(finalDot: Bool) -> [UInt8] {
         var characters: [UInt8] = []
         characters.reserveCapacity(octets.count + 16)
@@ -126,14 +126,15 @@ extension Name {
         return characters
     }
 
-    /// Characters that zone files, shells of logs or the dots between labels give a meaning to.
+    /// Characters with a meaning in zone files, shells or names.
     private static let special = Array("\"();@$\\.".utf8)
 }
 
 extension [UInt8] {
-    /// Appends `octet` as it is, as `\X` if it is one of `special`, or as `\DDD` if not printable.
+    /// Appends `octet`: as `\X` if `special` contains it, as `\DDD` if it is not printable, else as
+    /// it is.
     ///
-    /// A space is printable only where `space` says so.
+    /// A space counts as printable only if `space` is true.
     mutating func append(escaping octet: UInt8, special: [UInt8], space: Bool = false) {
         guard 0x21...0x7E ~= octet || space && octet == 0x20 else {
             append(UInt8(ascii: "\\"))
@@ -150,7 +151,7 @@ extension [UInt8] {
 // MARK: - Conformances
 
 extension Name: CustomStringConvertible {
-    /// The presentation form with its final dot, safe in logs and terminals.
+    /// The presentation form with the final dot, safe in logs and terminals.
     package var description: String {
         String(decoding: escaped(finalDot: true), as: UTF8.self)
     }
@@ -159,11 +160,11 @@ extension Name: CustomStringConvertible {
 extension NameTextError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .empty: "a name cannot be empty; the root is a dot"
+        case .empty: "empty name; write the root as `.`"
         case .emptyLabel(let offset): "empty label at character \(offset + 1)"
-        case .labelTooLong(let offset): "label over 63 octets at character \(offset + 1)"
-        case .nameTooLong: "name over 255 octets"
-        case .badEscape(let offset): "bad escape at character \(offset + 1)"
+        case .labelTooLong(let offset): "label longer than 63 octets at character \(offset + 1)"
+        case .nameTooLong: "name longer than 255 octets"
+        case .badEscape(let offset): "invalid escape at character \(offset + 1)"
         case .unescaped(let offset):
             "character \(offset + 1) must be written as \\DDD (international names: xn--)"
         }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A domain name, absolute, in wire form and in the case it came in.
+/// An absolute domain name in wire form, with its original letter case.
 ///
-/// Two names are equal when they differ only in the case of ASCII letters (RFC 4343 §3).  Any octet
-/// may be in a label (RFC 2181 §11); what may not leave this machine is somebody else's rule, see
-/// ``isHostname``.
+/// Names compare equal if they differ only in the case of ASCII letters (RFC 4343 §3). A label may
+/// contain any octet (RFC 2181 §11); see ``isHostname`` for names that are sent to vendors.
 package struct Name: Sendable {
-    /// The name in wire form, uncompressed.
+    /// The name in uncompressed wire form.
     ///
     /// Invariant: labels of 1...63 octets, each after its length, then one zero octet; at most 255
-    /// octets in all.
+    /// octets.
     package let octets: [UInt8]
 
-    /// Wraps octets that are known to hold the invariant.
+    /// Wraps octets that satisfy the invariant.
     init(checked octets: [UInt8]) {
         self.octets = octets
     }
@@ -21,18 +20,18 @@ package struct Name: Sendable {
 // MARK: - Making
 
 extension Name {
-    /// The root, written as a lone dot.
+    /// The root name.
     package static let root = Name(checked: [0])
 
-    /// Makes a name of exactly one uncompressed name in wire form.
+    /// Parses one uncompressed name in wire form.
     ///
     /// - Throws: `compressedName`, `reservedLabel`, `nameTooLong`, `truncated`, or `trailingOctets`
-    ///   when something follows the root label.
+    ///   if octets follow the root label.
     package init(wire: some Collection<UInt8>) throws(WireError) {
         try self.init(wire: Array(wire))
     }
 
-    /// Makes a name of exactly one uncompressed name in wire form; throws as the other does.
+    /// Parses one uncompressed name in wire form; throws the same errors.
     package init(wire octets: [UInt8]) throws(WireError) {
         var reader = WireReader(octets.span)
         let end = try reader.skipUncompressedName()
@@ -40,7 +39,8 @@ extension Name {
         self.init(checked: octets)
     }
 
-    /// Returns this name with `label` before it, or nil when either would be too long or empty.
+    /// Returns this name with `label` in front; nil if the label is empty or a length limit is
+    /// exceeded.
     package func prepending(label: some Collection<UInt8>) -> Name? {
         let count = label.count
         guard 1...WireLimits.labelOctets ~= count,
@@ -58,10 +58,10 @@ extension Name {
 // MARK: - Reading
 
 extension Name {
-    /// Whether this is the root.
+    /// True if the name is the root.
     package var isRoot: Bool { octets.count == 1 }
 
-    /// How many labels the name has, the root's own not counted.
+    /// Number of labels without the root label.
     package var labelCount: Int {
         var count = 0
         var position = 0
@@ -72,16 +72,16 @@ extension Name {
         return count
     }
 
-    /// The labels from the left, without their lengths and without the root's.
+    /// The labels from the left, without lengths and without the root label.
     package var labels: Labels { Labels(octets: octets) }
 
-    /// The name without its first label, or nil for the root.
+    /// The name without its first label; nil for the root.
     package var parent: Name? {
         guard !isRoot else { return nil }
         return Name(checked: Array(octets[(Int(octets[0]) + 1)...]))
     }
 
-    /// Whether the name is `other` or ends with all labels of `other`.
+    /// Returns true if the name is `other` or a subdomain of `other`.
     package func isEqualOrBelow(_ other: Name) -> Bool {
         let start = octets.count - other.octets.count
         var position = 0
@@ -94,14 +94,15 @@ extension Name {
         return true
     }
 
-    /// The name with its ASCII capitals made small.
+    /// The name with ASCII letters in lower case.
     package var lowercased: Name {
         Name(checked: octets.map(\.folded))
     }
 
-    /// Whether each label is of ASCII letters, digits, hyphens and underscores, and there is one.
+    /// True if the name is not the root and all labels consist of ASCII letters, digits, hyphens
+    /// and underscores.
     ///
-    /// Only such names may be put into somebody's URL.
+    /// Only such names may be put into the URL of a vendor.
     package var isHostname: Bool {
         guard !isRoot else { return false }
         return labels.allSatisfy { label in
@@ -114,9 +115,9 @@ extension Name {
         }
     }
 
-    /// The text of a host name in lower case, as somebody's URL has it; nil if ``isHostname`` is false.
+    /// The host name in lower case for the URL of a vendor; nil if ``isHostname`` is false.
     ///
-    /// Such a name has nothing to escape, so it is written without looking at each character.
+    /// Such a name has no characters to escape.
     package var hostText: String? {
         guard isHostname else { return nil }
         var text = octets.map(\.folded)
@@ -129,20 +130,18 @@ extension Name {
         return String(decoding: text[1..<text.count - 1], as: UTF8.self)
     }
 
-    /// The labels of a name, from the left.
+    /// Iterator over the labels of a name, from the left.
     package struct Labels: Sequence, IteratorProtocol {
-        /// The name walked over, in wire form.
         fileprivate let octets: [UInt8]
 
-        /// Where the next label's length is.
+        /// Offset of the length of the next label.
         private var position = 0
 
-        /// Starts at the first label.
         fileprivate init(octets: [UInt8]) {
             self.octets = octets
         }
 
-        /// The octets of the next label, without its length.
+        /// Returns the octets of the next label, without its length.
         package mutating func next() -> ArraySlice<UInt8>? {
             let count = Int(octets[position])
             guard count > 0 else { return nil }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is wrong with octets from the wire, and at which octet of the message it was seen.
+/// Error in wire-format data, with the offset in the message at which the error was found.
 package enum WireError: Error, Hashable {
-    /// The message ends before the field that starts or continues here.
+    /// The message ends before the end of the field at this offset.
     case truncated(at: Int)
 
-    /// A compression pointer does not lead before the run of labels it ends (RFC 1035 §4.1.4).
+    /// A compression pointer does not point before the labels that it ends (RFC 1035 §4.1.4).
     case forwardPointer(at: Int)
 
-    /// A compression pointer leads into the message header, where no name can be.
+    /// A compression pointer points into the message header.
     case pointerIntoHeader(at: Int)
 
-    /// A name follows more than ``WireLimits/pointersPerName`` pointers.
+    /// A name has more than ``WireLimits/pointersPerName`` compression pointers.
     case tooManyPointers(at: Int)
 
-    /// A compression pointer where names must be written out (RFC 3597 §4, RFC 9460 §2.2).
+    /// A compression pointer in record data that must not be compressed (RFC 3597 §4, RFC 9460
+    /// §2.2).
     case compressedName(at: Int)
 
     /// A label type other than 00 and 11 (RFC 6891 §5).
@@ -23,13 +24,13 @@ package enum WireError: Error, Hashable {
     /// The name is longer than 255 octets (RFC 1035 §2.3.4).
     case nameTooLong(at: Int)
 
-    /// Octets follow what should be the end.
+    /// Octets follow the end of the data.
     case trailingOctets(at: Int)
 
-    /// Record data is too short, too long or not of its type's form.
+    /// Record data has a wrong length or is malformed for its type.
     case badRDATA(at: Int)
 
-    /// An EDNS option overruns the OPT record or is not of its code's form (RFC 6891 §6.1.2).
+    /// An EDNS option overruns the OPT record or is malformed for its code (RFC 6891 §6.1.2).
     case badOption(at: Int)
 
     /// A second OPT record (RFC 6891 §6.1.1).
@@ -38,14 +39,14 @@ package enum WireError: Error, Hashable {
     /// An OPT record in the answer or authority section (RFC 6891 §6.1.1).
     case misplacedOPT(at: Int)
 
-    /// An OPT record whose owner is not the root (RFC 6891 §6.1.2).
+    /// An OPT record with an owner other than the root (RFC 6891 §6.1.2).
     case namedOPT(at: Int)
 }
 
 // MARK: - Reading
 
 extension WireError {
-    /// The octet of the message at which the fault was seen.
+    /// The offset in the message at which the error was found.
     package var offset: Int {
         switch self {
         case .truncated(let offset), .forwardPointer(let offset), .pointerIntoHeader(let offset),
@@ -63,19 +64,24 @@ extension WireError {
 extension WireError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .truncated(let offset): "the message is cut at octet \(offset)"
-        case .forwardPointer(let offset): "pointer at octet \(offset) does not lead backwards"
-        case .pointerIntoHeader(let offset): "pointer at octet \(offset) leads into the header"
-        case .tooManyPointers(let offset): "too many pointers in one name at octet \(offset)"
-        case .compressedName(let offset): "compressed name at octet \(offset)"
-        case .reservedLabel(let offset): "label of a reserved type at octet \(offset)"
-        case .nameTooLong(let offset): "name over 255 octets at octet \(offset)"
-        case .trailingOctets(let offset): "octets after the end, from octet \(offset)"
+        case .truncated(let offset): "message truncated at octet \(offset)"
+        case .forwardPointer(let offset):
+            "compression pointer at octet \(offset) does not point backwards"
+        case .pointerIntoHeader(let offset):
+            "compression pointer at octet \(offset) points into the header"
+        case .tooManyPointers(let offset):
+            "too many compression pointers in the name at octet \(offset)"
+        case .compressedName(let offset): "forbidden name compression at octet \(offset)"
+        case .reservedLabel(let offset): "reserved label type at octet \(offset)"
+        case .nameTooLong(let offset): "name longer than 255 octets at octet \(offset)"
+        case .trailingOctets(let offset): "trailing octets at octet \(offset)"
         case .badRDATA(let offset): "malformed record data at octet \(offset)"
         case .badOption(let offset): "malformed EDNS option at octet \(offset)"
-        case .secondOPT(let offset): "a second OPT record at octet \(offset)"
-        case .misplacedOPT(let offset): "OPT outside the additional section at octet \(offset)"
-        case .namedOPT(let offset): "OPT with an owner other than the root at octet \(offset)"
+        case .secondOPT(let offset): "second OPT record at octet \(offset)"
+        case .misplacedOPT(let offset):
+            "OPT record outside the additional section at octet \(offset)"
+        case .namedOPT(let offset):
+            "OPT record with an owner other than the root at octet \(offset)"
         }
     }
 }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place in a message, and the ways to read on from there.
+/// A read position in a message.
 ///
-/// Reads over the octets where they are: nothing is copied but what is asked for, and the compiler
-/// holds the reader to the life of the buffer.  After an error the place is not defined; a message
-/// that threw is not read further.
+/// The reader reads in place and copies only the data it returns. The compiler ties the lifetime of
+/// the reader to the buffer. After an error the position is undefined: discard the reader.
 package struct WireReader: ~Escapable {
-    /// The whole message, as pointers count from its start.
+    /// The whole message; compression pointers count from its start.
     private let message: Span<UInt8>
 
-    /// The octet to be read next.
+    /// Offset of the next octet.
     package private(set) var offset: Int
 
-    /// Where reading must stop: the end of the message, or of the field being read.
+    /// End of the readable range: the end of the message or of the current field.
     package private(set) var end: Int
 
-    /// Starts at `offset` of `message`.
+    /// Creates a reader at `offset` of `message`.
     @_lifetime(copy message)
     package init(_ message: Span<UInt8>, at offset: Int = 0) {
         self.message = message
@@ -27,10 +26,10 @@ package struct WireReader: ~Escapable {
 // MARK: - Numbers and octets
 
 extension WireReader {
-    /// Whether the field, or the message, is read up.
+    /// True if no octets remain in the field or message.
     package var isAtEnd: Bool { offset == end }
 
-    /// How many octets are left before the end.
+    /// Number of octets before the end.
     package var remaining: Int { end - offset }
 
     /// Reads one octet.
@@ -41,7 +40,7 @@ extension WireReader {
         return value
     }
 
-    /// Reads two octets, most significant first.
+    /// Reads two octets in network byte order.
     @_lifetime(self: copy self)
     package mutating func uint16() throws(WireError) -> UInt16 {
         guard remaining >= 2 else { throw .truncated(at: offset) }
@@ -50,7 +49,7 @@ extension WireReader {
         return value
     }
 
-    /// Reads four octets, most significant first.
+    /// Reads four octets in network byte order.
     @_lifetime(self: copy self)
     package mutating func uint32() throws(WireError) -> UInt32 {
         let high = try uint16()
@@ -58,7 +57,7 @@ extension WireReader {
         return UInt32(high) << 16 | UInt32(low)
     }
 
-    /// Reads `count` octets into an array of their own.
+    /// Reads `count` octets into a new array.
     @_lifetime(self: copy self)
     package mutating func octets(_ count: Int) throws(WireError) -> [UInt8] {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -75,16 +74,16 @@ extension WireReader {
         return copy(start..<end)
     }
 
-    /// Reads a `<character-string>`: a length and so many octets (RFC 1035 §3.3).
+    /// Reads a `<character-string>`: a length octet and the data (RFC 1035 §3.3).
     @_lifetime(self: copy self)
     package mutating func characterString() throws(WireError) -> [UInt8] {
         let count = Int(try uint8())
         return try octets(count)
     }
 
-    /// Makes the next `count` octets a field of their own, which reading cannot leave.
+    /// Restricts reading to the next `count` octets, until ``leaveField(_:)``.
     ///
-    /// - Returns: what to give ``leaveField(_:)`` when the field is read.
+    /// - Returns: The argument for ``leaveField(_:)``.
     @_lifetime(self: copy self)
     package mutating func enterField(_ count: Int) throws(WireError) -> Int {
         guard remaining >= count else { throw .truncated(at: offset) }
@@ -93,20 +92,19 @@ extension WireReader {
         return outer
     }
 
-    /// Ends a field; the next octet is the one after it.
+    /// Ends a field and continues after it.
     @_lifetime(self: copy self)
     package mutating func leaveField(_ outer: Int) {
         offset = end
         end = outer
     }
 
-    /// The octet at `position`, which must be before the end.
+    /// Returns the octet at `position`, which must be before the end.
     private func octet(at position: Int) throws(WireError) -> UInt8 {
         guard position < end else { throw .truncated(at: position) }
         return message[position]
     }
 
-    /// Copies octets that are known to be there.
     private func copy(_ range: Range<Int>) -> [UInt8] {
         var octets: [UInt8] = []
         octets.reserveCapacity(range.count)
@@ -118,12 +116,11 @@ extension WireReader {
 // MARK: - Names
 
 extension WireReader {
-    /// Reads a name, following compression pointers, and ends just past it.
+    /// Reads a name, following compression pointers, and continues after it.
     ///
-    /// Every pointer must lead before the run of labels it ends, so no message can make this loop;
-    /// honest compressors never do otherwise (RFC 1035 §4.1.4 says "a prior occurrence").  At most
-    /// 127 pointers are followed, so a long chain of them costs an attacker more than it costs us
-    /// (RFC 9267 §2 tells of those who followed more).
+    /// Every pointer must point before the labels that it ends, so a name cannot loop (RFC 1035
+    /// §4.1.4: "a prior occurrence"). At most 127 pointers are followed, which bounds the work of
+    /// one name (RFC 9267 §2).
     @_lifetime(self: copy self)
     package mutating func name() throws(WireError) -> Name {
         let start = offset
@@ -147,16 +144,16 @@ extension WireReader {
         }
     }
 
-    /// Reads a name in which pointers are not allowed.
+    /// Reads a name in which compression pointers are forbidden.
     @_lifetime(self: copy self)
     package mutating func uncompressedName() throws(WireError) -> Name {
         let start = offset
         return Name(checked: copy(start..<(try skipUncompressedName())))
     }
 
-    /// Checks a name in which pointers are not allowed, and ends just past it.
+    /// Checks and skips a name in which compression pointers are forbidden.
     ///
-    /// - Returns: the offset just past the name.
+    /// - Returns: The offset after the name.
     @_lifetime(self: copy self)
     package mutating func skipUncompressedName() throws(WireError) -> Int {
         let extent = try walkName(at: offset, allowingPointers: false)
@@ -164,25 +161,24 @@ extension WireReader {
         return extent.end
     }
 
-    /// Checks a name and ends just past it, without making anything of it.
+    /// Checks and skips a name.
     @_lifetime(self: copy self)
     package mutating func skipName() throws(WireError) {
         offset = try walkName(at: offset).end
     }
 
-    /// What a name takes in the message and what it would take written out.
+    /// Size of a name in the message and uncompressed.
     private struct NameExtent {
-        /// The offset just past the name's last octet or first pointer.
+        /// The offset after the last octet or the first pointer of the name.
         var end: Int
 
-        /// How many octets the name has uncompressed, 1...255.
+        /// The size of the uncompressed name in octets, 1...255.
         var octets: Int
 
-        /// Whether the name has a pointer.
         var isCompressed: Bool
     }
 
-    /// Follows the name at `start` to its root label and checks all there is to check.
+    /// Follows the name at `start` to its root label and validates all labels and pointers.
     private func walkName(
         at start: Int,
         allowingPointers: Bool = true
@@ -231,7 +227,7 @@ extension WireReader {
         }
     }
 
-    /// The offset in the two octets of a pointer.
+    /// Returns the offset in the two octets of a compression pointer.
     private func pointerTarget(_ first: UInt8, _ second: UInt8) -> Int {
         Int(first & 0x3F) << 8 | Int(second)
     }

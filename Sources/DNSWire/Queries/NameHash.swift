@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keyed hash of a name and a type, for tables that clients can fill with questions of their choice.
+/// Keyed hash of a name and a type, for tables with keys that clients choose.
 ///
-/// All operands are secret, so a client has no information about the value of any multiplication:
-/// no input makes a factor zero, and no pair of inputs collides, for more than a negligible share of
-/// the keys.
+/// The secrets are the operands of all multiplications, so a client cannot predict their values: no
+/// input makes a factor zero, and no pair of inputs collides, except for a negligible share of the
+/// keys.
 ///
 /// 1. NH (UMAC, RFC 4418 §5.2) over the 64-bit words of the lower-cased name (RFC 4343), and one
-///    pair for type and length: the sum of `(word + secret) * (word + secret)` modulo 2^128.  Two
+///    pair for type and length: the sum of `(word + secret) * (word + secret)` modulo 2^128. Two
 ///    different questions have the same sum with probability at most 2^-64.
-/// 2. A multilinear hash of the two halves of the sum, modulo 2^128, upper half.  It is strongly
-///    universal: the hashes of two different sums are uniform and independent.  So two questions
-///    share their buckets with the probability of two random numbers, however they are chosen.
+/// 2. A multilinear hash of the two halves of the sum, modulo 2^128, upper half. The hash is
+///    strongly universal: two different sums have uniform and independent hashes. Two questions
+///    therefore share a bucket with the same probability as two random numbers, even if a client
+///    chooses them.
 /// 3. A bijective, non-linear mix, which breaks the arithmetic progressions that step 2 leaves.
 ///
-/// These bounds hold for clients that never see a hash.  A client can only observe that one entry
-/// evicts another, which takes as many queries as random names do.
+/// These bounds hold for clients that never see a hash. A client can only observe that one entry
+/// evicts another, which takes as many queries as random names would.
 package final class NameHash: Sendable {
     /// Two secrets for type and length, then one for each of the at most 32 words of a name.
     private let secrets: InlineArray<34, UInt64>
@@ -24,15 +25,15 @@ package final class NameHash: Sendable {
     private let highFactor: UInt128
     private let addend: UInt128
 
-    /// Odd, so that the product can be undone.
+    /// Odd, so that the multiplication is a bijection.
     private let mixer: UInt64
 
-    /// Octets of the longest name (RFC 1035 §2.3.4).
+    /// Maximum size of a name in octets (RFC 1035 §2.3.4).
     private static var longestName: Int { 255 }
 
-    /// Makes a hash with secrets derived from `seed`.
+    /// Creates a hash with secrets derived from `seed`.
     ///
-    /// - Parameter seed: a random number from the kernel, never stored or sent.
+    /// - Parameter seed: A random number from the kernel, never stored or sent.
     package init(seed: UInt64) {
         var words = SecretWords(seed: seed, purpose: 1)
         secrets = InlineArray { _ in words.next() }
@@ -42,11 +43,11 @@ package final class NameHash: Sendable {
         mixer = words.next() | 1
     }
 
-    /// Returns the hash of a name in wire form, at most 255 octets, and a type.
+    /// Returns the hash of a type and a name in wire form of at most 255 octets.
     package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
         let count = name.byteCount
         precondition(count <= Self.longestName, "a name has at most 255 octets")
-        // A difference in length is a difference in this pair, whatever the following pairs are.
+        // Names of different length differ in this pair, so padding of the last pair is harmless.
         var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
         var offset = 0
         var place = 2
@@ -93,9 +94,10 @@ package struct SecretWords {
     private let purpose: UInt64
     private var counter: UInt64 = 0
 
-    /// Begins a sequence.
+    /// Starts a sequence.
     ///
-    /// - Parameter purpose: a number for each use, so that two uses of one seed share no secret.
+    /// - Parameter purpose: A number unique to each use of a seed, so that two uses share no
+    ///   secret.
     package init(seed: UInt64, purpose: UInt64) {
         self.seed = seed
         self.purpose = purpose
@@ -109,7 +111,6 @@ package struct SecretWords {
         return hash.finish()
     }
 
-    /// Returns the next two secrets as one number.
     fileprivate mutating func nextWide() -> UInt128 {
         let high = UInt128(next())
         return high << 64 | UInt128(next())

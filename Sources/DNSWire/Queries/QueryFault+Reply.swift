@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension QueryFault {
-    /// Turns the message in the first `count` octets into the reply that this fault earns, and returns
-    /// the length of the reply: a header, and an OPT record if the message has one (RFC 6891 §6.1.1).
+    /// Converts the first `count` octets of `buffer` into the error reply for this fault: a header,
+    /// and an OPT record if the query has one (RFC 6891 §6.1.1).
     ///
-    /// - Returns: 0 when nothing is to be sent; at most `count` otherwise.
+    /// - Returns: The size of the reply, at most `count`; 0 if no reply is to be sent.
     package func reply(to count: Int, in buffer: inout MutableRawSpan) -> Int {
         let verdict: UInt16
         switch self {
         case .ignored, .unusual: return 0
         case .malformed: verdict = HeaderFlags.recursionAvailable | RCode.formErr.rawValue
-        // Recursion is a service to queries (RFC 1035 §4.1.1), and this is none.
+        // RA describes recursive queries (RFC 1035 §4.1.1), so another opcode does not get it.
         case .otherOpcode: verdict = RCode.notImp.rawValue
         }
         let hasOPT = buffer.bytes.extracting(0..<count).hasOPT
@@ -23,7 +23,7 @@ extension QueryFault {
         guard hasOPT else { return QueryFacts.headerCount }
         buffer.store(UInt16(1), at: 10)
         let start = QueryFacts.headerCount
-        // The root, the type, the payload size; RCODE, version, flags and options are zero.
+        // Owner, type and payload size; extended RCODE, version, flags and options are zero.
         buffer.store(UInt8(0), at: start)
         buffer.store(RecordType.opt.rawValue, at: start + 1)
         buffer.store(UInt16(QueryFacts.largestPayload), at: start + 3)
@@ -34,13 +34,13 @@ extension QueryFault {
 }
 
 extension RawSpan {
-    /// Octets of a record of the root without data.
+    /// Size in octets of a record with the root as owner and without data.
     fileprivate static var recordCount: Int { 11 }
 
-    /// Whether a message of any opcode has an OPT record in its additional section; false if its
-    /// sections cannot be walked.
+    /// True if a message of any opcode has an OPT record in its additional section; false if the
+    /// sections are malformed.
     ///
-    /// Each step passes at least five octets, so the walk is as long as the message at most.
+    /// Each step skips at least five octets, so the work is linear in the size of the message.
     fileprivate var hasOPT: Bool {
         guard byteCount >= QueryFacts.headerCount + Self.recordCount else { return false }
         var position = QueryFacts.headerCount
@@ -62,9 +62,9 @@ extension RawSpan {
         return false
     }
 
-    /// Leaves `position` behind a name, which may end in a pointer.
+    /// Moves `position` after a name, which may end with a compression pointer.
     ///
-    /// - Returns: false if the name is not whole.
+    /// - Returns: False if the name is incomplete.
     private func skipName(_ position: inout Int) -> Bool {
         while position < byteCount {
             let length = Int(uint8(at: position))

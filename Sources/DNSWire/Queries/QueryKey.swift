@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RawSpan {
-    /// Whether two names in wire form are the same, ignoring the case of ASCII letters.
+    /// Returns true if two names in wire form are equal, ignoring the case of ASCII letters.
     package func isSameName(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         var offset = 0
@@ -22,13 +22,13 @@ extension RawSpan {
             hasher.combine(octets8(at: offset).lowercasedOctets)
             offset += 8
         }
-        // The length is in the name: its labels end with the root's.
+        // The root label ends the name, so hashing the length is unnecessary.
         hasher.combine(lastOctets(from: offset).lowercasedOctets)
     }
 
-    /// The fewer than eight octets from `offset` to the end, the rest zero.
+    /// Returns the fewer than eight octets from `offset` to the end as a little-endian number.
     package func lastOctets(from offset: Int) -> UInt64 {
-        // One load that ends where the name does, and a shift, instead of a turn for each octet.
+        // One load that ends with the name, and a shift, instead of a loop over octets.
         guard byteCount < 8 else {
             return octets8(at: byteCount - 8) >> UInt64(8 * (8 + offset - byteCount))
         }
@@ -41,7 +41,7 @@ extension RawSpan {
 }
 
 extension UInt64 {
-    /// Eight octets with each `A`…`Z` among them made lower case.
+    /// These eight octets with `A`…`Z` mapped to lower case.
     var lowercasedOctets: UInt64 {
         let sevenBits = self & 0x7F7F_7F7F_7F7F_7F7F
         let atLeastA = sevenBits &+ 0x3F3F_3F3F_3F3F_3F3F

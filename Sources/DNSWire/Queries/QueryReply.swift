@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A ready-made answer: everything that follows the question, for any spelling of the question.
+/// An answer from the cache in wire form, without header and question.
 ///
-/// Compression pointers in `sections` count from the start of a message whose question has the
-/// length of the asked one, so the octets fit behind the client's own question as they are.
+/// Compression pointers in `sections` count from the start of a message with this question, so the
+/// octets fit after the question of any client.
 package struct ReadyAnswer: ~Escapable {
     package let rcode: UInt16
 
-    /// AD where the records were validated, for clients that understand it (RFC 6840 §5.8); else 0.
+    /// AD if the records were validated, for clients that understand the bit (RFC 6840 §5.8); else
+    /// 0.
     package let flags: UInt16
     package let answerCount: UInt16
     package let authorityCount: UInt16
@@ -16,17 +17,18 @@ package struct ReadyAnswer: ~Escapable {
     /// The encoded answer, authority and additional sections.
     package let sections: RawSpan
 
-    /// Where TTLs lie, counted from the start of the message: UInt16 after UInt16, native order.
+    /// Offset of each TTL from the start of the message: an array of `UInt16` in native byte order.
     package let ttlOffsets: RawSpan
 
-    /// For a client that speaks EDNS: encoded extended errors, or nothing (RFC 8914 §2); the first is
-    /// the one that counts where there is no room for all.
+    /// Encoded extended errors for clients with EDNS, or empty (RFC 8914 §2).
+    ///
+    /// If space is short, only the first one is sent.
     package let options: RawSpan
 
-    /// Seconds that have passed since the TTLs were right.
+    /// Age of the TTLs in seconds.
     package let age: UInt32
 
-    /// Puts the parts together without looking at them.
+    /// Creates an answer from its parts without validation.
     @_lifetime(copy sections, copy ttlOffsets, copy options)
     package init(
         rcode: UInt16,
@@ -52,14 +54,18 @@ package struct ReadyAnswer: ~Escapable {
 }
 
 extension QueryFacts {
-    /// Turns the query at the start of `buffer` into its reply and returns the reply's length.
+    /// Converts the query at the start of `buffer` into its reply and returns the size of the
+    /// reply.
     ///
-    /// The question stays where and as it is, so a client that varies the case of its names (0x20)
-    /// sees its own spelling; ID, RD and CD are kept, QR and RA set, AD as the answer has it and the
-    /// client wants it (RFC 6840 §5.8), everything else clear.  An
-    /// answer beyond `limit` octets becomes an empty one with TC set: whole RRsets or none
-    /// (RFC 2181 §9); before that, of extended errors only the first one's code is left, and then none (RFC 8914 §3).
-    /// `buffer` holds at least `limit` octets, and `limit` is at least 512.
+    /// The question stays unchanged, including its letter case (0x20). ID, RD and CD are copied, QR
+    /// and RA are set. AD is set if the answer has it and the client understands it (RFC 6840
+    /// §5.8). All other flags are cleared.
+    ///
+    /// If the reply exceeds `limit` octets, extended errors are reduced to the code of the first
+    /// one, then omitted (RFC 8914 §3). If the records exceed `limit`, the reply has no records and
+    /// TC set (RFC 2181 §9).
+    ///
+    /// - Precondition: `limit` is at least 512 and at most the size of `buffer`.
     package func reply(
         with answer: borrowing ReadyAnswer,
         in buffer: inout MutableRawSpan,
@@ -100,12 +106,13 @@ extension QueryFacts {
         )
     }
 
-    /// Turns the query at the start of `buffer` into a reply without records.
+    /// Converts the query at the start of `buffer` into a reply without records.
     ///
     /// - Parameters:
-    ///   - rcode: up to 12 bits; what exceeds 4 is lost without EDNS.
-    ///   - explanation: encoded extended errors, or nothing.
-    ///   - limit: octets that the reply may have; at least 512, as then all but a text fits.
+    ///   - rcode: Up to 12 bits; without EDNS, only the low 4 bits are sent.
+    ///   - explanation: Encoded extended errors, or empty.
+    ///   - limit: Maximum size of the reply in octets, at least 512; then everything fits except
+    ///     long error text.
     package func reply(
         rcode: UInt16,
         moreFlags: UInt16 = 0,
@@ -128,7 +135,8 @@ extension QueryFacts {
         )
     }
 
-    /// Turns the query at the start of `buffer` into a reply that says why it has no records.
+    /// Converts the query at the start of `buffer` into a reply without records and with an
+    /// extended error.
     package func reply(
         rcode: RCode,
         because error: ExtendedError,
@@ -137,11 +145,11 @@ extension QueryFacts {
         let option: InlineArray<3, UInt16> = [
             EDNSOption.Code.extendedError.bigEndian, UInt16(2).bigEndian, error.rawValue.bigEndian,
         ]
-        // SAFETY: integers have no octets that may not be read.
+        // SAFETY: integers have no uninitialised octets.
         return unsafe reply(rcode: rcode.rawValue, explanation: option.span.bytes, in: &buffer)
     }
 
-    /// AD in a client's query, or DO, says that it knows what AD in a reply means (RFC 6840 §5.7).
+    /// AD if the query has AD or DO: the client understands AD in replies (RFC 6840 §5.7).
     private var wantedFlags: UInt16 {
         flags & HeaderFlags.authenticData | (dnssecOK ? HeaderFlags.authenticData : 0)
     }
@@ -154,13 +162,13 @@ extension QueryFacts {
         )
     }
 
-    /// Octets of our OPT without an extended error.
+    /// Size in octets of the reply's OPT record without an extended error.
     private var bareOPTCount: Int { edns == nil ? 0 : 11 + replyOptions.octetCount }
 
-    /// Octets of an extended error without text: code, length and INFO-CODE.
+    /// Size in octets of an extended error without text: code, length and INFO-CODE.
     private static var bareErrorCount: Int { 6 }
 
-    /// Appends our OPT, as the client sent one (RFC 6891 §6.1.1), and returns the message's length.
+    /// Appends the OPT record of the reply (RFC 6891 §6.1.1) and returns the size of the message.
     private func writeOPT(
         _ edns: EDNSFacts,
         rcode: UInt16,
@@ -195,7 +203,6 @@ extension QueryFacts {
 // MARK: - Octets
 
 extension MutableRawSpan {
-    /// Writes a number in network order.
     mutating func store<Number: FixedWidthInteger & BitwiseCopyable>(
         _ number: Number,
         at offset: Int
@@ -203,7 +210,7 @@ extension MutableRawSpan {
         storeBytes(of: number.bigEndian, toByteOffset: offset, as: Number.self)
     }
 
-    /// Takes `age` seconds from the TTL at `offset`, down to zero.
+    /// Reduces the TTL at `offset` by `age` seconds, to zero at the lowest.
     fileprivate mutating func age(at offset: Int, by age: UInt32) {
         let ttl = bytes.uint32(at: offset)
         store(ttl > age ? ttl - age : 0, at: offset)
@@ -211,7 +218,7 @@ extension MutableRawSpan {
 
     /// Copies `octets` to `offset`.
     package mutating func copy(_ octets: RawSpan, to offset: Int) {
-        precondition(offset >= 0 && octets.byteCount <= byteCount - offset, "copy within bounds")
+        precondition(offset >= 0 && octets.byteCount <= byteCount - offset, "copy out of bounds")
         // SAFETY: the precondition bounds the write; a span never overlaps a mutable one.
         unsafe withUnsafeMutableBytes { target in
             unsafe octets.withUnsafeBytes { source in

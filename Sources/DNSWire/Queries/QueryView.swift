@@ -1,116 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A query as it lies in its receive buffer: checked once, then read in place.
+/// A validated query in its receive buffer, read in place.
 ///
-/// This is the hot path's only parser.  It knows the one shape that practically all queries have
-/// (one question, nothing else but perhaps an OPT) completely, and calls everything else
-/// `unusual`, to be read by `Message` where time is not short.  It allocates nothing.
+/// This is the only parser of the hit path. It fully parses the common form (one question, at most
+/// an OPT record) and reports everything else as `unusual`, to be parsed by `Message`. It does not
+/// allocate.
 package struct QueryView: ~Escapable {
     /// The whole datagram.
     package let octets: RawSpan
 
-    /// What was read from it; stays valid when the view has ended.
+    /// The parsed fields; they remain valid after the view.
     package let facts: QueryFacts
 
-    /// Checks `octets` and keeps them as they are.
+    /// Validates `octets`.
     ///
-    /// - Throws: what to do with a datagram that is no plain query.
+    /// - Throws: The reason why the datagram is no plain query.
     @_lifetime(copy octets)
     package init(checking octets: RawSpan) throws(QueryFault) {
         self.facts = try QueryFacts(checking: octets)
         self.octets = octets
     }
 
-    /// A view of octets that `facts` were read from.
+    /// Creates a view of the octets from which `facts` were parsed.
     @_lifetime(copy octets)
     package init(_ facts: QueryFacts, in octets: RawSpan) {
         self.facts = facts
         self.octets = octets
     }
 
-    /// The question's name in wire form, as the client spelt it.
+    /// QNAME in wire form, in the letter case of the client.
     package var name: RawSpan {
         @_lifetime(copy self)
         get { octets.extracting(QueryFacts.headerCount..<facts.nameEnd) }
     }
 }
 
-/// Why a datagram is not a plain query, and so what becomes of it.
+/// Reason why a datagram is not a plain query, and the resulting reply.
 package enum QueryFault: Error, Equatable {
-    /// Nothing is answered: too short for a header, or itself a reply (RFC 1035 §7.3): two servers
-    /// that answer replies can be made to talk to each other for ever.
+    /// No reply: shorter than a header, or a response (RFC 1035 §7.3). Replying to responses could
+    /// start an endless exchange between two servers.
     case ignored
 
-    /// Answered with a bare header: broken beyond reading (RFC 1035 §4.1, RFC 9619 §4).
+    /// FORMERR with a header only: the query cannot be parsed (RFC 1035 §4.1, RFC 9619 §4).
     case malformed
 
-    /// Answered without a question: an opcode other than QUERY (RFC 8906 §3.1.4).
+    /// NOTIMP without a question: an opcode other than QUERY (RFC 8906 §3.1.4).
     case otherOpcode
 
-    /// Perhaps right, but of a rare shape: to be read by `Message`.
+    /// Possibly valid, but in an uncommon form: to be parsed by `Message`.
     case unusual
 }
 
-/// What a plain query asks and where its parts lie; a value that outlives the datagram.
+/// Parsed fields of a plain query, independent of the datagram.
 package struct QueryFacts: Sendable, Equatable {
-    /// Octets of a message header (RFC 1035 §4.1.1).
+    /// Size of a message header in octets (RFC 1035 §4.1.1).
     package static let headerCount = 12
 
-    /// The largest UDP payload we send (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
+    /// Maximum UDP payload size in octets (DNS flag day 2020; RFC 9715 §3.2 allows 1400).
     package static let largestPayload = 1232
 
-    /// The header's second 16 bits as the client sent them.
+    /// The second 16 bits of the header as received.
     package let flags: UInt16
 
-    /// Where the question's name ends: its type follows.
+    /// Offset of QTYPE, after the name.
     package let nameEnd: Int
 
     package let type: RecordType
     package let recordClass: RecordClass
 
-    /// What the client's OPT record says, if there is one.
+    /// Fields of the OPT record, if any.
     package var edns: EDNSFacts?
 
-    /// The options that the reply has on account of who asks, if the client speaks EDNS.
+    /// Client-specific EDNS options for the reply, sent if the client uses EDNS.
     package var replyOptions = ReplyOptions()
 
-    /// Where the question ends and, in the reply, the answer begins.
+    /// Offset of the end of the question, at which the answer begins in the reply.
     package var questionEnd: Int { nameEnd + 4 }
 
-    /// Whether the client wants DNSSEC records (RFC 3225).
+    /// True if the client requests DNSSEC records (RFC 3225).
     package var dnssecOK: Bool { edns?.dnssecOK ?? false }
 
-    /// Whether the client checks signatures itself (RFC 4035 §3.2.2).
+    /// True if the client validates itself (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool { flags & HeaderFlags.checkingDisabled != 0 }
 
-    /// Octets that a UDP reply may have: 512 without EDNS, else the client's size within 512 and
-    /// ours (RFC 6891 §6.2.3).
+    /// Maximum size of a UDP reply in octets: 512 without EDNS, else the size of the client within
+    /// 512...1232 (RFC 6891 §6.2.3).
     package var replyLimit: Int {
         guard let edns else { return 512 }
         return min(max(Int(edns.payloadSize), 512), Self.largestPayload)
     }
 }
 
-/// The client's OPT record, as far as a plain answer depends on it.
+/// Fields of the OPT record of the client that affect a plain reply.
 package struct EDNSFacts: Sendable, Equatable {
     package let payloadSize: UInt16
     package let version: UInt8
     package let dnssecOK: Bool
 
-    /// Where the content of the first cookie option begins; 0 if there is none (RFC 7873 §4).
+    /// Offset of the content of the first cookie option; 0 if there is none (RFC 7873 §4).
     fileprivate var cookieStart: UInt16 = 0
 
-    /// Octets of that content.
+    /// Size of this content in octets.
     fileprivate var cookieCount: UInt16 = 0
 
-    /// Whether the client asks how long the connection may idle (RFC 7828 §3.1).
+    /// True if the client asks for the idle timeout of the connection (RFC 7828 §3.1).
     package fileprivate(set) var asksKeepalive = false
 
-    /// Whether there is a cookie.
+    /// True if the query has a cookie option.
     package var hasCookie: Bool { cookieStart > 0 }
 }
 
-/// The bits of the header's second 16-bit word (RFC 1035 §4.1.1, RFC 4035 §3.2).
+/// Bits of the second 16-bit word of the header (RFC 1035 §4.1.1, RFC 4035 §3.2).
 package enum HeaderFlags {
     package static let response: UInt16 = 0x8000
     package static let opcode: UInt16 = 0x7800
@@ -125,7 +125,9 @@ package enum HeaderFlags {
 // MARK: - Checking
 
 extension QueryFacts {
-    /// Reads the facts of a datagram, or tells what else it is.
+    /// Parses a datagram.
+    ///
+    /// - Throws: The reason why the datagram is no plain query.
     package init(checking octets: RawSpan) throws(QueryFault) {
         let count = octets.byteCount
         guard count >= Self.headerCount else { throw .ignored }
@@ -133,12 +135,12 @@ extension QueryFacts {
         guard flags & HeaderFlags.response == 0 else { throw .ignored }
         guard flags & HeaderFlags.opcode == 0 else { throw .otherOpcode }
         guard octets.uint16(at: 4) == 1 else {
-            // RFC 7873 §5.4: without a question, only a cookie may be asked for.
+            // Without a question, only a cookie may be requested (RFC 7873 §5.4).
             throw octets.uint16(at: 4) == 0 && octets.uint16(at: 10) > 0 ? .unusual : .malformed
         }
         guard octets.uint32(at: 6) == 0, octets.uint16(at: 10) <= 1 else { throw .unusual }
 
-        // The name: labels only, as a pointer in a question has nothing to point at.
+        // A name in a question has no earlier name to point at, so it has only labels.
         var position = Self.headerCount
         while true {
             guard position < count else { throw .malformed }
@@ -164,11 +166,10 @@ extension QueryFacts {
 }
 
 extension EDNSFacts {
-    /// Reads the OPT record at `position` and leaves `position` behind it (RFC 6891 §6.1.2).
+    /// Parses the OPT record at `position` and moves `position` after it (RFC 6891 §6.1.2).
     ///
-    /// Options are walked, so that a reply never rests on a record that was not whole.  Two are noted
-    /// that a reply may have to answer; no other changes what anybody is answered, so what is in it
-    /// is not looked at, and it goes no further (RFC 6891 §6.1.1).
+    /// All options are checked for their length. Only cookie and keepalive can affect the reply;
+    /// the content of other options is ignored, and options are never forwarded (RFC 6891 §6.1.1).
     fileprivate init(checking octets: RawSpan, at position: inout Int) throws(QueryFault) {
         let start = position
         guard start + 11 <= octets.byteCount else { throw .malformed }
@@ -186,7 +187,7 @@ extension EDNSFacts {
             let code = octets.uint16(at: option)
             let length = octets.uint16(at: option + 2)
             if code == EDNSOption.Code.cookie, cookieStart == 0 {
-                // All but the first are ignored (RFC 7873 §5.2).
+                // Only the first cookie option counts (RFC 7873 §5.2).
                 cookieStart = UInt16(truncatingIfNeeded: option + 4)
                 cookieCount = length
             } else if code == EDNSOption.Code.keepalive {
@@ -202,18 +203,19 @@ extension EDNSFacts {
 // MARK: - Cookies
 
 extension EDNSFacts {
-    /// The cookies that a client sent (RFC 7873 §4).
+    /// The cookies of a client (RFC 7873 §4).
     package struct Cookies: Sendable, Equatable {
-        /// The client cookie, in network order.
+        /// The client cookie in network order.
         package let client: UInt64
 
-        /// The server cookie, if it may be one of ours.
+        /// The server cookie, if it has the size of the cookies that this server creates.
         package let server: ServerCookie?
     }
 
-    /// Reads the first cookie option of the message in `octets`, which these facts are of.
+    /// Returns the first cookie option of the message in `octets`, from which these fields were
+    /// parsed.
     ///
-    /// - Returns: nil if it does not have the length of one: that is FORMERR (RFC 7873 §5.2.2).
+    /// - Returns: nil if the length is invalid, which is FORMERR (RFC 7873 §5.2.2).
     package func cookies(in octets: RawSpan) -> Cookies? {
         let start = Int(cookieStart)
         let count = Int(cookieCount)
@@ -233,28 +235,28 @@ extension EDNSFacts {
 // MARK: - Octets
 
 extension RawSpan {
-    /// The octet at `offset`.
+    /// Returns the octet at `offset`.
     @inlinable
     package func uint8(at offset: Int) -> UInt8 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt8.
         unsafe unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// The 16-bit number in network order at `offset`.
+    /// Returns the 16-bit number in network order at `offset`.
     @inlinable
     package func uint16(at offset: Int) -> UInt16 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt16.
         UInt16(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
     }
 
-    /// The 32-bit number in network order at `offset`.
+    /// Returns the 32-bit number in network order at `offset`.
     @inlinable
     package func uint32(at offset: Int) -> UInt32 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt32.
         UInt32(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
 
-    /// Eight octets at `offset`, the first one lowest.
+    /// Returns the eight octets at `offset` as a little-endian number.
     @inlinable
     package func octets8(at offset: Int) -> UInt64 {
         // SAFETY: bounds are checked by the span; every bit pattern is a UInt64.
@@ -263,18 +265,18 @@ extension RawSpan {
 }
 
 extension Array where Element: FixedWidthInteger & BitwiseCopyable {
-    /// These numbers as the hot path reads them: octet by octet, in memory's order.
+    /// The octets of these numbers in memory order.
     package var rawSpan: RawSpan {
         @_lifetime(borrow self)
         get {
-            // SAFETY: integers have no octets that may not be read.
+            // SAFETY: integers have no uninitialised octets.
             unsafe span.bytes
         }
     }
 }
 
 extension [UInt8] {
-    /// Lets `body` change these octets, from `start` on, as the hot path does.
+    /// Calls `body` with a mutable span of the octets from `start` on.
     package mutating func withMutableRawSpan<Result>(
         from start: Int = 0,
         _ body: (inout MutableRawSpan) -> Result

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a reply says to its client on top of the answer, which is the same for all.
+/// Client-specific EDNS options of a reply.
 package struct ReplyOptions: Sendable, Equatable {
-    /// The client's cookie as it came, in network order, and ours (RFC 7873 §5.2.3).
+    /// The client cookie as received, in network order, and the server cookie (RFC 7873 §5.2.3).
     package var cookies: (client: UInt64, server: ServerCookie)?
 
-    /// How long the connection may idle, in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
+    /// Idle timeout of the connection in units of 100 ms (RFC 7828 §3.3.2); nil over UDP.
     package var keepalive: UInt16?
 
-    /// Nothing to say.
+    /// Creates an empty set of options.
     package init() {}
 
     package static func == (left: ReplyOptions, right: ReplyOptions) -> Bool {
@@ -16,15 +16,14 @@ package struct ReplyOptions: Sendable, Equatable {
             && left.cookies?.server == right.cookies?.server
     }
 
-    /// Whether there is nothing to say.
     var isEmpty: Bool { cookies == nil && keepalive == nil }
 
-    /// Octets that `write` writes.
+    /// Size of the encoded options in octets.
     var octetCount: Int {
         (cookies == nil ? 0 : 12 + ServerCookie.octetCount) + (keepalive == nil ? 0 : 6)
     }
 
-    /// Writes the options at `offset`, and leaves `offset` behind them.
+    /// Writes the options at `offset` and moves `offset` after them.
     func write(in buffer: inout MutableRawSpan, at offset: inout Int) {
         if let cookies {
             buffer.store(EDNSOption.Code.cookie, at: offset)

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the names are in types that this house does not look into but that may be compressed.
+/// Layout of record types that are otherwise opaque but may contain compressed names.
 ///
-/// A pointer is worth nothing outside its message, so such names must be written out before the
-/// data is kept or sent on.  These are the remaining types of RFC 1035 and those RFC 3597 §4 asks to
-/// decompress; in all others a pointer is just two octets.
+/// A compression pointer is invalid outside its message, so these names are decompressed when the
+/// record is parsed. The types are the rest of RFC 1035 and the types of RFC 3597 §4. All
+/// other types must not contain compressed names (RFC 3597 §4), so their octets are copied.
 struct NamesInside {
-    /// The parts of the data, in order.
     private let parts: [Part]
 
     /// One part of the data.
     private enum Part {
         /// A domain name.
         case name
-        /// So many octets.
+        /// A fixed number of octets.
         case octets(Int)
         /// A `<character-string>`.
         case string
-        /// All that is left, maybe nothing.
+        /// The remaining octets, if any.
         case rest
     }
 
-    /// The parts of `type`, or nil if it has no names that may be compressed.
+    /// Returns the layout of `type`; nil if the type has no names that may be compressed.
     init?(type: RecordType, recordClass: RecordClass) {
         switch (type.rawValue, recordClass) {
         case (3, _), (4, _), (7, _), (8, _), (9, _):  // MD MF MB MG MR
@@ -43,7 +42,7 @@ struct NamesInside {
         }
     }
 
-    /// Reads the field the reader is in and returns it with its names written out.
+    /// Parses the current field of `reader` and returns it with decompressed names.
     func expand(_ reader: inout WireReader) throws(WireError) -> [UInt8] {
         var octets: [UInt8] = []
         for part in parts {

@@ -2,7 +2,7 @@
 
 /// A resource record (RFC 1035 §4.1.3).
 package struct Record: Hashable, Sendable {
-    /// NAME: the owner, equal without regard to case.
+    /// NAME: the owner; compares without regard to case.
     package var name: Name
 
     /// TYPE.
@@ -11,15 +11,15 @@ package struct Record: Hashable, Sendable {
     /// CLASS.
     package let recordClass: RecordClass
 
-    /// TTL: how many seconds the record may be kept, 0...2^31-1 (RFC 2181 §8).
+    /// TTL in seconds, 0...2^31-1 (RFC 2181 §8).
     package var ttl: UInt32
 
-    /// RDATA, always such as fits the type.
+    /// RDATA; always matches the type.
     package let data: RecordData
 
-    /// Makes a record.
+    /// Creates a record.
     ///
-    /// - Precondition: the data fits the type, and the TTL is at most 2^31-1.
+    /// - Precondition: The data matches the type, and the TTL is at most 2^31-1.
     package init(
         name: Name,
         type: RecordType,
@@ -27,7 +27,7 @@ package struct Record: Hashable, Sendable {
         ttl: UInt32,
         data: RecordData
     ) {
-        precondition(data.fits(type), "the data of a record is of another type")
+        precondition(data.fits(type), "the record data does not match the record type")
         precondition(ttl <= WireLimits.maximumTTL, "a TTL has 31 bits")
         self.name = name
         self.type = type
@@ -36,12 +36,12 @@ package struct Record: Hashable, Sendable {
         self.data = data
     }
 
-    /// Makes a record of class IN whose type follows from its data.
+    /// Creates a record of class IN with the type that its data implies.
     ///
-    /// - Precondition: the data is neither opaque nor of SVCB and HTTPS, which share a form.
+    /// - Precondition: The data is neither opaque nor SVCB/HTTPS, which share a format.
     package init(name: Name, ttl: UInt32, data: RecordData) {
         guard let type = data.impliedType else {
-            preconditionFailure("the type of a record does not follow from such data")
+            preconditionFailure("the record data does not determine the record type")
         }
         self.init(name: name, type: type, ttl: ttl, data: data)
     }
@@ -50,7 +50,7 @@ package struct Record: Hashable, Sendable {
 // MARK: - Reading
 
 extension Record {
-    /// The question this record is an answer to.
+    /// The question that this record answers.
     package var question: Question {
         Question(name: name, type: type, recordClass: recordClass)
     }
@@ -59,11 +59,9 @@ extension Record {
 // MARK: - Wire
 
 extension Record {
-    /// The fields before the data.
+    /// The fields before RDATA.
     struct Prologue {
-        /// NAME.
         var name: Name
-        /// TYPE.
         var type: RecordType
         /// CLASS, or the payload size of an OPT record.
         var recordClass: RecordClass
@@ -72,7 +70,6 @@ extension Record {
         /// RDLENGTH.
         var dataCount: Int
 
-        /// Reads the fields at the reader's place.
         init(parsing reader: inout WireReader) throws(WireError) {
             name = try reader.name()
             type = RecordType(rawValue: try reader.uint16())
@@ -82,7 +79,7 @@ extension Record {
         }
     }
 
-    /// Reads the data of a record that is not an OPT record.
+    /// Parses the data of a record other than OPT.
     init(_ prologue: Prologue, dataFrom reader: inout WireReader) throws(WireError) {
         let outer = try reader.enterField(prologue.dataCount)
         do throws(WireError) {
@@ -92,7 +89,7 @@ extension Record {
                 recordClass: prologue.recordClass
             )
         } catch .truncated(let offset) {
-            // The message is long enough; the record is not.
+            // RDLENGTH fits the message, but is too short for the type.
             throw .badRDATA(at: offset)
         }
         guard reader.isAtEnd else { throw .badRDATA(at: reader.offset) }
@@ -107,6 +104,6 @@ extension Record {
 // MARK: - Conformances
 
 extension Record: CustomStringConvertible {
-    /// As in zone files: `www.example.com. 300 IN A 192.0.2.1`.
+    /// The record as in zone files, such as `www.example.com. 300 IN A 192.0.2.1`.
     package var description: String { "\(name) \(ttl) \(recordClass) \(type) \(data)" }
 }

@@ -15,7 +15,7 @@ package struct RecordClass: RawRepresentable, Hashable, Sendable {
 extension RecordClass {
     /// The Internet.
     package static let `in` = RecordClass(rawValue: 1)
-    /// Chaos, where servers tell their version.
+    /// Chaos, used to query the version of a server.
     package static let ch = RecordClass(rawValue: 3)
     /// Hesiod.
     package static let hs = RecordClass(rawValue: 4)
@@ -28,7 +28,7 @@ extension RecordClass {
 // MARK: - Reading
 
 extension RecordClass {
-    /// Reads a mnemonic or `CLASS255`, in any case of letters (RFC 3597 §5).
+    /// Parses a mnemonic or the generic form such as `CLASS255`, ignoring case (RFC 3597 §5).
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text) else { return nil }
         self.init(rawValue: number)
@@ -38,11 +38,10 @@ extension RecordClass {
 // MARK: - Conformances
 
 extension RecordClass: CustomStringConvertible {
-    /// The mnemonic, or `CLASS255` (RFC 3597 §5).
+    /// The mnemonic, or the generic form such as `CLASS255` (RFC 3597 §5).
     ///
-    /// NONE and ANY are not used as mnemonics here: ANY would read as the type.
+    /// NONE and ANY have no mnemonic here: `ANY` would be read as the type.
     package var description: String { Self.mnemonics.text(rawValue) }
 
-    /// The classes that records are written in.
     private static let mnemonics = Mnemonics(prefix: "CLASS", [1: "IN", 3: "CH", 4: "HS"])
 }

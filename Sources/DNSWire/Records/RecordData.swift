@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a record says: the few types this house looks into, and octets for all others.
+/// Record data: typed for the types that the daemon interprets, opaque octets for all others.
 package enum RecordData: Hashable, Sendable {
     /// An IPv4 address, class IN (RFC 1035 §3.4.1).
     case a(IPv4Address)
@@ -8,13 +8,13 @@ package enum RecordData: Hashable, Sendable {
     /// An IPv6 address, class IN (RFC 3596 §2.1).
     case aaaa(IPv6Address)
 
-    /// The name the owner is an alias of (RFC 1035 §3.3.1).
+    /// The canonical name of an alias (RFC 1035 §3.3.1).
     case cname(Name)
 
     /// A name server of the owner (RFC 1035 §3.3.11).
     case ns(Name)
 
-    /// A name the owner leads to (RFC 1035 §3.3.12).
+    /// The name to which the owner points (RFC 1035 §3.3.12).
     case ptr(Name)
 
     /// A mail exchange of the owner (RFC 1035 §3.3.9).
@@ -23,23 +23,23 @@ package enum RecordData: Hashable, Sendable {
     /// One or more strings of 0...255 octets (RFC 1035 §3.3.14).
     case txt([[UInt8]])
 
-    /// Where a service is, class IN (RFC 2782).
+    /// Location of a service, class IN (RFC 2782).
     case srv(priority: UInt16, weight: UInt16, port: UInt16, target: Name)
 
-    /// The start of a zone (RFC 1035 §3.3.13).
+    /// Start of a zone of authority (RFC 1035 §3.3.13).
     case soa(SOA)
 
     /// The data of SVCB and HTTPS, class IN (RFC 9460 §2).
     case svcb(ServiceBinding)
 
-    /// Everything else, octet for octet (RFC 3597 §3); names in it, if any, are written out.
+    /// Any other data (RFC 3597 §3); names in it are decompressed.
     case opaque([UInt8])
 }
 
 // MARK: - Reading
 
 extension RecordData {
-    /// The type of records with such data; nil for SVCB against HTTPS and for opaque data.
+    /// The type of records with such data; nil for SVCB/HTTPS and for opaque data.
     package var impliedType: RecordType? {
         switch self {
         case .a: .a
@@ -55,7 +55,7 @@ extension RecordData {
         }
     }
 
-    /// Whether a record of `type` can have this data.
+    /// Returns true if a record of `type` can have this data.
     package func fits(_ type: RecordType) -> Bool {
         switch self {
         case .svcb: type.isServiceBinding
@@ -73,7 +73,7 @@ extension RecordData {
         }
     }
 
-    /// The data in wire form without compression: what DNSSEC signs, but for case.
+    /// The data in uncompressed wire form; DNSSEC signs this form with lower-case names.
     package var octets: [UInt8] {
         var octets: [UInt8] = []
         append(to: &octets)
@@ -84,9 +84,9 @@ extension RecordData {
 // MARK: - Wire
 
 extension RecordData {
-    /// Reads the field the reader is in as the data of `type`, to its very end.
+    /// Parses the current field of `reader`, to its end, as the data of `type`.
     ///
-    /// - Throws: `truncated` or an error of a name, when the field is not of the type's form.
+    /// - Throws: `truncated` or an error of a name if the field is malformed.
     init(
         parsing reader: inout WireReader,
         type: RecordType,
@@ -120,7 +120,7 @@ extension RecordData {
             let priority = try reader.uint16()
             let weight = try reader.uint16()
             let port = try reader.uint16()
-            // RFC 2782 forbids compression here, RFC 3597 §4 asks to read it nevertheless.
+            // RFC 2782 forbids compression here, but RFC 3597 §4 requires receivers to accept it.
             let target = try reader.name()
             self = .srv(priority: priority, weight: weight, port: port, target: target)
         case (.svcb, .in), (.https, .in):
@@ -134,7 +134,6 @@ extension RecordData {
         }
     }
 
-    /// Appends the data without compression.
     func append(to octets: inout [UInt8]) {
         switch self {
         case .a(let address): octets.append(bigEndian: address.value)
@@ -174,7 +173,7 @@ extension RecordData {
 // MARK: - Conformances
 
 extension RecordData: CustomStringConvertible {
-    /// As in zone files; opaque data in the form of RFC 3597 §5.
+    /// The data as in zone files; opaque data in the generic form of RFC 3597 §5.
     package var description: String {
         switch self {
         case .a(let address): address.description
@@ -190,7 +189,7 @@ extension RecordData: CustomStringConvertible {
         }
     }
 
-    /// A `<character-string>` between quotes (RFC 1035 §5.1).
+    /// Returns a `<character-string>` in quotes (RFC 1035 §5.1).
     static func quoted(_ string: [UInt8]) -> String {
         var characters = [UInt8(ascii: "\"")]
         for octet in string {
@@ -200,7 +199,7 @@ extension RecordData: CustomStringConvertible {
         return String(decoding: characters, as: UTF8.self)
     }
 
-    /// The form for data of any type (RFC 3597 §5).
+    /// Returns the generic form of data (RFC 3597 §5).
     private static func generic(_ data: [UInt8]) -> String {
         guard !data.isEmpty else { return "\\# 0" }
         var characters = Array("\\# \(data.count) ".utf8)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the records of one set have in common: owner, type and class (RFC 2181 §5).
+/// Key of a record set: owner, type and class (RFC 2181 §5).
 ///
-/// Signatures make a set with those of the same covered type only, as their TTLs follow the data
+/// RRSIG records are also distinguished by the covered type, because their TTLs follow the records
 /// they sign (RFC 4034 §3).
 package struct RecordSetKey: Hashable, Sendable {
     /// Owner, type and class.
     package let question: Question
 
-    /// The type an RRSIG record signs, else nil.
+    /// The type that an RRSIG record covers, else nil.
     package let covered: RecordType?
 }
 
 extension Record {
-    /// The set this record is in.
+    /// The key of the set of this record.
     package var setKey: RecordSetKey {
         var covered: RecordType?
         if type == .rrsig, case .opaque(let octets) = data, octets.count >= 2 {
@@ -29,7 +29,7 @@ extension Sequence<Record> {
         lazy.map(\.ttl).min()
     }
 
-    /// The records set by set, the sets in the order of their first records.
+    /// The records grouped into sets, in the order of the first record of each set.
     package var recordSets: [[Record]] {
         var sets: [[Record]] = []
         var places: [RecordSetKey: Int] = [:]
@@ -44,7 +44,7 @@ extension Sequence<Record> {
         return sets
     }
 
-    /// The records in their order, each with the lowest TTL of its set (RFC 2181 §5.2).
+    /// Returns the records in their order, each with the lowest TTL of its set (RFC 2181 §5.2).
     package func withUniformTTLs() -> [Record] {
         var lowest: [RecordSetKey: UInt32] = [:]
         for record in self {

@@ -29,7 +29,7 @@ extension RecordType {
     package static let mx = RecordType(rawValue: 15)
     /// Text (RFC 1035 §3.3.14).
     package static let txt = RecordType(rawValue: 16)
-    /// Public key signature, also SIG(0) (RFC 2931).
+    /// Signature, also SIG(0) (RFC 2931).
     package static let sig = RecordType(rawValue: 24)
     /// IPv6 address (RFC 3596 §2.1).
     package static let aaaa = RecordType(rawValue: 28)
@@ -37,7 +37,7 @@ extension RecordType {
     package static let srv = RecordType(rawValue: 33)
     /// Naming authority pointer (RFC 3403 §4).
     package static let naptr = RecordType(rawValue: 35)
-    /// Alias of a tree (RFC 6672).
+    /// Redirection of a subtree (RFC 6672).
     package static let dname = RecordType(rawValue: 39)
     /// EDNS pseudo-record (RFC 6891 §6.1).
     package static let opt = RecordType(rawValue: 41)
@@ -67,23 +67,23 @@ extension RecordType {
     package static let axfr = RecordType(rawValue: 252)
     /// All types, only in questions (RFC 8482).
     package static let any = RecordType(rawValue: 255)
-    /// Which authority may issue certificates (RFC 8659 §4).
+    /// Certification authority authorisation (RFC 8659 §4).
     package static let caa = RecordType(rawValue: 257)
 }
 
 // MARK: - Reading
 
 extension RecordType {
-    /// Whether this is A or AAAA: what a vendor of HTTPDNS can answer.
+    /// True if the type is A or AAAA, which HTTPDNS vendors can answer.
     package var isAddress: Bool { self == .a || self == .aaaa }
 
-    /// Whether this is HTTPS or SVCB.
+    /// True if the type is HTTPS or SVCB.
     package var isServiceBinding: Bool { self == .https || self == .svcb }
 
-    /// Whether this can only be asked for or is made per message: 128...255 and OPT (RFC 6895 §3.1).
+    /// True if the type is a query type or meta type: 128...255 and OPT (RFC 6895 §3.1).
     package var isMeta: Bool { 128...255 ~= rawValue || self == .opt }
 
-    /// Reads a mnemonic or `TYPE65280`, in any case of letters (RFC 3597 §5).
+    /// Parses a mnemonic or the generic form such as `TYPE65280`, ignoring case (RFC 3597 §5).
     package init?(_ text: some StringProtocol) {
         guard let number = Self.mnemonics.number(text) else { return nil }
         self.init(rawValue: number)
@@ -93,10 +93,10 @@ extension RecordType {
 // MARK: - Conformances
 
 extension RecordType: CustomStringConvertible {
-    /// The mnemonic, or `TYPE65280` (RFC 3597 §5).
+    /// The mnemonic, or the generic form such as `TYPE65280` (RFC 3597 §5).
     package var description: String { Self.mnemonics.text(rawValue) }
 
-    /// The IANA registry of types, as far as people write them.
+    /// The types of the IANA registry that are in use.
     private static let mnemonics = Mnemonics(
         prefix: "TYPE",
         [

@@ -2,28 +2,29 @@
 
 /// The data of an SOA record (RFC 1035 §3.3.13); all times in seconds.
 package struct SOA: Hashable, Sendable {
-    /// MNAME: the server the zone comes from.
+    /// MNAME: the primary server of the zone.
     package var primary: Name
 
-    /// RNAME: whom to write to, the first dot being an at sign.
+    /// RNAME: the mailbox of the operator; the first dot stands for `@`.
     package var mailbox: Name
 
-    /// SERIAL: the zone's version.
+    /// SERIAL: the version of the zone.
     package var serial: UInt32
 
-    /// REFRESH: how often a secondary asks.
+    /// REFRESH: the interval at which a secondary checks the zone.
     package var refresh: UInt32
 
-    /// RETRY: how soon it asks again after a failure.
+    /// RETRY: the interval after a failed check.
     package var retry: UInt32
 
-    /// EXPIRE: when it gives up.
+    /// EXPIRE: the time after which a secondary discards the zone.
     package var expire: UInt32
 
-    /// MINIMUM: how long a denial may be kept, together with the record's TTL (RFC 2308 §4, §5).
+    /// MINIMUM: the maximum TTL of a negative answer, together with the TTL of this record (RFC
+    /// 2308 §4, §5).
     package var minimum: UInt32
 
-    /// Makes the data of an SOA record.
+    /// Creates the data of an SOA record.
     package init(
         primary: Name,
         mailbox: Name,
@@ -46,7 +47,6 @@ package struct SOA: Hashable, Sendable {
 // MARK: - Wire
 
 extension SOA {
-    /// Reads the data at the reader's place.
     init(parsing reader: inout WireReader) throws(WireError) {
         primary = try reader.name()
         mailbox = try reader.name()
@@ -57,7 +57,7 @@ extension SOA {
         minimum = try reader.uint32()
     }
 
-    /// Appends the five numbers that follow the names.
+    /// Appends the five numbers after the names.
     func appendNumbers(to octets: inout [UInt8]) {
         for number in [serial, refresh, retry, expire, minimum] {
             octets.append(bigEndian: number)
@@ -68,7 +68,7 @@ extension SOA {
 // MARK: - Conformances
 
 extension SOA: CustomStringConvertible {
-    /// As in zone files (RFC 1035 §5).
+    /// The data as in zone files (RFC 1035 §5).
     package var description: String {
         "\(primary) \(mailbox) \(serial) \(refresh) \(retry) \(expire) \(minimum)"
     }

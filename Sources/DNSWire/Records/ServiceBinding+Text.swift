@@ -3,7 +3,7 @@
 // MARK: - Conformances
 
 extension ServiceKey: CustomStringConvertible {
-    /// The name in zone files, or `key65280` (RFC 9460 §2.1).
+    /// The name in zone files, or the generic form such as `key65280` (RFC 9460 §2.1).
     package var description: String {
         switch self {
         case .mandatory: "mandatory"
@@ -18,14 +18,13 @@ extension ServiceKey: CustomStringConvertible {
         }
     }
 
-    /// The form for keys without a name, which may be used for all.
     fileprivate var generic: String { "key\(rawValue)" }
 }
 
 extension ServiceBinding.Parameter: CustomStringConvertible {
-    /// As in zone files (RFC 9460 §2.1).
+    /// The parameter as in zone files (RFC 9460 §2.1).
     ///
-    /// A value that is not of its key's form is shown under the key's number.
+    /// A value that is malformed for its key is shown with the generic form of the key.
     package var description: String {
         guard let text = knownText else {
             guard !value.isEmpty else { return key.generic }
@@ -34,7 +33,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return text.isEmpty ? key.description : "\(key)=\(text)"
     }
 
-    /// The value in the form of its key, or nil if there is none or it does not fit.
+    /// The text of a well-formed value of a known key, else nil.
     private var knownText: String? {
         switch key {
         case .mandatory:
@@ -61,7 +60,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// The addresses of a hint, at least one.
+    /// The addresses of a hint; nil if there is none or the length is invalid.
     private var addresses: [IPAddress]? {
         let size = key == .ipv4Hint ? 4 : 16
         guard !value.isEmpty, value.count.isMultiple(of: size) else { return nil }
@@ -70,7 +69,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         }
     }
 
-    /// The protocols of alpn with commas between them, its own escaped (RFC 9460 §A.1).
+    /// The ALPN protocols, separated by commas; commas in a protocol are escaped (RFC 9460 §A.1).
     private var protocols: [UInt8]? {
         var list: [UInt8] = []
         var position = 0
@@ -90,7 +89,9 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
         return list.isEmpty ? nil : list
     }
 
-    /// The octets in base64 (RFC 4648 §4), as Foundation does not live on this floor.
+    /// Returns the octets in base64 (RFC 4648 §4).
+    ///
+    /// This module does not import Foundation.
     private static func base64(_ octets: [UInt8]) -> String {
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var characters: [UInt8] = []
@@ -108,7 +109,7 @@ extension ServiceBinding.Parameter: CustomStringConvertible {
 }
 
 extension ServiceBinding: CustomStringConvertible {
-    /// As in zone files: `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
+    /// The data as in zone files, such as `1 . alpn="h2,h3" ipv4hint=192.0.2.1`.
     package var description: String {
         (["\(priority) \(target)"] + parameters.map(\.description)).joined(separator: " ")
     }

@@ -2,16 +2,16 @@
 
 /// The data of an SVCB or HTTPS record (RFC 9460 §2.2).
 package struct ServiceBinding: Hashable, Sendable {
-    /// SvcPriority: 0 makes the record an alias, else lower comes first.
+    /// SvcPriority: 0 is alias mode; otherwise lower values are preferred.
     package var priority: UInt16
 
-    /// TargetName; the root stands for the owner, or for "not available" in an alias.
+    /// TargetName; the root means the owner, or "not available" in alias mode.
     package var target: Name
 
-    /// SvcParams, by rising key and each key once.
+    /// SvcParams in ascending order of unique keys.
     package private(set) var parameters: [Parameter]
 
-    /// A key and what it says, octet for octet.
+    /// A service parameter.
     package struct Parameter: Hashable, Sendable {
         /// SvcParamKey.
         package let key: ServiceKey
@@ -19,7 +19,7 @@ package struct ServiceBinding: Hashable, Sendable {
         /// SvcParamValue in wire form, at most 65535 octets.
         package let value: [UInt8]
 
-        /// Makes a parameter of its wire form.
+        /// Creates a parameter from its wire form.
         package init(key: ServiceKey, value: [UInt8]) {
             precondition(value.count <= Int(UInt16.max), "a service parameter has a 16-bit length")
             self.key = key
@@ -27,15 +27,15 @@ package struct ServiceBinding: Hashable, Sendable {
         }
     }
 
-    /// Makes the data of a record; the parameters are put in the order of their keys.
+    /// Creates the data of a record; the parameters are sorted by key.
     ///
-    /// - Precondition: no key comes twice.
+    /// - Precondition: The keys are unique.
     package init(priority: UInt16, target: Name, parameters: [Parameter] = []) {
         self.priority = priority
         self.target = target
         self.parameters = parameters.sorted { $0.key.rawValue < $1.key.rawValue }
         for (left, right) in zip(self.parameters, self.parameters.dropFirst()) {
-            precondition(left.key != right.key, "a service parameter comes once")
+            precondition(left.key != right.key, "service parameter keys must be unique")
         }
     }
 }
@@ -49,11 +49,11 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Keys a client must understand to use the record (RFC 9460 §8).
+    /// Keys that a client must support to use the record (RFC 9460 §8).
     package static let mandatory = ServiceKey(rawValue: 0)
-    /// Protocols (RFC 9460 §7.1).
+    /// Application protocols (RFC 9460 §7.1).
     package static let alpn = ServiceKey(rawValue: 1)
-    /// The default protocol is not offered (RFC 9460 §7.1).
+    /// The default protocol is not supported (RFC 9460 §7.1).
     package static let noDefaultALPN = ServiceKey(rawValue: 2)
     /// Port (RFC 9460 §7.2).
     package static let port = ServiceKey(rawValue: 3)
@@ -63,22 +63,22 @@ package struct ServiceKey: RawRepresentable, Hashable, Sendable {
     package static let ech = ServiceKey(rawValue: 5)
     /// IPv6 addresses (RFC 9460 §7.3).
     package static let ipv6Hint = ServiceKey(rawValue: 6)
-    /// Template of a DoH URL (RFC 9461 §5).
+    /// URI template of a DoH server (RFC 9461 §5).
     package static let dohPath = ServiceKey(rawValue: 7)
 }
 
 // MARK: - Reading
 
 extension ServiceBinding {
-    /// Whether the record is an alias (RFC 9460 §2.4.2).
+    /// True if the record is in alias mode (RFC 9460 §2.4.2).
     package var isAlias: Bool { priority == 0 }
 
-    /// The value of `key` in wire form.
+    /// Returns the value of `key` in wire form.
     package func value(of key: ServiceKey) -> [UInt8]? {
         parameters.first { $0.key == key }?.value
     }
 
-    /// The addresses of ipv4hint; nil if there is none, or its length is not a multiple of four.
+    /// The addresses of ipv4hint; nil if it is missing or its length is not a multiple of four.
     package var ipv4Hint: [IPv4Address]? {
         guard let value = value(of: .ipv4Hint), value.count.isMultiple(of: 4) else { return nil }
         return stride(from: 0, to: value.count, by: 4).compactMap {
@@ -86,7 +86,7 @@ extension ServiceBinding {
         }
     }
 
-    /// The addresses of ipv6hint; nil if there is none, or its length is not a multiple of sixteen.
+    /// The addresses of ipv6hint; nil if it is missing or its length is not a multiple of sixteen.
     package var ipv6Hint: [IPv6Address]? {
         guard let value = value(of: .ipv6Hint), value.count.isMultiple(of: 16) else { return nil }
         return stride(from: 0, to: value.count, by: 16).compactMap {
@@ -98,19 +98,19 @@ extension ServiceBinding {
 // MARK: - Changing
 
 extension ServiceBinding {
-    /// Replaces or adds ipv4hint, or removes it if there are no addresses.
+    /// Replaces or adds ipv4hint; removes it if `addresses` is empty.
     package mutating func setIPv4Hint(_ addresses: [IPv4Address]) {
         set(.ipv4Hint, addresses.flatMap(\.octets))
     }
 
-    /// Replaces or adds ipv6hint, or removes it if there are no addresses.
+    /// Replaces or adds ipv6hint; removes it if `addresses` is empty.
     package mutating func setIPv6Hint(_ addresses: [IPv6Address]) {
         set(.ipv6Hint, addresses.flatMap(\.octets))
     }
 
-    /// Removes a parameter, also from the list of mandatory ones (RFC 9460 §8).
+    /// Removes a parameter and its entry in the list of mandatory keys (RFC 9460 §8).
     ///
-    /// A mandatory key that is not there would make clients drop the whole record.
+    /// A client ignores a record that lacks one of its mandatory keys.
     package mutating func remove(_ key: ServiceKey) {
         parameters.removeAll { $0.key == key }
         guard key != .mandatory, let value = value(of: .mandatory) else { return }
@@ -123,7 +123,7 @@ extension ServiceBinding {
         set(.mandatory, kept)
     }
 
-    /// Replaces or adds a parameter that has a value, or removes it if `value` is empty.
+    /// Replaces or adds a parameter; removes it if `value` is empty.
     private mutating func set(_ key: ServiceKey, _ value: [UInt8]) {
         guard !value.isEmpty else {
             remove(key)
@@ -142,10 +142,9 @@ extension ServiceBinding {
 // MARK: - Wire
 
 extension ServiceBinding {
-    /// Reads the field the reader is in, to its end.
+    /// Parses the current field of `reader`, to its end.
     ///
-    /// The order of the keys is checked as RFC 9460 §2.2 demands; what values say is left to who
-    /// uses them.
+    /// Validates the order of the keys (RFC 9460 §2.2), but not the values.
     init(parsing reader: inout WireReader) throws(WireError) {
         priority = try reader.uint16()
         target = try reader.uncompressedName()
