@@ -2,20 +2,22 @@
 internal import CLinux
 internal import Glibc
 
-/// A fixed set of buffers in which datagrams are received, answered in place and sent back.
+/// Buffers in which one thread receives queries, answers them in place and sends them back.
 ///
-/// Owned and used by one thread.  A reply goes out with the headers that its query came in with:
-/// the kernel's address of the asker and, on a wildcard socket, the control message that names the
-/// address that was asked, so the reply leaves from there and nothing is translated on the way.
+/// A reply reuses the headers of its query: the client's address and, on a wildcard socket, the
+/// control message with the destination address. So the reply leaves from the address that the
+/// client has queried.
 // SAFETY: every block has `capacity` elements, slots are below it, and only this type and, during a
 // call, the kernel have their addresses.
 @safe
 package struct DatagramBatch: ~Copyable {
-    /// Datagrams a system call; 32 reached what can be had, 64 gave nothing more.
+    /// Maximum datagrams per system call; more than 32 gave no further throughput (measured with
+    /// 64).
     package static let capacity = 32
 
-    /// Octets of a buffer: no query is longer (a longer one is cut, and found malformed), and no
-    /// reply over UDP.
+    /// Size of a buffer in octets.
+    ///
+    /// A longer query is truncated and then rejected as malformed; no reply over UDP is longer.
     package static let bufferOctets = 4096
 
     private let buffers: UnsafeMutableRawPointer
@@ -27,10 +29,10 @@ package struct DatagramBatch: ~Copyable {
     private let controlOctets: Int
     private var outgoingCount = 0
 
-    /// The first slots, which the last datagrams were in: the others are ready to receive.
+    /// Number of slots used by the last datagrams; the other slots are ready to receive.
     private var usedCount = DatagramBatch.capacity
 
-    /// Makes buffers for the datagrams of `listener`.
+    /// Allocates the buffers for `listener`.
     package init(for listener: DatagramListener) {
         let count = Self.capacity
         unsafe buffers = .allocate(byteCount: count * Self.bufferOctets, alignment: 64)
@@ -67,7 +69,7 @@ package struct DatagramBatch: ~Copyable {
     }
 
     deinit {
-        // SAFETY: the batch is the only owner of these blocks, and this is its end.
+        // SAFETY: the batch is the only owner of these blocks, and is being freed.
         unsafe buffers.deallocate()
         unsafe names.deallocate()
         unsafe controls.deallocate()
@@ -80,11 +82,11 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Receiving
 
-    /// Takes all datagrams that are there, up to `capacity`.
+    /// Receives the pending datagrams, up to `capacity`.
     ///
-    /// - Parameter waits: whether the thread sleeps until there is one; if not, and there is none,
-    ///   the result is zero.
-    /// - Returns: how many there are, or a negated errno.
+    /// - Parameter waits: true to block the thread until a datagram arrives; otherwise the result
+    ///   may be 0.
+    /// - Returns: the number of datagrams, or a negated errno.
     package mutating func receive(from listener: DatagramListener, waits: Bool = true) -> Int {
         for slot in 0..<usedCount {
             // SAFETY: as in `init`.
@@ -104,11 +106,13 @@ package struct DatagramBatch: ~Copyable {
         return count == -EAGAIN ? 0 : Int(count)
     }
 
-    /// Octets of the datagram in `slot`, as far as the buffer held them.
+    /// Returns the size in octets of the datagram in `slot`, at most the size of the buffer.
     package func count(_ slot: Int) -> Int { unsafe Int(received[slot].octets) }
 
-    /// Lets `body` read and change the buffer of `slot`, whose first `count(slot)` octets were
+    /// Calls `body` with the buffer of `slot`, of which the first `count(slot)` octets were
     /// received.
+    ///
+    /// `body` may change the buffer.
     package mutating func withBuffer<Result>(
         _ slot: Int,
         _ body: (inout MutableRawSpan) -> Result
@@ -121,9 +125,9 @@ package struct DatagramBatch: ~Copyable {
         return body(&span)
     }
 
-    /// Lets `body` read the asker's address: 4 octets (IPv4) or 16.
+    /// Calls `body` with the client's address in network byte order: 4 octets (IPv4) or 16 (IPv6).
     package func withClientAddress<Result>(_ slot: Int, _ body: (RawSpan) -> Result) -> Result {
-        // SAFETY: the family field tells which of the two types the kernel wrote.
+        // SAFETY: the family field says which of the two types the kernel wrote.
         let name = unsafe UnsafeRawPointer(names + slot)
         let isIPv6 = unsafe Int32(names[slot].ss_family) == AF_INET6
         let offset =
@@ -135,9 +139,9 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// A copy of the datagram in `slot` with all that a later reply needs.
+    /// Returns a copy of the datagram in `slot` with everything needed for a later reply.
     package func copy(_ slot: Int) -> ReceivedDatagram {
-        // SAFETY: the kernel wrote so many octets of each.
+        // SAFETY: the counts are the numbers of octets that the kernel wrote.
         let header = unsafe received[slot]
         let octets = unsafe UnsafeRawBufferPointer(
             start: buffers + slot * Self.bufferOctets,
@@ -155,7 +159,7 @@ package struct DatagramBatch: ~Copyable {
         )
     }
 
-    /// Whether the datagram in `slot` is, behind its first `skipped` octets, equal to `octets`.
+    /// Returns true if the datagram in `slot`, without its first `skipped` octets, equals `octets`.
     package func holds(_ octets: [UInt8], behind skipped: Int, in slot: Int) -> Bool {
         guard count(slot) == skipped + octets.count else { return false }
         // SAFETY: the kernel wrote `count(slot)` octets into the buffer.
@@ -169,20 +173,20 @@ package struct DatagramBatch: ~Copyable {
 
     // MARK: - Sending
 
-    /// Notes that the first `count` octets of the buffer of `slot` are the reply to what came in it.
+    /// Queues the first `count` octets of the buffer of `slot` as the reply to the datagram in
+    /// `slot`.
     package mutating func reply(_ slot: Int, count: Int) {
-        // SAFETY: no slot is replied to twice, so there is room for every reply.
+        // SAFETY: each slot is replied to at most once, so `outgoing` has an element for every
+        // reply.
         unsafe vectors[slot].iov_len = count
         unsafe outgoing[outgoingCount] = received[slot]
         outgoingCount += 1
     }
 
-    /// Sends the replies noted since the last `receive`.
+    /// Sends the queued replies; drops a reply that the kernel rejects, for example when the send
+    /// buffer is full.
     ///
-    /// A reply that the kernel does not take (its buffer is full, the asker's network is gone) is
-    /// dropped, as the network might have dropped it.
-    ///
-    /// - Returns: how many were dropped.
+    /// - Returns: the number of dropped replies.
     package mutating func send(to listener: DatagramListener) -> Int {
         var next = 0
         var dropped = 0

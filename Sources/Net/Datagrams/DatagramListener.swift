@@ -2,34 +2,35 @@
 internal import CLinux
 internal import Glibc
 
-/// A bound UDP socket on which queries arrive, one a worker.
+/// Bound UDP socket that receives queries; each worker has one.
 ///
-/// Blocking, as a worker has nothing else to wait for: waiting in `recvmmsg` itself costs 4 to 6 %
-/// less CPU a query than asking epoll first.
+/// The socket is blocking, because a worker waits for nothing else. Waiting in `recvmmsg` costs 4
+/// to 6 % less CPU time per query than epoll.
 package final class DatagramListener: Sendable {
     private let owned: OwnedDescriptor
 
-    /// The address it is bound to, with the port that the system chose if none was asked for.
+    /// Bound address, with the port chosen by the kernel if port 0 was requested.
     package let address: SocketAddress
 
-    /// Whether datagrams come with the address that they were sent to.
+    /// True if each datagram is received with its destination address.
     package let reportsDestination: Bool
 
-    /// Whether somebody else, such as systemd, keeps the socket when this process has ended: it must
-    /// stay as it is.
+    /// True if another process, such as systemd, keeps the socket when this process ends.
+    ///
+    /// The state of such a socket must not be changed permanently.
     package let isAdopted: Bool
 
-    /// Octets of receive buffer, so that a burst of some 10,000 queries waits rather than drops; the
-    /// system's usual 208 KiB overflows at 277.
+    /// Size of the receive buffer in octets: sufficient for a burst of 10,000 queries.
+    ///
+    /// The usual default of 208 KiB overflows at 277 queries.
     private static let bufferOctets: Int32 = 4 << 20
 
-    /// The number, for system calls.
     var descriptor: Int32 { owned.raw }
 
     /// Binds a socket.
     ///
-    /// - Parameter shared: whether several sockets of this process share the address; the kernel
-    ///   then spreads askers over them.
+    /// - Parameter shared: true if several sockets of this process share the address
+    ///   (SO_REUSEPORT); the kernel then distributes clients among them.
     /// - Throws: `SocketError.system` with the call that failed.
     package init(binding address: SocketAddress, shared: Bool) throws(SocketError) {
         let family = address.isIPv6 ? AF_INET6 : AF_INET
@@ -44,9 +45,9 @@ package final class DatagramListener: Sendable {
         self.address = owned.localAddress ?? address
     }
 
-    /// Takes over a socket that is bound already, as systemd passes it on.
+    /// Takes over a bound socket received from systemd.
     ///
-    /// Several workers may wait on it: what comes is given to one of them.
+    /// Several workers may wait on the socket: the kernel passes each datagram to one of them.
     package init(adopting socket: PassedSocket) throws(SocketError) {
         owned = OwnedDescriptor(taking: socket.descriptor)
         address = socket.address
@@ -59,16 +60,17 @@ package final class DatagramListener: Sendable {
         try Self.prepare(owned, for: address)
     }
 
-    /// Wakes the thread that waits in `DatagramBatch.receive`, for good: it receives nothing more.
+    /// Wakes the thread that waits in `DatagramBatch.receive`; the socket receives nothing
+    /// afterwards.
     ///
-    /// Linux wakes readers even of an unconnected socket, though it then says ENOTCONN.  A socket
-    /// that was adopted would be of no use to whoever has it next, so that is left alone: what
-    /// wakes its readers is `WorkerThread.joinInterrupting`.
+    /// On Linux, shutdown(2) wakes readers even of an unconnected socket, although it fails with
+    /// ENOTCONN. It would make an adopted socket unusable for the next process.
+    /// `WorkerThread.joinInterrupting` wakes the readers of an adopted socket instead.
     package func stopReceiving() {
         if !isAdopted { _ = shutdown(owned.raw, Int32(SHUT_RD)) }
     }
 
-    /// Sets what a socket of any origin needs.
+    /// Sets the options that bound and adopted sockets need.
     private static func prepare(
         _ socket: borrowing OwnedDescriptor,
         for address: SocketAddress

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// A datagram that has left its batch, waiting for its reply.
+/// Copy of a received query that waits for its reply outside the batch.
 package struct ReceivedDatagram: Sendable {
     package private(set) var octets: [UInt8]
     let client: sockaddr_storage
     let clientCount: UInt32
 
-    /// The control message that names the address that was asked; empty on most sockets.
+    /// Control message with the destination address; empty unless the socket is a wildcard socket.
     let control: [UInt8]
 
-    /// Who sent it.
+    /// Address of the sender.
     package var clientAddress: SocketAddress? { SocketAddress(client) }
 
-    /// The same datagram without its contents: enough to reply to its sender.
+    /// Copy of the datagram without its contents, sufficient to reply to the sender.
     package var withoutOctets: ReceivedDatagram {
         var datagram = self
         datagram.octets = []
@@ -22,18 +22,18 @@ package struct ReceivedDatagram: Sendable {
 }
 
 extension DatagramListener {
-    /// Sends `octets` to the asker of `query`, from the address that was asked.
+    /// Sends `octets` as the reply to `query`, from the destination address of `query`.
     ///
-    /// Never waits; what the kernel does not take at once is dropped.
+    /// Never waits: a reply that the kernel does not accept immediately is dropped.
     ///
-    /// - Returns: whether the kernel took it.
+    /// - Returns: true if the kernel accepted the reply.
     @discardableResult
     package func send(_ octets: [UInt8], inReplyTo query: ReceivedDatagram) -> Bool {
         var name = query.client
         var vector = unsafe iovec()
         var message = unsafe msghdr()
-        // SAFETY: all blocks outlive the system call, which is made inside and only reads them, and
-        // the counts are theirs.
+        // SAFETY: all blocks outlive the system call, which only reads them, and the counts match
+        // the blocks.
         return unsafe withUnsafeMutablePointer(to: &name) { name in
             unsafe octets.withUnsafeBytes { octets in
                 unsafe query.control.withUnsafeBytes { control in

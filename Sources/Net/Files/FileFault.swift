@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// Why a file could not be read or replaced; the path is the one that has the fault.
+/// Failure to read or replace a file; the associated path is that of the faulty file.
 package enum FileFault: Error, Hashable {
-    /// A system call failed with this `errno`.
     case system(call: String, path: String, code: Int32)
 
-    /// A symbolic link, which may lead to a file of somebody else's.
+    /// The file is a symbolic link, which may point to a file of another user.
     case symbolicLink(String)
 
-    /// A directory, a device or a pipe.
+    /// The file is a directory, a device or a pipe.
     case notRegular(String)
 
-    /// It belongs to another user.
     case foreign(String, owner: uid_t)
 
-    /// Users other than the owner may do something with it.
+    /// The file's mode grants permissions to users other than the owner.
     case open(String, mode: mode_t)
 
-    /// Another process is writing it.
     case busy(String)
 
-    /// Whoever reads or writes it does not want the rest any more.
+    /// The caller stopped the operation.
     case stopped(String)
 
-    /// What `call` has just left in `errno`.
+    /// Returns the error that `call` has just stored in `errno`.
     static func last(_ call: String, _ path: String) -> FileFault {
         .system(call: call, path: path, code: errno)
     }
@@ -36,7 +33,7 @@ package enum FileFault: Error, Hashable {
 }
 
 extension FileFault: CustomStringConvertible {
-    /// The path and the fault, as in `/var/x: open: Permission denied`.
+    /// Path and fault, as in `/var/x: open: Permission denied`.
     package var description: String {
         switch self {
         case .system(let call, let path, let code): "\(path): \(call): \(errorText(code))"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// Tells when a file may have changed: written, replaced, removed, made again.
+/// Watch that reports when a file may have changed: written, replaced, removed or created.
 ///
-/// Two things are watched by inotify(7).  The directory, or the nearest one above that exists, tells
-/// of files that come, go and are renamed over one another.  The file itself tells what its
-/// directory cannot know: that what a link leads to, or what was mounted over it, was written.
+/// One inotify(7) watch is on the directory, or on its nearest existing ancestor, and reports
+/// created, removed and renamed files. The other one is on the file and reports writes that the
+/// directory does not see: to the target of a symbolic link or to a file mounted over `path`.
 ///
-/// Not by `sd_event_add_inotify`, which knows files by their inode numbers and refuses (EINVAL) one
-/// that has the number of another that went a moment ago.
+/// `sd_event_add_inotify` is not usable: it fails with EINVAL if the inode number of a recently
+/// removed file is reused.
 @ServiceLoop
 package final class FileWatch {
     private let path: String
@@ -16,18 +16,18 @@ package final class FileWatch {
     private let inotify: OwnedDescriptor
     private var events: DescriptorWatch?
 
-    /// The watch on the file, if there is one.
+    /// Watch descriptor of the file, nil if there is none.
     private var file: Int32?
 
-    /// The watch on the directory, and the name in it that leads to the file.
+    /// Watch descriptor of the directory, and the directory's entry that leads to the file.
     private var directory: (watch: Int32, name: String)?
 
     /// Calls `handler` whenever the file at `path` may have changed, until released.
     ///
-    /// A file that is being written is one that has changed when it is closed.
+    /// A write is reported when the writer closes the file.
     ///
-    /// - Parameter path: an absolute one; nothing need be there.
-    /// - Throws: `SocketError.system` if the kernel watches no more for this user.
+    /// - Parameter path: an absolute path; the file need not exist.
+    /// - Throws: `SocketError.system` if the user has no inotify instances or watches left.
     package init(
         _ path: String,
         _ handler: @escaping @ServiceLoop () -> Void
@@ -47,7 +47,8 @@ package final class FileWatch {
 
     // MARK: - Watching
 
-    /// Watches what is there now: the old file may be gone and the directory be there at last.
+    /// Renews both watches, because the file may have been replaced and directories may have
+    /// appeared.
     private func renew() throws(SocketError) {
         let old = [file, directory?.watch].compactMap(\.self)
         file = try add(path, Self.fileEvents)
@@ -63,13 +64,14 @@ package final class FileWatch {
             above = Self.parent(above)
         }
         for watch in old where watch != file && watch != directory?.watch {
-            // Fails if what was watched is gone, and its watch with it.
+            // Fails if the watched file was removed, because the kernel has then removed the watch.
             inotify_rm_watch(inotify.raw, watch)
         }
     }
 
-    /// Watches what is at `path`, and returns the same number as ever for the same thing; nil if
-    /// nothing is there.
+    /// Adds a watch on `path`; returns nil if `path` does not exist.
+    ///
+    /// The watch descriptor is the same as before if `path` is already watched.
     private func add(_ path: String, _ events: Int32) throws(SocketError) -> Int32? {
         // SAFETY: the string is valid during the call.
         let watch = unsafe inotify_add_watch(inotify.raw, path, UInt32(bitPattern: events))
@@ -80,14 +82,14 @@ package final class FileWatch {
         }
     }
 
-    /// The last link to an old file goes when another is renamed over it: that is an attribute.
+    /// A rename over the file removes the last link to the old file, which is reported as
+    /// IN_ATTRIB.
     private static let fileEvents = IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ATTRIB
 
     private static let directoryEvents =
         IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF | IN_CREATE | IN_DELETE | IN_MOVED_FROM
         | IN_MOVED_TO | Int32(IN_ONLYDIR)
 
-    /// The directory that a path is in.
     private static func parent(_ path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
@@ -95,7 +97,7 @@ package final class FileWatch {
 
     // MARK: - Noticing
 
-    /// Reads what happened, and tells once if any of it is about the file.
+    /// Reads the events and calls the handler once if any event concerns the file.
     private func read() {
         var concerns = false
         while true {
@@ -107,12 +109,11 @@ package final class FileWatch {
         do throws(SocketError) {
             try renew()
         } catch {
-            // What was watched before still is, and the handler is told of this change.
+            // The earlier watches remain, and the handler is called for this change.
         }
         handler()
     }
 
-    /// The events that are there, as many as a buffer holds.
     private func take() -> [UInt8] {
         // SAFETY: never more than the buffer holds.
         unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
@@ -120,25 +121,25 @@ package final class FileWatch {
         }
     }
 
-    /// Whether an event is about the file, or may be.
+    /// Returns true if `event` concerns, or may concern, the file.
     private func isOurs(_ event: Event) -> Bool {
         if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
-        // The watch itself has gone: what it was on was told of before.
+        // The kernel removed the watch; an earlier event has reported the cause.
         if event.mask & UInt32(IN_IGNORED) != 0 { return false }
         if event.watch == file { return true }
         guard let directory, event.watch == directory.watch else { return false }
         return event.name.isEmpty || event.name == directory.name
     }
 
-    /// What the kernel tells, as inotify(7) lays it out.
+    /// Event in the layout of inotify(7).
     private struct Event {
         let watch: Int32
         let mask: UInt32
 
-        /// What it is about in a directory; empty if about the watched thing itself.
+        /// Name of the directory entry; empty if the event concerns the watched object itself.
         let name: String
 
-        /// Takes the first event out of `octets`; nil if there is no whole one.
+        /// Removes the first event from `octets`; returns nil if there is no complete event.
         init?(_ octets: inout ArraySlice<UInt8>) {
             func number(_ offset: Int) -> UInt32 {
                 octets.dropFirst(offset).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
@@ -153,7 +154,6 @@ package final class FileWatch {
             octets = octets.dropFirst(Self.head + count)
         }
 
-        /// Octets before the name.
         private static let head = 16
     }
 }

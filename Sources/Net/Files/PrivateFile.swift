@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Glibc
 
-/// A file that belongs to this process's user alone, and is replaced as a whole or not at all.
+/// File readable by the daemon's user only and replaced atomically.
 ///
-/// At every moment, and after a loss of power, its name leads to the old octets or to the new ones:
-/// they are written beside it, on the disk before they get the name, and so is the directory before
-/// `replace` returns.  What lies there and is not such a file is neither read nor replaced, so a
-/// path given by mistake costs nobody a file.
+/// Even after a power failure the path leads to either the old or the new contents: `replace` syncs
+/// a temporary file, renames it and syncs the directory. A file of another type, owner or mode is
+/// neither read nor replaced, so a mistyped path destroys no file.
 ///
-/// Everything here waits for the disk: it is for threads that have nothing else to do.
+/// All functions block on disk I/O: call them on a worker thread only.
 package struct PrivateFile: Sendable {
     package let path: String
 
-    /// Its directory and its name in there.
+    /// Path of the directory; `name` is the file's name in it.
     private let directory: String
     private let name: String
 
-    /// Names a file by an absolute path.
+    /// Creates a reference to the file at an absolute path.
     package init(_ path: String) {
         precondition(path.hasPrefix("/"), "a private file has an absolute path")
         self.path = path
@@ -25,11 +24,12 @@ package struct PrivateFile: Sendable {
         name = String(path[path.index(after: slash)...])
     }
 
-    /// What the new octets are called while they are written: always the same, so that a process
-    /// that is killed again and again leaves one file, and not one each time.
+    /// Path of the temporary file.
+    ///
+    /// The path is always the same, so a process that is killed repeatedly leaves one file at most.
     package var temporaryPath: String { path + Self.temporary }
 
-    /// Where `setAside` puts the file.
+    /// Path to which `setAside` renames the file.
     package var damagedPath: String { path + Self.damaged }
 
     private static let temporary = ".tmp"
@@ -37,9 +37,9 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Reading
 
-    /// Opens it for reading; nil if there is no such file.
+    /// Opens the file for reading; returns nil if the file does not exist.
     ///
-    /// - Throws: `FileFault`: it is not what this type makes, or the system refuses.
+    /// - Throws: `FileFault` if the file fails the checks of this type or a system call fails.
     package func open() throws(FileFault) -> PrivateFileReader? {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let raw = unsafe Glibc.open(
@@ -56,10 +56,12 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Changing
 
-    /// Replaces it by what `next` gives until that is nil, and returns how many octets that were.
+    /// Replaces the contents by the chunks that `next` returns until nil; returns their total size
+    /// in octets.
     ///
-    /// - Throws: `FileFault`, also what `next` throws; the file is as it was then, unless it is only
-    ///   its directory that the disk did not take, and nothing lies beside it.
+    /// - Throws: `FileFault`, including the errors of `next`. The old file then remains, and the
+    ///   temporary file is removed. Exception: if only the sync of the directory fails, the new
+    ///   file is in place.
     package func replace(
         by next: () throws(FileFault) -> [UInt8]?
     ) throws(FileFault) -> Int {
@@ -80,13 +82,13 @@ package struct PrivateFile: Sendable {
             try sync(folder)
             return written
         } catch {
-            // SAFETY: as above.  If it has got its name already there is nothing to remove.
+            // SAFETY: as above.  After a successful rename there is nothing to remove.
             _ = unsafe unlinkat(folder.raw, name + Self.temporary, 0)
             throw error
         }
     }
 
-    /// Gives it the name `damagedPath`, in place of what may have that name.
+    /// Renames the file to `damagedPath` and replaces an existing file of that name.
     package func setAside() throws(FileFault) {
         let folder = try openDirectory()
         // SAFETY: both names are C strings that Swift makes for the call.
@@ -95,8 +97,9 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Removes what a process that was killed while it wrote has left; does nothing if there is
-    /// nothing, and leaves alone what a process is writing.
+    /// Removes the temporary file of a killed process, if there is one.
+    ///
+    /// Does not remove a temporary file that a process is writing.
     package func removeLeftover() throws(FileFault) {
         do throws(FileFault) {
             try removeTemporary(in: try openDirectory())
@@ -115,7 +118,7 @@ package struct PrivateFile: Sendable {
         return try Self.own(raw, "open", directory)
     }
 
-    /// Makes an empty file for the new octets, locked: a lock, unlike a name, dies with its owner.
+    /// Creates an empty, locked temporary file; unlike the file, the lock ends with its process.
     private func makeTemporary(
         in folder: borrowing OwnedDescriptor
     ) throws(FileFault) -> OwnedDescriptor {
@@ -131,7 +134,7 @@ package struct PrivateFile: Sendable {
         return file
     }
 
-    /// Removes the temporary file, unless somebody is writing it.
+    /// Removes the temporary file unless a process is writing it.
     private func removeTemporary(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         let temporary = name + Self.temporary
         // SAFETY: the name is a C string that Swift makes for each call.
@@ -140,7 +143,8 @@ package struct PrivateFile: Sendable {
             temporary,
             O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
         )
-        // A link, or what we may not read, has no writer that is one of us.
+        // A symbolic link or an unreadable file has no writer of this program, so it can be
+        // removed.
         if raw >= 0 {
             let file = try Self.own(raw, "open", temporaryPath)
             guard flock(file.raw, LOCK_EX | LOCK_NB) == 0 else { throw .busy(temporaryPath) }
@@ -158,7 +162,7 @@ package struct PrivateFile: Sendable {
     ) throws(FileFault) {
         var rest = octets[...]
         while !rest.isEmpty {
-            // SAFETY: the octets live during the call, which is told how many they are.
+            // SAFETY: the octets live during the call, and their count is passed.
             let count = unsafe rest.withUnsafeBytes {
                 unsafe Glibc.write(file.raw, $0.baseAddress, $0.count)
             }
@@ -168,7 +172,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Has a directory's names written to the disk; some file systems have no such thing.
+    /// Syncs the directory; some file systems do not support this (EINVAL).
     private func sync(_ folder: borrowing OwnedDescriptor) throws(FileFault) {
         guard fsync(folder.raw) == 0 || errno == EINVAL else {
             throw .last("fsync", directory)
@@ -177,7 +181,6 @@ package struct PrivateFile: Sendable {
 
     // MARK: - Checks
 
-    /// Makes sure that what would be replaced may be.
     private func checkTarget(in folder: borrowing OwnedDescriptor) throws(FileFault) {
         var status = stat()
         // SAFETY: fstatat fills the one structure it is given; the name is a C string.
@@ -188,7 +191,7 @@ package struct PrivateFile: Sendable {
         }
     }
 
-    /// Makes sure that a file is one of ours.
+    /// Checks type, owner and mode of a file.
     private func check(_ status: stat) throws(FileFault) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: break
@@ -210,7 +213,7 @@ package struct PrivateFile: Sendable {
         return status
     }
 
-    /// Takes over a descriptor, or throws what `call` left in `errno`.
+    /// Takes over a descriptor, or throws the error that `call` left in `errno`.
     private static func own(
         _ raw: Int32,
         _ call: String,
@@ -221,9 +224,9 @@ package struct PrivateFile: Sendable {
     }
 }
 
-/// A private file that is open for reading.
+/// Private file opened for reading.
 package struct PrivateFileReader: ~Copyable {
-    /// Its octets when it was opened.
+    /// Size in octets when the file was opened.
     package let size: Int
 
     private let file: OwnedDescriptor
@@ -235,11 +238,11 @@ package struct PrivateFileReader: ~Copyable {
         self.size = size
     }
 
-    /// At most `count` octets from `offset` on; none at the end.
+    /// Returns at most `count` octets starting at `offset`; empty at the end of the file.
     package func read(_ count: Int, at offset: Int) throws(FileFault) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         while true {
-            // SAFETY: pread writes at most as many octets as there is room for.
+            // SAFETY: pread writes at most `count` octets, the size of the array.
             let got = unsafe pread(file.raw, &octets, count, offset)
             if got < 0, errno == EINTR { continue }
             guard got >= 0 else { throw .last("read", path) }

@@ -2,38 +2,39 @@
 private import CCurl
 import Glibc
 
-/// One multi handle of libcurl: a cache of connections and the transfers on them.
+/// Multi handle of libcurl: a cache of connections and the transfers on them.
 ///
-/// libcurl says which descriptors and which timeout it waits for; the loop waits, and tells it.
-/// libcurl must not be entered from its own callbacks, so those only note what it wants.
+/// libcurl reports the descriptors and the timeout that it waits for, and the service loop waits
+/// for them. libcurl must not be called from its own callbacks, so the callbacks only record what
+/// it needs.
 // SAFETY: the multi handle is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
 final class ConnectionPool {
     private let multi: UnsafeMutableRawPointer
 
-    /// The transfers under way, by handle: what keeps them alive while libcurl knows them.
+    /// Transfers in flight by handle; retains the transfers while libcurl uses them.
     private var transfers: [UInt: Transfer] = [:]
 
-    /// What the loop watches; an object of its own, as libcurl still closes some when the pool is on
-    /// its way out.
+    /// Sockets that the service loop watches.
+    ///
+    /// A separate object, because libcurl still closes sockets while the pool is being freed.
     private let sockets = WatchedSockets()
 
-    /// Calls libcurl when it wants to be.
+    /// Timer at which libcurl wants to be called.
     private lazy var alarm = Alarm(.system) { [weak self] in self?.drive(CURL_SOCKET_BAD, []) }
 
-    /// How often libcurl was called.
+    /// Number of calls of libcurl.
     private var turns = 0
 
-    /// Ends transfers at their deadlines.
+    /// Timer for the deadlines of all transfers.
     ///
-    /// One for all: nearly every transfer has ended by then, and so takes no timer of its own.
+    /// One shared timer, because nearly every transfer ends before its deadline.
     private lazy var deadlines = Alarm(.system) { [weak self] in self?.expireOverdue() }
 
-    /// Whether libcurl is called in the next turn of the loop.
+    /// True if libcurl will be called in the next turn of the loop.
     private var isDue = false
 
-    /// Makes an empty pool.
     init(limits: HTTPClient.Limits) {
         Self.initialiseOnce
         guard let made = unsafe curl_multi_init() else {
@@ -45,24 +46,23 @@ final class ConnectionPool {
     }
 
     isolated deinit {
-        // Without callbacks, as there is no pool any more that they could speak to.
+        // Without callbacks, because the pool that they use is being freed.
         sockets.forgetAll()
-        // SAFETY: no transfer is left, as each holds the pool while it waits.
+        // SAFETY: no transfer is left, because each transfer retains the pool until it ends.
         unsafe curl_multi_set_socket_callback(multi, nil, nil)
         unsafe curl_multi_set_timer_callback(multi, nil, nil)
         unsafe curl_multi_cleanup(multi)
     }
 
-    /// Initialises libcurl and OpenSSL, once a process.
+    /// Initialises libcurl and OpenSSL, once per process.
     nonisolated static let initialiseOnce: Void = {
         let code = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
         precondition(code == CURLE_OK, "libcurl cannot be initialised")
     }()
 
-    /// Sets the bounds and the callbacks.
     private func setOptions(_ limits: HTTPClient.Limits) {
-        // SAFETY: the callbacks come while the loop is in libcurl only, so while this pool lives;
-        // `deinit` takes them away before it enters libcurl.
+        // SAFETY: libcurl runs the callbacks only while the loop is inside libcurl, hence during
+        // the pool's life; `deinit` removes them before it calls libcurl.
         let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         unsafe curl_multi_set_long(
@@ -102,9 +102,10 @@ final class ConnectionPool {
 // MARK: - Transfers
 
 extension ConnectionPool {
-    /// Begins a transfer on a handle that is prepared; the transfer is told the end.
+    /// Starts a transfer on a prepared handle; the transfer's completion handler reports its end.
     func add(_ transfer: Transfer, on handle: EasyHandle) throws(HTTPError) {
-        // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is gone.
+        // SAFETY: `sockets` lives until the multi handle, and with it the last connection, is
+        // freed.
         unsafe curl_easy_set_socket_callbacks(
             handle.easy,
             { owner, _, address in
@@ -125,58 +126,58 @@ extension ConnectionPool {
             },
             Unmanaged.passUnretained(sockets).toOpaque()
         )
-        // SAFETY: the handle is in no multi handle; it is taken out in `remove`.
+        // SAFETY: the handle is in no multi handle; `remove` removes it.
         let code = unsafe curl_multi_add_handle(multi, handle.easy)
-        guard code == CURLM_OK else { throw .invalidRequest("libcurl takes no request") }
+        guard code == CURLM_OK else { throw .invalidRequest("libcurl rejects the request") }
         transfers[handle.key] = transfer
         transfer.enter(self, after: turns)
         deadlines.bring(forward: transfer.deadline)
     }
 
-    /// Ends a transfer early; does nothing if it has ended.
+    /// Ends a transfer early with `error`; does nothing if it has ended.
     ///
-    /// Over HTTP/1.1 that closes the connection.  Over HTTP/2 it ends the stream, and others go on.
+    /// Over HTTP/1.1 this closes the connection. Over HTTP/2 it only resets the stream.
     func abandon(_ transfer: Transfer, _ error: HTTPError) {
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
         transfer.end(.failure(error))
     }
 
-    /// Ends the transfers whose deadlines have passed.
     private func expireOverdue() {
         let now = Clock.now
         for transfer in transfers.values where transfer.deadline <= now { expire(transfer) }
         deadlines.set(transfers.values.lazy.map(\.deadline).min())
     }
 
-    /// Ends a transfer whose deadline has passed.
+    /// Ends a transfer after its deadline.
     ///
-    /// If nothing at all has come over the connection in the later half of the wait, the path is dead,
-    /// and libcurl, which would put the next requests on it until TCP gives up after many minutes, is
-    /// made to notice by a `shutdown`.  (The later half, because what had come while the connection was
-    /// idle is only read when it is used again.)
+    /// If nothing has arrived on the connection in the second half of the wait, the connection is
+    /// shut down: libcurl would use a dead connection for many minutes. The first half does not
+    /// count, because data that arrived on the idle connection is read only at its next use.
     private func expire(_ transfer: Transfer) {
         let isReusing = isKnown(transfer) && transfer.handle?.isReusing ?? false
         let silent = silentSocket(of: transfer)
         guard let handle = transfer.handle, transfers[handle.key] === transfer else { return }
         remove(transfer, handle)
-        // Over HTTP/1.1 libcurl has closed it.  And before anybody is told: he may open a socket, which
-        // gets the number that has just become free.
+        // Over HTTP/1.1 libcurl has closed the socket, so the port is compared. Shut down before
+        // completing: the completion handler may open a socket that reuses the descriptor.
         if let (descriptor, port) = silent, SocketAddress(localOf: descriptor)?.port == port {
             shutdown(descriptor, Int32(SHUT_RDWR))
         }
         transfer.end(.failure(.timedOut(reused: isReusing)))
     }
 
-    /// Ends all transfers early.
     func abandonAll(_ error: HTTPError) {
         for transfer in transfers.values { abandon(transfer, error) }
     }
 
-    /// Whether libcurl has begun a transfer: until then it tells of the one before on the handle.
+    /// Returns true if libcurl has started the transfer.
+    ///
+    /// Before that, the handle still reports the values of its previous transfer.
     private func isKnown(_ transfer: Transfer) -> Bool { transfer.turn < turns }
 
-    /// The descriptor and port of the transfer's connection, if it is silent as `expire` says.
+    /// Returns descriptor and port of the transfer's connection if it is dead in the sense of
+    /// `expire`.
     private func silentSocket(of transfer: Transfer) -> (descriptor: Int32, port: UInt16)? {
         guard isKnown(transfer), let port = transfer.handle?.localPort, port != 0 else {
             return nil
@@ -188,21 +189,21 @@ extension ConnectionPool {
         }.map { ($0.key, port) }
     }
 
-    /// Sends a request again that got no reply because its connection ended, once.
+    /// Repeats a request, once, after its reused connection ended without a reply; returns false if
+    /// impossible.
     ///
-    /// A server may end a connection at any time, and where it does so all the time (as nginx after
-    /// `keepalive_requests`) a request is on its way just then (RFC 9110 §9.2.2, RFC 9113 §8.7).
-    /// libcurl does the same, but not of all requests that shared the connection over HTTP/2.
+    /// A server may close a connection while a request is on its way, for example nginx after
+    /// `keepalive_requests` (RFC 9110 §9.2.2, RFC 9113 §8.7). libcurl repeats such requests too,
+    /// but not all that shared an HTTP/2 connection.
     private func sendAgain(_ transfer: Transfer, on handle: EasyHandle) -> Bool {
         guard !transfer.isSecond, Clock.now < transfer.deadline else { return false }
-        // SAFETY: the handle has just been taken out, and libcurl is not on the stack.
+        // SAFETY: the handle was just removed, and libcurl is not on the stack.
         guard unsafe curl_multi_add_handle(multi, handle.easy) == CURLM_OK else { return false }
         transfers[handle.key] = transfer
         transfer.beginAgain(after: turns)
         return true
     }
 
-    /// Takes a transfer out.
     private func remove(_ transfer: Transfer, _ handle: EasyHandle) {
         if isKnown(transfer) {
             transfer.connectionsOpened += handle.connectionsOpened
@@ -217,7 +218,8 @@ extension ConnectionPool {
 // MARK: - Events
 
 extension ConnectionPool {
-    /// libcurl's wish to watch `descriptor`, or no longer to; -1 breaks all its transfers off.
+    /// Starts, changes or ends the watch of `descriptor` for libcurl; -1 fails the socket's
+    /// transfers.
     private func watch(_ descriptor: Int32, _ what: Int32) -> Int32 {
         guard what != CURL_POLL_REMOVE else {
             sockets.forget(descriptor)
@@ -237,12 +239,12 @@ extension ConnectionPool {
         }
     }
 
-    /// libcurl's wish to be called after so many milliseconds; -1 is never.
+    /// Schedules the next call of libcurl in `milliseconds`; -1 cancels it.
     private func wake(in milliseconds: Int) {
         guard milliseconds == 0 else {
             return alarm.set(milliseconds < 0 ? nil : Clock.now + .milliseconds(milliseconds))
         }
-        // Each request begins so; those of one turn begin together.
+        // Every request starts with a timeout of 0; requests of one turn share one call.
         guard !isDue else { return }
         isDue = true
         ServiceLoop.task { [weak self] in
@@ -251,7 +253,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Lets libcurl work on a descriptor, or on what is due, and takes out what has ended.
+    /// Calls libcurl for a descriptor or for its timeout, and completes the transfers that ended.
     private func drive(_ descriptor: Int32, _ events: DescriptorWatch.Events) {
         var flags: Int32 = 0
         if !events.isDisjoint(with: [.readable, .hangUp]) { flags |= CURL_CSELECT_IN }
@@ -264,7 +266,8 @@ extension ConnectionPool {
         guard code == CURLM_OK else { return abandonAll(.broken("libcurl failed")) }
         var left: Int32 = 0
         while let message = unsafe curl_multi_info_read(multi, &left) {
-            // SAFETY: the message is valid until the next call of libcurl; all is read before.
+            // SAFETY: the message is valid until the next call of libcurl; all fields are read
+            // before.
             guard unsafe message.pointee.msg == CURLMSG_DONE,
                 let easy = unsafe message.pointee.easy_handle,
                 let transfer = transfers[UInt(bitPattern: easy)], let handle = transfer.handle

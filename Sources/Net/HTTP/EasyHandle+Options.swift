@@ -3,7 +3,7 @@ import CCurl
 private import COpenSSL
 
 extension EasyHandle {
-    /// Tells libcurl all that `request` shares with others of its kind, of a handle that knows nothing.
+    /// Sets all options that depend on the kind of `request`, on a handle with default options.
     func setUp(for request: HTTPRequest) throws(HTTPError) {
         try setStrictness()
         try setBounds()
@@ -12,7 +12,6 @@ extension EasyHandle {
         try setContent(request)
     }
 
-    /// Tells where it goes in the server.
     func set(url: String) throws(HTTPError) {
         // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
         let code: CURLcode? = unsafe url.withCString { text in
@@ -22,52 +21,48 @@ extension EasyHandle {
             return unsafe curl_easy_set_text(easy, CURLOPT_URL, text)
         }
         guard let code else {
-            throw .invalidRequest("a URL with octets that have to be percent-encoded")
+            throw .invalidRequest("the URL has octets that must be percent-encoded")
         }
         try check(code)
     }
 
-    /// Tells what is sent along.
     func set(body: [UInt8]) throws(HTTPError) {
         // SAFETY: exactly the array's octets are copied.
         try check(unsafe curl_easy_set_body(easy, body, body.count))
     }
 
-    /// Sets the time that the request may take, connecting and the TLS handshake included.
+    /// Sets the time limit of the request, including connection setup and TLS handshake.
     ///
-    /// The pool ends the request at the deadline, while the connection can still be examined
-    /// (`ConnectionPool.expire`); libcurl's own timers fire a second later and are the last resort.
-    /// Connecting has no limit of its own: a server that is slow to connect is hedged by the caller,
-    /// and a limit below the deadline would fail every request to a server with a slow handshake.
+    /// The pool ends the request at its deadline (`ConnectionPool.expire`); libcurl's timers fire
+    /// one second later as a fallback. Connection setup has no shorter limit, because that would
+    /// fail every request to a server with a slow handshake.
     func set(time: Duration) throws(HTTPError) {
         let last = time.millisecondsRoundedUp + 1000
         try set(CURLOPT_TIMEOUT_MS, last)
         try set(CURLOPT_CONNECTTIMEOUT_MS, last)
     }
 
-    /// Throws if libcurl did not take an option.
+    /// Throws if libcurl rejected an option.
     func check(_ code: CURLcode) throws(HTTPError) {
         guard code != CURLE_OK else { return }
         // SAFETY: libcurl's text is static and ends with NUL.
         throw .invalidRequest(unsafe String(cString: curl_easy_strerror(code)))
     }
 
-    /// Sets a number.
     private func set(_ option: CURLoption, _ value: Int) throws(HTTPError) {
         // SAFETY: the shim passes a number to options that take one.
         try check(unsafe curl_easy_set_long(easy, option, value))
     }
 
-    /// Sets a text, which libcurl copies.
     private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
         // SAFETY: the text ends with NUL and lives during the call; libcurl copies it.
         try check(unsafe value.withCString { unsafe curl_easy_set_text(easy, option, $0) })
     }
 
-    /// What holds for every request: nothing is followed, asked or remembered on the side.
+    /// Sets the options that all requests share: no redirects, no netrc, no HTTP/0.9.
     ///
-    /// Cookies, HSTS, alternative services and decompression stay off because nothing turns them
-    /// on; so does name look-up, as every connection is mapped to an address in `setPeer`.
+    /// Cookies, HSTS, alternative services and decompression are off by default. Name resolution is
+    /// never used, because `setPeer` maps every connection to an address.
     private func setStrictness() throws(HTTPError) {
         try set(CURLOPT_NOSIGNAL, 1)
         try set(CURLOPT_FOLLOWLOCATION, 0)
@@ -80,20 +75,19 @@ extension EasyHandle {
         try set(CURLOPT_TCP_KEEPALIVE, 1)
     }
 
-    /// How long nothing may come, and how old a connection may be.
+    /// Sets the limits for stalled transfers and for the age of idle connections.
     private func setBounds() throws(HTTPError) {
-        // Less than an octet a second, five seconds long: for callers whose deadline is far off.
+        // Below 1 octet per second for 5 seconds; for callers with a distant deadline.
         try set(CURLOPT_LOW_SPEED_LIMIT, 1)
         try set(CURLOPT_LOW_SPEED_TIME, 5)
         try set(CURLOPT_MAXAGE_CONN, received.limits.idleTime.millisecondsRoundedUp / 1000)
     }
 
-    /// Where it goes.
+    /// Sets the server address and the proxy.
     ///
-    /// An entry of CONNECT_TO without host and port maps whatever the URL says, in whatever
-    /// spelling, so libcurl never has a name to look up.  The target belongs to what it compares
-    /// before it reuses a connection (a changed RESOLVE would be ignored while one lives).  With a
-    /// proxy it also makes libcurl ask for a tunnel, so it is left out of what can be forwarded.
+    /// A CONNECT_TO entry without host and port matches every URL, so libcurl never resolves a
+    /// name. Unlike a changed RESOLVE entry, it takes effect while a connection is open. With a
+    /// proxy it forces a tunnel, so it is omitted for requests that the proxy can forward.
     private func setPeer(_ request: HTTPRequest) throws(HTTPError) {
         if request.proxy == nil || !Self.isForwardable(request) {
             try set(CURLOPT_CONNECT_TO, to: ["::\(Self.literal(request.server))"])
@@ -102,18 +96,20 @@ extension EasyHandle {
         if let proxy = request.proxy {
             try set(CURLOPT_PROXY, "http://\(Self.literal(proxy))")
             try set(CURLOPT_NOPROXY, "")
-            // What the proxy says about the tunnel is no part of the reply.
+            // The response of the proxy to CONNECT is not part of the reply.
             try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         } else {
-            // Else libcurl would read http_proxy and its kin from the environment.
+            // Otherwise libcurl would use http_proxy and similar variables of the environment.
             try set(CURLOPT_PROXY, "")
             try set(CURLOPT_NOPROXY, "*")
         }
     }
 
-    /// Whether a proxy that is sent the URL as it is asks `server`: without TLS and without a name.
+    /// Returns true if a proxy that forwards the URL unchanged reaches `server`: no TLS, host is
+    /// the address.
     ///
-    /// Many proxies make tunnels to port 443 only, so what can do without one shall.
+    /// Many proxies allow tunnels to port 443 only, so requests that need no tunnel should not use
+    /// one.
     private static func isForwardable(_ request: HTTPRequest) -> Bool {
         let authority = literal(request.server)
         let hosts =
@@ -121,25 +117,28 @@ extension EasyHandle {
         return hosts.contains { request.url.hasPrefix("http://\($0)/") }
     }
 
-    /// Whom to trust: never less than a chain and a name that are right, over TLS 1.2 or later.
+    /// Sets the TLS options: the chain and the name are always verified, with TLS 1.2 or later.
     private func setTLS(_ request: HTTPRequest) throws(HTTPError) {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard let trusted, Self.sharesOpenSSL, request.version != .http3 else {
-            // A libcurl that cannot share a store reads the file itself, for each connection.
+            // A libcurl that cannot share a store reads the file itself for each connection.
             if let file = request.certificateFile { try set(CURLOPT_CAINFO, file) }
             return
         }
-        // SAFETY: no text takes an option back.  The handle keeps the store while libcurl knows it.
+        // SAFETY: a null text resets the option. The handle retains the store while libcurl uses
+        // it.
         try check(unsafe curl_easy_set_text(easy, CURLOPT_CAINFO, nil))
         try check(unsafe curl_easy_set_text(easy, CURLOPT_CAPATH, nil))
         let code = unsafe curl_easy_set_tls_callback(
             easy,
             { _, context, store in
-                // SAFETY: a context of OpenSSL's and the handle's store, of which it takes a reference.
+                // SAFETY: an OpenSSL context and the handle's store, to which OpenSSL adds a
+                // reference.
                 unsafe SSL_CTX_set1_cert_store(OpaquePointer(context), OpaquePointer(store))
-                // As libcurl does: a certificate in the store is trusted, whoever issued it.
+                // As in libcurl: a certificate in the store is trusted even if its issuer is not in
+                // the store.
                 unsafe X509_VERIFY_PARAM_set_flags(
                     SSL_CTX_get0_param(OpaquePointer(context)),
                     UInt(X509_V_FLAG_PARTIAL_CHAIN)
@@ -151,11 +150,10 @@ extension EasyHandle {
         try check(code)
     }
 
-    /// Whether libcurl is built on the OpenSSL that this program uses, so that both can use one store.
+    /// True if libcurl uses the same OpenSSL as this program, so that both can share one store.
     private static let sharesOpenSSL =
         LibraryVersion.curl.contains("OpenSSL/\(OPENSSL_VERSION_MAJOR).")
 
-    /// What is sent, and in which version of HTTP.
     private func setContent(_ request: HTTPRequest) throws(HTTPError) {
         let isSecure = request.isSecure
         let version =
@@ -166,14 +164,14 @@ extension EasyHandle {
             case .http3: CURL_HTTP_VERSION_3
             }
         try set(CURLOPT_HTTP_VERSION, Int(version))
-        // Wait for a connection that others may share rather than open one more beside it.
+        // Wait for a connection that can be multiplexed instead of opening another one.
         if request.wantsFreshConnection {
             try set(CURLOPT_FRESH_CONNECT, 1)
         } else if request.version != .http1, isSecure || request.version == .http2 {
             try set(CURLOPT_PIPEWAIT, 1)
         }
         for line in request.headers where Self.hasControl(line) {
-            throw .invalidRequest("a header line with a control character")
+            throw .invalidRequest("a header line has a control character")
         }
         var headers = request.headers
         if request.body != nil {
@@ -186,19 +184,18 @@ extension EasyHandle {
         try set(CURLOPT_HTTPHEADER, to: headers)
     }
 
-    /// Whether a header line has an octet that could end it.
+    /// Returns true if a header line contains a control character, which could end the line.
     private nonisolated static func hasControl(_ line: String) -> Bool {
         line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
     }
 
-    /// Address and port as libcurl reads them, without the scope, which it is told apart.
+    /// Returns address and port for libcurl, without the scope, which is a separate option.
     private static func literal(_ address: SocketAddress) -> String {
         SocketAddress(octets: address.octets, port: address.port)?.description ?? ""
     }
 }
 
 extension HTTPRequest {
-    /// Whether TLS is wanted.
     var isSecure: Bool {
         var octets = url.utf8.makeIterator()
         return "https:".utf8.allSatisfy { letter in octets.next().map { $0 | 0x20 } == letter }

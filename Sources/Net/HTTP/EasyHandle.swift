@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// One handle of libcurl, set up for one kind of request and used again and again.
+/// Easy handle of libcurl, configured for one kind of request and reused.
 ///
-/// Making one costs more than a request over loopback, and telling it all options a fifth of that.  So
-/// it keeps them, and each further request of the kind brings only what is its own.
-// SAFETY: made and used on the loop only, freed once, by `deinit`; the lists that libcurl only points
-// to are freed after it forgot them, in `forget`, or after the handle.
+/// Creating a handle costs more than a request over loopback, and setting all options a fifth of
+/// that. Further requests of the same kind set only URL, body and time.
+// SAFETY: made and used on the loop only, freed once, by `deinit`. libcurl points to the lists,
+// which are freed after `forget` has reset the handle, or after the handle.
 @safe
 @ServiceLoop
 final class EasyHandle {
-    /// The handle, for libcurl.
     let easy: UnsafeMutableRawPointer
 
-    /// The handle's address, to find its transfer by.
+    /// Address of the handle, which identifies its transfer.
     var key: UInt { unsafe UInt(bitPattern: easy) }
 
-    /// What comes of the reply.
     let received: ReceivedReply
 
-    /// The certificates that it trusts; nil for requests without TLS.
+    /// Trusted certificates; nil for requests without TLS.
     let trusted: TrustStore?
 
-    /// The kind of request that it is set up for; nil if none but the one under way.
+    /// Kind of request for which the handle is configured; nil if for one request only.
     private(set) var kind: Kind?
 
-    /// Whether the reply is to tell how long its parts took.
+    /// True if the reply must include ``TransferTimes``.
     private var wantsTimes = false
 
-    /// Lists that libcurl points to.
+    /// Lists to which libcurl has pointers.
     private var lists: [UnsafeMutablePointer<curl_slist>]
 
-    /// Where libcurl writes what went wrong.
+    /// Buffer for libcurl's error message.
     private let words: UnsafeMutableBufferPointer<CChar>
 
     fileprivate init?(
@@ -58,7 +56,7 @@ final class EasyHandle {
 // MARK: - Requests
 
 extension EasyHandle {
-    /// What requests have in common that differ in path, body and time only.
+    /// Properties of a request that require other options: all except URL, body and time.
     struct Kind: Hashable {
         private let server: SocketAddress
         private let headers: [String]
@@ -66,7 +64,8 @@ extension EasyHandle {
         private let isSecure: Bool
         private let hasBody: Bool
 
-        /// The kind of `request`; nil for what is rare, so that it is set up for it alone.
+        /// Returns the kind of `request`; nil if the options of a rare request are not worth
+        /// reusing.
         init?(_ request: HTTPRequest) {
             guard request.proxy == nil, !request.wantsFreshConnection else { return nil }
             server = request.server
@@ -77,7 +76,7 @@ extension EasyHandle {
         }
     }
 
-    /// Gives libcurl everything that it has to know of `request`, and does not know yet.
+    /// Sets the options for `request` that are not set already.
     ///
     /// - Throws: `HTTPError.invalidRequest`.
     func prepare(
@@ -89,7 +88,7 @@ extension EasyHandle {
         wantsTimes = request.wantsTimes
         if wanted == nil || kind != wanted {
             forget()
-            // SAFETY: the buffer and what comes of the reply live as long as the handle.
+            // SAFETY: the buffer and `received` live as long as the handle.
             unsafe curl_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, words.baseAddress)
             unsafe received.attach(to: easy)
             try setUp(for: request)
@@ -100,29 +99,28 @@ extension EasyHandle {
         kind = wanted
     }
 
-    /// Brings the handle, which is in no pool, back to libcurl's defaults.
+    /// Resets the handle, which must be in no pool, to libcurl's defaults.
     func forget() {
         kind = nil
-        // SAFETY: in no multi handle; keeps caches, forgets every pointer it was given.
+        // SAFETY: in no multi handle; libcurl keeps its caches and drops every pointer.
         unsafe curl_easy_reset(easy)
         freeLists()
     }
 
-    /// Has the handle, which is in no pool, give back the URL: there may be a token in it.
+    /// Erases the URL, which may contain a token; the handle must be in no pool.
     func forgetURL() {
-        // SAFETY: no text takes the option back, which frees libcurl's copy.
+        // SAFETY: a null text resets the option and frees libcurl's copy.
         unsafe curl_easy_set_text(easy, CURLOPT_URL, nil)
     }
 
-    /// Frees what libcurl pointed to.
     private func freeLists() {
-        // SAFETY: each list is freed once, as it is taken out.
+        // SAFETY: each list is freed once, because it is removed first.
         while let list = unsafe lists.popLast() { unsafe curl_slist_free_all(list) }
     }
 
-    /// Gives libcurl a list of texts, which lives as long as it knows of it.
+    /// Sets a list option; the handle keeps the list while libcurl points to it.
     func set(_ option: CURLoption, to texts: [String]) throws(HTTPError) {
-        // SAFETY: libcurl copies each text, which ends with NUL; a list that is not kept is freed.
+        // SAFETY: libcurl copies each text, which ends with NUL; on failure the list is freed.
         var list: UnsafeMutablePointer<curl_slist>?
         for text in texts {
             let longer = unsafe text.withCString { unsafe curl_slist_append(list, $0) }
@@ -141,19 +139,16 @@ extension EasyHandle {
 // MARK: - The end
 
 extension EasyHandle {
-    /// The port of this end of the connection, 0 if there is none yet.
     var localPort: UInt16 { UInt16(truncatingIfNeeded: long(CURLINFO_LOCAL_PORT)) }
 
-    /// How many connections were begun for the request.
     var connectionsOpened: Int { long(CURLINFO_NUM_CONNECTS) }
 
-    /// Whether the request was sent over a connection that was there before.
+    /// True if the request was sent on a reused connection.
     var isReusing: Bool { wasSent && connectionsOpened == 0 }
 
-    /// Whether libcurl had a connection to put the request on, TLS and a proxy's tunnel included.
+    /// True if the request was assigned to a connection after TLS handshake and proxy tunnel.
     var wasSent: Bool { time(CURLINFO_PRETRANSFER_TIME_T) > .zero }
 
-    /// How long the parts of the transfer took.
     var times: TransferTimes {
         TransferTimes(
             connected: time(CURLINFO_CONNECT_TIME_T),
@@ -162,7 +157,7 @@ extension EasyHandle {
         )
     }
 
-    /// A time since the beginning that libcurl knows of the request, zero if it does not.
+    /// Returns the time from the start of the request to a phase, zero if unknown.
     private func time(_ info: CURLINFO) -> Duration {
         var microseconds: curl_off_t = 0
         // SAFETY: writes one integer.
@@ -170,12 +165,11 @@ extension EasyHandle {
         return .microseconds(microseconds)
     }
 
-    /// The reply, or why there is none, by libcurl's verdict.
+    /// Returns the reply, or the error for libcurl's result `code`.
     func result(_ code: CURLcode) -> Result<HTTPReply, HTTPError> {
         code == CURLE_OK ? .success(reply) : .failure(received.fault ?? error(code))
     }
 
-    /// The reply, once all of it has come.
     private var reply: HTTPReply {
         var reply = HTTPReply(status: long(CURLINFO_RESPONSE_CODE), body: received.body)
         reply.date = received.headers.date
@@ -195,7 +189,7 @@ extension EasyHandle {
         return reply
     }
 
-    /// Whether a connection that was there before ended before anything of the reply had come.
+    /// Returns true if a reused connection ended before any octet of the reply.
     func wasCutOff(_ code: CURLcode) -> Bool {
         guard [CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR].contains(code) else {
             return false
@@ -203,7 +197,6 @@ extension EasyHandle {
         return received.headers.octets == 0 && isReusing
     }
 
-    /// What libcurl's verdict means to us.
     private func error(_ code: CURLcode) -> HTTPError {
         let tunnel = long(CURLINFO_HTTP_CONNECTCODE)
         if tunnel >= 300 { return .connect("the proxy answers HTTP \(tunnel)") }
@@ -223,8 +216,8 @@ extension EasyHandle {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             return .tls(details ?? text)
         case CURLE_UNSUPPORTED_PROTOCOL where localPort != 0:
-            // The URL was good enough to connect: libcurl takes a reply without a status line for
-            // HTTP/0.9, which it is not allowed.
+            // The URL was valid, because a connection exists. libcurl treats a reply without a
+            // status line as HTTP/0.9, which is disabled.
             return .broken("the reply is not HTTP")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ENGINE_NOTFOUND, CURLE_BAD_FUNCTION_ARGUMENT:
@@ -234,9 +227,11 @@ extension EasyHandle {
         }
     }
 
-    /// libcurl's own words, for TLS only: elsewhere they may repeat the URL and so a secret.
+    /// libcurl's error message; used for TLS errors only, because others may repeat the URL with a
+    /// secret.
     ///
-    /// The peer's certificate can be quoted in them, so they are cut and stripped of controls.
+    /// The message may quote the peer's certificate, so it is truncated and control characters are
+    /// replaced.
     private var details: String? {
         // SAFETY: the buffer is this handle's.
         let octets = unsafe words.prefix { $0 != 0 }.prefix(200).map { UInt8(bitPattern: $0) }
@@ -247,7 +242,6 @@ extension EasyHandle {
         )
     }
 
-    /// A number that libcurl knows about the request, 0 if it does not.
     private func long(_ info: CURLINFO) -> Int {
         var value = 0
         // SAFETY: writes one integer.
@@ -258,27 +252,28 @@ extension EasyHandle {
 
 // MARK: - All of them
 
-/// The handles that wait for a request, all of which trust the same certificates.
+/// Idle handles that trust the same certificates.
 @ServiceLoop
 final class EasyHandles {
-    /// Handles kept for later; more are freed.
+    /// Maximum number of idle handles; further ones are freed.
     private static let maximumIdle = 128
 
-    /// The certificates that they trust; nil for requests without TLS.
     let trusted: TrustStore?
 
     private let limits: HTTPClient.Limits
     private let memory: ReplyMemory
     private var idle: [EasyHandle] = []
 
-    /// - Parameter memory: bound of the reply bodies of one client, however many groups it has.
+    /// Creates an empty set.
+    ///
+    /// - Parameter memory: shared limit on reply bodies of all groups of one client.
     init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory, trusting store: TrustStore?) {
         self.limits = limits
         self.memory = memory
         trusted = store
     }
 
-    /// A handle for a request, one that is set up for its kind if there is any.
+    /// Returns a handle for a request, preferably one configured for `kind`.
     func take(for kind: EasyHandle.Kind?) throws(HTTPError) -> EasyHandle {
         if kind != nil, let index = idle.lastIndex(where: { $0.kind == kind }) {
             idle.swapAt(index, idle.endIndex - 1)
@@ -290,7 +285,7 @@ final class EasyHandles {
         return handle
     }
 
-    /// Takes back a handle that is in no pool.
+    /// Returns a handle, which must be in no pool, to the set.
     func giveBack(_ handle: EasyHandle) {
         if idle.count < Self.maximumIdle { idle.append(handle) }
     }

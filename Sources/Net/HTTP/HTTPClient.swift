@@ -1,59 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CCurl
 
-/// Sends HTTP requests with libcurl, driven by the service loop: no thread, no look-up of names.
+/// HTTP client based on libcurl and driven by the service loop, without threads or name resolution.
 ///
-/// Connections are kept and shared: over HTTP/2, requests to one server and name are streams of one
-/// connection.  Bounds and strictness are those of a client that talks to servers it was told to
-/// use but need not trust: see ``Limits`` and `EasyHandle+Options.swift`.
+/// Requests to one server and name share connections. Servers are not trusted: see ``Limits`` and
+/// `EasyHandle+Options.swift`.
 @ServiceLoop
 package final class HTTPClient: HTTPTransport {
-    /// What a server may cost us.
+    /// Resource limits of a client.
     package struct Limits: Sendable, Hashable {
-        /// Octets of a reply's body, 1…16 MiB.
+        /// Maximum octets of a reply body, 1…16 MiB.
         package var bodyOctets = 64 << 10
 
-        /// Octets of the bodies of all replies that are being received; more fail.
+        /// Maximum octets of all reply bodies being received; further replies fail.
         package var receivedOctets = 8 << 20
 
-        /// Octets of all header lines of a reply, interim replies and trailers included.
+        /// Maximum octets of all header lines of a reply, including interim replies and trailers.
         package var headerOctets = 16 << 10
 
-        /// Open connections, for one set of trusted certificates and for a server and name; more
-        /// requests wait for one.
+        /// Maximum open connections per set of trusted certificates, and per server and name.
+        ///
+        /// Further requests wait for a connection.
         package var connections = 128
         package var connectionsPerServer = 32
 
-        /// Requests that share a connection over HTTP/2, as far as the server lets them.
+        /// Maximum concurrent requests per HTTP/2 connection; the server may allow fewer.
         package var requestsPerConnection = 1024
 
-        /// Connections without work that are kept, and for how long.
+        /// Maximum idle connections, and the time after which an idle connection is closed.
         package var idleConnections = 32
         package var idleTime: Duration = .seconds(60)
 
-        /// Requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
+        /// Maximum requests in flight; further ones fail with ``HTTPError/exhausted(_:)``.
         package var inFlight = 4096
 
         package init() {}
     }
 
-    /// The limits that all requests of this client obey.
     package let limits: Limits
 
-    /// What it has done so far.
+    /// Counters since the client was created.
     package private(set) var statistics = HTTPStatistics()
 
-    /// Connections and handles for requests that trust the same certificates, by their source; nil for
-    /// requests without TLS.
+    /// Connections and handles by the source of their trusted certificates; nil for requests
+    /// without TLS.
     ///
-    /// libcurl does not know what a connection was trusted for, so requests that trust other
-    /// certificates must not find it, nor its TLS session.
+    /// libcurl does not record the certificates for which a connection was trusted. Other groups
+    /// must not use the connection or its TLS session.
     private var groups: [TrustSource?: Group] = [:]
 
-    /// Octets of the reply bodies in flight, of all groups.
     private let memory = ReplyMemory()
 
-    /// Connections that new requests may use, and handles that are ready for them.
+    /// Connections and idle handles of requests with the same trusted certificates.
     @ServiceLoop
     private final class Group {
         let pool: ConnectionPool
@@ -65,15 +63,15 @@ package final class HTTPClient: HTTPTransport {
         }
     }
 
-    /// Makes a client without connections.
+    /// Creates a client without connections.
     package init(limits: Limits = Limits()) {
         self.limits = limits
     }
 
-    /// Loads and initialises libcurl, once a process, which takes milliseconds.
+    /// Loads and initialises libcurl, once per process; takes milliseconds.
     ///
-    /// The first request would do so, too; if one comes meanwhile, it waits.  For a thread that has
-    /// nothing else to do.
+    /// To be called on a worker thread at start, so that the first request does not block the loop.
+    /// A request that arrives meanwhile waits.
     package nonisolated static func prepare() { ConnectionPool.initialiseOnce }
 
     @discardableResult
@@ -91,7 +89,7 @@ package final class HTTPClient: HTTPTransport {
         do throws(HTTPError) {
             try begin(transfer, request)
         } catch {
-            // Nobody is told before this has returned.
+            // The completion handler must not run before `send` has returned.
             ServiceLoop.task { transfer.end(.failure(error)) }
         }
         return transfer
@@ -100,16 +98,17 @@ package final class HTTPClient: HTTPTransport {
     package func reset() {
         let old = groups.values.map(\.pool)
         groups = [:]
-        // The owners may send the requests again as soon as they are told, so not before all that is
-        // to be done about the network has been done.
+        // In the next turn: the completion handlers may send the requests again, which must happen
+        // after the whole reaction to the network change.
         ServiceLoop.task {
             for pool in old { pool.abandonAll(.broken("the connections were dropped")) }
         }
     }
 
-    /// The connections and handles for `request`, new ones if other certificates are trusted now.
+    /// Returns the connections and handles for `request`; creates new ones if the certificates have
+    /// changed.
     ///
-    /// Requests in flight end on the connections that they have.
+    /// Requests in flight finish on their old connections.
     private func group(for request: HTTPRequest) throws(HTTPError) -> Group {
         let source = request.isSecure ? TrustSource(request.certificateFile) : nil
         var store: TrustStore?
@@ -126,7 +125,6 @@ package final class HTTPClient: HTTPTransport {
         return group
     }
 
-    /// Has libcurl begin a transfer.
     private func begin(_ transfer: Transfer, _ request: HTTPRequest) throws(HTTPError) {
         guard transfer.deadline > transfer.started else { throw .timedOut(reused: false) }
         guard statistics.inFlight <= limits.inFlight else {
@@ -141,7 +139,7 @@ package final class HTTPClient: HTTPTransport {
         try group.pool.add(transfer, on: handle)
     }
 
-    /// Counts how a transfer ended, and takes back its handle.
+    /// Counts the result of a transfer and returns its handle.
     private func end(_ transfer: Transfer, _ result: Result<HTTPReply, HTTPError>) {
         statistics.inFlight -= 1
         statistics.connectionsOpened += transfer.connectionsOpened
@@ -151,7 +149,7 @@ package final class HTTPClient: HTTPTransport {
             if reply.connectionReused { statistics.connectionsReused += 1 }
         case .failure(let error):
             statistics.failures[HTTPStatistics.Failure(error), default: 0] += 1
-            // What became of it is no business of the next one.
+            // The next request must not see the state of a failed one.
             transfer.handle?.forget()
         }
         if let handle = transfer.handle {

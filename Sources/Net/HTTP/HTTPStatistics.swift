@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an ``HTTPClient`` has done so far.
+/// Counters of an ``HTTPClient``.
 package struct HTTPStatistics: Sendable, Hashable {
-    /// Why requests failed, without the words.
+    /// Kind of an ``HTTPError``, without its text.
     package enum Failure: String, Sendable, Hashable, CaseIterable {
         case timedOut = "timed-out"
         case connect
@@ -12,7 +12,7 @@ package struct HTTPStatistics: Sendable, Hashable {
         case invalidRequest = "invalid-request"
         case cancelled
 
-        /// The kind of `error`.
+        /// Returns the kind of `error`.
         package init(_ error: HTTPError) {
             self =
                 switch error {
@@ -27,21 +27,21 @@ package struct HTTPStatistics: Sendable, Hashable {
         }
     }
 
-    /// Requests begun: those answered, those that failed and those in flight.
+    /// Requests started: replies, failures and requests in flight.
     package internal(set) var requests = 0
 
-    /// Replies, whatever their status code.
+    /// Replies with any status code.
     package internal(set) var replies = 0
 
-    /// Requests that failed, by kind; a kind that never came is missing.
+    /// Failed requests by kind; kinds without failures are absent.
     package internal(set) var failures: [Failure: Int] = [:]
 
-    /// Requests that wait for their reply now.
+    /// Requests currently in flight.
     package internal(set) var inFlight = 0
 
-    /// Connections begun, also those that came to nothing.
+    /// Connection attempts, including failed ones.
     package internal(set) var connectionsOpened = 0
 
-    /// Replies that came over a connection that was there already.
+    /// Replies received on a reused connection.
     package internal(set) var connectionsReused = 0
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Sends HTTP requests: the seam between vendors and the network.
+/// Interface through which vendors and upstreams send HTTP requests.
 ///
-/// `HTTPClient` is the real one; tests script another, and nothing above this room knows which.
+/// ``HTTPClient`` implements it; tests use a scripted transport.
 @ServiceLoop
 package protocol HTTPTransport: Sendable {
-    /// What `send` is to tell: the whole reply, whatever its status code, or why there is none.
+    /// Completion handler; receives the complete reply with any status code, or the error.
     typealias Tell = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
 
-    /// Sends `request`, and gives up at `deadline`.
+    /// Sends `request` and fails at `deadline`.
     ///
-    /// - Parameter tell: called once, after this has returned.
-    /// - Returns: a handle that cancels the request; `tell` is then called with
-    ///   `HTTPError.cancelled` before `cancel()` returns.
+    /// - Parameter tell: the completion handler, called once, after `send` has returned.
+    /// - Returns: a handle that cancels the request; `cancel()` calls `tell` with
+    ///   `HTTPError.cancelled` before it returns.
     @discardableResult
     func send(
         _ request: HTTPRequest,
@@ -20,53 +20,54 @@ package protocol HTTPTransport: Sendable {
         _ tell: @escaping Tell
     ) -> any RequestHandle
 
-    /// Drops all connections, as after a change of the network.
+    /// Drops all connections, for example after a network change.
     ///
-    /// Requests in flight fail with `HTTPError.broken` in the next turn of the loop, so that their
-    /// owners can send them again; what is sent from now on goes over new connections.
+    /// Requests in flight fail with `HTTPError.broken` in the next turn of the loop, so that
+    /// callers can retry them. Later requests use new connections.
     func reset()
 }
 
-/// A request in flight, which can be cancelled.
+/// Cancellable request in flight.
 @ServiceLoop
 package protocol RequestHandle: Cancellable {
-    /// Whether the server may have received any of the request; final once it has ended.
+    /// True if the server may have received any part of the request; final once the request has
+    /// ended.
     ///
-    /// False while the connection, the tunnel of a proxy or the TLS handshake is not complete, and
-    /// while the request waits for a connection: no server can charge for it.
+    /// False until connection, proxy tunnel and TLS handshake are complete. Until then no server
+    /// can charge for the request.
     var wasSent: Bool { get }
 }
 
-/// One request, made of facts only: no handle, no connection.
+/// HTTP request as a plain value.
 package struct HTTPRequest: Sendable, Hashable {
-    /// Absolute URL; its host names the peer for TLS and the `Host` header, never for a look-up.
+    /// Absolute URL; its host is used for TLS and the `Host` header and is never resolved.
     package var url: String
 
-    /// The server that is connected to, whatever the URL's host says.
+    /// Server to connect to, independent of the URL's host.
     package var server: SocketAddress
 
-    /// The body of a POST; none makes it a GET.
+    /// Body of a POST; nil for a GET.
     package var body: [UInt8]?
 
-    /// Further header lines, as in `Accept: application/dns-json`.
+    /// Additional header lines, such as `Accept: application/dns-json`.
     package var headers: [String] = []
 
-    /// File of PEM certificates to trust instead of the system's store.
+    /// PEM file with trusted certificates that replaces the system's store.
     package var certificateFile: String?
 
-    /// The versions of HTTP that may be spoken.
+    /// Allowed HTTP versions.
     package var version: HTTPVersion = .automatic
 
-    /// An HTTP proxy; the environment's are never used.
+    /// HTTP proxy; proxies in the environment are never used.
     ///
-    /// It is asked to CONNECT to `server`, except for URLs that need neither TLS nor a name: those
-    /// it is asked to forward.
+    /// A URL without TLS is forwarded if its host is `server`; for all others the proxy is sent
+    /// CONNECT.
     package var proxy: SocketAddress?
 
-    /// Whether an old connection is suspected of being dead, so that a new one must be opened.
+    /// True to open a new connection, because an open one may be dead.
     package var wantsFreshConnection = false
 
-    /// Whether the reply is to tell how long its parts took.
+    /// True if the reply must include its ``TransferTimes``.
     package var wantsTimes = false
 
     package init(url: String, server: SocketAddress, body: [UInt8]? = nil) {
@@ -75,7 +76,7 @@ package struct HTTPRequest: Sendable, Hashable {
         self.body = body
     }
 
-    /// Method and URL, without the values of parameters: any of them may be a secret or be signed.
+    /// Method and URL without parameter values, each of which may be a secret or a signature.
     package var redacted: String {
         let parts = url.split(separator: "?", maxSplits: 1)
         var text = (body == nil ? "GET " : "POST ") + (parts.first ?? "")
@@ -86,54 +87,54 @@ package struct HTTPRequest: Sendable, Hashable {
     }
 }
 
-/// How long the parts of a transfer took, each from its beginning.
+/// Durations of the phases of a transfer, each measured from its start.
 package struct TransferTimes: Sendable, Hashable {
-    /// Until there was a connection; zero if there was one.
+    /// Until the connection was established; zero if it was reused.
     package var connected: Duration
 
-    /// Until TLS was ready on it; zero without TLS, or if it was.
+    /// Until the TLS handshake was complete; zero without TLS or on a reused connection.
     package var secured: Duration
 
-    /// Until the first octet of the reply came.
+    /// Until the first octet of the reply.
     package var firstOctet: Duration
 }
 
-/// The versions of HTTP that a request may use, as in the setting `http:`.
+/// HTTP versions that a request may use; values of the setting `http:`.
 package enum HTTPVersion: String, Sendable, Hashable, CaseIterable {
-    /// HTTP/2 where TLS negotiates it, else 1.1.
+    /// HTTP/2 if TLS negotiates it, otherwise 1.1.
     case automatic = "auto"
     case http1 = "1.1"
     case http2 = "2"
     case http3 = "3"
 }
 
-/// What came back: any status code is a reply, a broken transfer is an `HTTPError`.
+/// HTTP reply with any status code.
 package struct HTTPReply: Sendable, Hashable {
     package var status: Int
     package var body: [UInt8]
 
-    /// The value of the `Date` header, not interpreted.
+    /// Unparsed value of the `Date` header.
     package var date: String?
 
-    /// The value of the `Retry-After` header, not interpreted.
+    /// Unparsed value of the `Retry-After` header.
     package var retryAfter: String?
 
-    /// The value of the `Content-Type` header, not interpreted.
+    /// Unparsed value of the `Content-Type` header.
     package var contentType: String?
 
-    /// The value of the `Age` header, not interpreted.
+    /// Unparsed value of the `Age` header.
     package var age: String?
 
-    /// Whether an already open connection carried it.
+    /// True if the request was sent on a reused connection.
     package var connectionReused = false
 
-    /// The version of HTTP that was spoken, as `1.1` or `2`.
+    /// HTTP version of the reply, such as `1.1` or `2`.
     package var version = ""
 
-    /// How long its parts took, if the request wanted to know.
+    /// Durations of the phases, if the request wanted them.
     package var times: TransferTimes?
 
-    /// From the first octet of the request's set-up to the last one of the reply.
+    /// Time from the start of the request to the last octet of the reply.
     package var duration: Duration = .zero
 
     package init(status: Int, body: [UInt8]) {
@@ -142,29 +143,29 @@ package struct HTTPReply: Sendable, Hashable {
     }
 }
 
-/// Why a transfer gave no reply.
+/// Failure of an HTTP transfer.
 package enum HTTPError: Error, Hashable {
-    /// The deadline passed; `reused` tells whether an old connection may be to blame.
+    /// The deadline passed; `reused` is true if a reused connection, possibly dead, carried the
+    /// request.
     case timedOut(reused: Bool)
 
-    /// No connection: refused, unreachable, reset before the first octet.
+    /// No connection was established, or it ended before the first octet of the reply.
     case connect(String)
 
-    /// The handshake failed, or the certificate is not the name's.
+    /// The TLS handshake failed, or the certificate does not match the name.
     case tls(String)
 
-    /// The reply broke off or was not HTTP.
+    /// The reply was truncated or was not HTTP.
     case broken(String)
 
-    /// A limit of this process was reached; it says nothing about the server.
+    /// A limit of this process was reached; the server is not at fault.
     case exhausted(String)
 
     /// The body exceeded the limit while it was being received.
     case bodyTooLarge(limit: Int)
 
-    /// The request itself cannot be sent (a URL that cannot be parsed, a file that cannot be read).
+    /// The request is invalid, for example its URL or certificate file.
     case invalidRequest(String)
 
-    /// Whoever sent the request called it off.
     case cancelled
 }

@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 import CCurl
 
-/// What has come of a reply, written by libcurl's callbacks.
+/// Received part of a reply, written by libcurl's callbacks.
 ///
-/// Isolated to nothing, as these are called by C for every header line: whoever owns it is on the
-/// service loop, and so is libcurl.
-// SAFETY: the handle that owns it lives while libcurl knows it; libcurl is called on the loop only.
+/// Not isolated, because C calls the callbacks for every header line. Its owner and libcurl run on
+/// the service loop.
+// SAFETY: the owning handle lives while libcurl uses it; libcurl is called on the loop only.
 @safe
 final class ReceivedReply {
     let limits: HTTPClient.Limits
 
-    /// What all replies of the client hold.
     private let memory: ReplyMemory
 
     private(set) var body: [UInt8] = []
     private(set) var headers = ReplyHeaders()
 
-    /// Why a callback broke the transfer off.
+    /// Reason for which a callback aborted the transfer.
     private(set) var fault: HTTPError?
 
-    /// Makes the beginning of a reply.
     init(_ limits: HTTPClient.Limits, _ memory: ReplyMemory) {
         self.limits = limits
         self.memory = memory
     }
 
-    /// Forgets an earlier reply.
+    /// Discards the previous reply.
     func begin() {
         memory.octets -= body.count
         body = []
@@ -33,7 +31,6 @@ final class ReceivedReply {
         fault = nil
     }
 
-    /// Has libcurl call back.
     func attach(to easy: UnsafeMutableRawPointer) {
         let owner = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe curl_easy_set_pointer(easy, CURLOPT_WRITEDATA, owner)
@@ -54,7 +51,7 @@ final class ReceivedReply {
         }
     }
 
-    /// Hands what libcurl received to the reply that it is part of.
+    /// Passes received data to its reply; the result -1 aborts the transfer.
     private static func receive(
         _ data: UnsafeMutablePointer<CChar>?,
         _ count: Int,
@@ -69,14 +66,14 @@ final class ReceivedReply {
         return unsafe take(reply, octets) ? count : -1
     }
 
-    /// Adds to the body; false breaks the transfer off.
+    /// Appends to the body; returns false to abort the transfer.
     private func takeBody(_ octets: UnsafeRawBufferPointer) -> Bool {
         guard body.count + octets.count <= limits.bodyOctets else {
             fault = .bodyTooLarge(limit: limits.bodyOctets)
             return false
         }
         guard memory.octets + octets.count <= limits.receivedOctets else {
-            fault = .broken("more than \(limits.receivedOctets) octets of replies at one time")
+            fault = .broken("more than \(limits.receivedOctets) octets of replies in flight")
             return false
         }
         memory.octets += octets.count
@@ -84,20 +81,20 @@ final class ReceivedReply {
         return true
     }
 
-    /// Reads a header line; false breaks the transfer off.
+    /// Parses a header line; returns false to abort the transfer.
     private func takeHeader(_ line: UnsafeRawBufferPointer) -> Bool {
         // SAFETY: the line lives during the call.
         headers.take(unsafe RawSpan(_unsafeBytes: line))
         if headers.octets > limits.headerOctets {
             fault = .broken("more than \(limits.headerOctets) octets of headers")
         } else if headers.isEncoded {
-            fault = .broken("the body has a content encoding that was not asked for")
+            fault = .broken("the body has a content encoding that was not requested")
         }
         return fault == nil
     }
 }
 
-/// Octets of the bodies that are being received, of all replies of one client.
+/// Octets of the bodies being received, of all replies of one client.
 final class ReplyMemory {
     var octets = 0
 }

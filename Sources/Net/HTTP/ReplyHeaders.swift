@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The few header lines of a reply that matter to us, and how much there was in all.
+/// Header fields of a reply that the daemon uses, and the size of all header lines.
 struct ReplyHeaders {
-    /// Octets of all lines so far, of interim replies and trailers, too.
+    /// Octets of all lines so far, including interim replies and trailers.
     private(set) var octets = 0
 
-    /// The last reply's `Date`, as it came.
+    /// Unparsed header values of the last reply.
     private(set) var date: String?
 
-    /// The last reply's `Retry-After`, as it came.
     private(set) var retryAfter: String?
 
-    /// The last reply's `Content-Type`, as it came.
     private(set) var contentType: String?
 
-    /// The last reply's `Age`, as it came.
     private(set) var age: String?
 
-    /// Whether the last reply's body is compressed, which nobody asked for.
+    /// True if the last reply's body is compressed, although the request did not allow this.
     private(set) var isEncoded = false
 
-    /// Reads one line as libcurl gives it: the line break included, HTTP/2's made to look alike.
+    /// Parses one line from libcurl: with line break, in the same form for all HTTP versions.
     mutating func take(_ line: RawSpan) {
         octets += line.byteCount
         if Self.begins(line, with: "http/") {
@@ -43,7 +40,7 @@ struct ReplyHeaders {
         }
     }
 
-    /// Whether `line` begins with `start`, which has no capital letter, in any case.
+    /// Returns true if `line` begins with the lower-case text `start`, ignoring case.
     private static func begins(_ line: RawSpan, with start: StaticString) -> Bool {
         guard line.byteCount >= start.utf8CodeUnitCount else { return false }
         return start.withUTF8Buffer { start in
@@ -56,7 +53,7 @@ struct ReplyHeaders {
         }
     }
 
-    /// The line from an octet on, without white space at either end.
+    /// Returns the text from octet `start` on, without surrounding white space.
     private static func text(_ line: RawSpan, from start: Int) -> String {
         // SAFETY: the buffer is read during the call only.
         unsafe line.withUnsafeBytes { line in

@@ -1,62 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One request under way, until whoever sent it is told what came of it.
+/// HTTP request in flight and its completion handler.
 @ServiceLoop
 final class Transfer: RequestHandle {
-    /// What is told, once.
+    /// Completion handler, called once.
     typealias Tell = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void
 
-    /// When the request was made.
     let started = Clock.now
 
-    /// When it is given up.
     let deadline: ContinuousClock.Instant
 
-    /// What it is sent with; nil before, and if it cannot be.
+    /// Handle that sends the request; nil before it is sent.
     var handle: EasyHandle?
 
-    /// The handles that it goes back to.
+    /// Set to which the handle is returned.
     var handles: EasyHandles?
 
-    /// Connections that were begun for it; known at the end.
+    /// Connections opened for the request; valid after its end.
     var connectionsOpened = 0
 
-    /// Whether the server may have received it; known at the end.
+    /// True if the server may have received the request; valid after its end.
     var wasSent = false
 
-    /// The pool that it is in.
+    /// Pool of the request.
     ///
-    /// Held, as a pool that was replaced lives until its last request has ended.
+    /// A strong reference: a replaced pool lives until its last request has ended.
     private var pool: ConnectionPool?
 
-    /// How often the pool had called libcurl before.
+    /// Value of the pool's `turns` when the request was added.
     private(set) var turn = 0
 
-    /// Whether it is sent for the second time.
+    /// True if this is the second attempt.
     private(set) var isSecond = false
 
-    /// Who is to be told; nil once he was.
+    /// Completion handler; nil after it was called.
     private var tell: Tell?
 
-    /// Makes a transfer that is in no pool yet.
     init(until deadline: ContinuousClock.Instant, _ tell: @escaping Tell) {
         self.deadline = deadline
         self.tell = tell
     }
 
-    /// Notes that it is in `pool`, which is to end it at its deadline.
+    /// Records that the transfer was added to `pool`, which ends it at its deadline.
     func enter(_ pool: ConnectionPool, after turn: Int) {
         self.pool = pool
         self.turn = turn
     }
 
-    /// Notes that it is in its pool for the second time.
     func beginAgain(after turn: Int) {
         isSecond = true
         self.turn = turn
     }
 
-    /// Notes that it is in no pool any more, and tells what came of it; does nothing if that was done.
+    /// Leaves the pool and calls the completion handler; does nothing if the transfer has ended.
     func end(_ result: Result<HTTPReply, HTTPError>) {
         guard let tell else { return }
         self.tell = nil

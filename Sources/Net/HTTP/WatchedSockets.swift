@@ -2,21 +2,19 @@
 private import CCurl
 private import Glibc
 
-/// The sockets that libcurl waits for, by its numbers for them.
+/// Sockets that libcurl waits for, by the descriptors that libcurl uses.
 ///
-/// libcurl (7.88) closes some sockets before it says that it no longer waits for them, among them
-/// each one whose connect has failed, and then may open another that gets the number: it goes on as
-/// if that one were watched.  So what the loop watches is a duplicate of our own, which is here until
-/// its watch has ended, whoever closes what; and sockets are opened here, where a number that is used
-/// anew is noticed.
+/// libcurl 7.88 closes some sockets without ending their watch, for example after a failed connect,
+/// and assumes that a new socket with the same descriptor is watched. So the loop watches a
+/// duplicate, which stays open until its watch has ended, and `open` detects reused descriptors.
 @ServiceLoop
 final class WatchedSockets {
-    /// One of them.
+    /// Watched socket.
     @ServiceLoop
     final class Socket {
         fileprivate private(set) var events: DescriptorWatch.Events
 
-        /// When something last came, nil if nothing did since it is watched.
+        /// Instant of the last received data, nil if there was none since the watch began.
         private(set) var lastHeard: ContinuousClock.Instant?
 
         private let duplicate: OwnedDescriptor
@@ -45,16 +43,14 @@ final class WatchedSockets {
             watch?.change(to: events)
         }
 
-        /// Ends the watch, and only then closes what was watched.
+        /// Ends the watch before the duplicate is closed.
         isolated deinit { watch?.cancel() }
     }
 
     private(set) var all: [Int32: Socket] = [:]
 
-    /// Called with what happens on which socket.
     var handler: @ServiceLoop (Int32, DescriptorWatch.Events) -> Void = { _, _ in }
 
-    /// Watches a socket for these events, and for no others.
     func watch(
         _ descriptor: Int32,
         _ events: DescriptorWatch.Events
@@ -65,15 +61,14 @@ final class WatchedSockets {
         }
     }
 
-    /// Ends the watch of a socket, if there is one.
     func forget(_ descriptor: Int32) { all[descriptor] = nil }
 
-    /// Ends all watches.
     func forgetAll() { all = [:] }
 
-    /// Opens a socket, if need be with a descriptor of those that are kept back; -1 if that fails.
+    /// Opens a socket, if necessary with one of the ``SpareDescriptors``; returns -1 on failure.
     ///
-    /// If it gets the number of one that libcurl closed without a word, it is watched in its place.
+    /// If libcurl has closed a watched socket of the same number, the watch is moved to the new
+    /// socket.
     func open(family: Int32, type: Int32, protocol: Int32) -> Int32 {
         let descriptor = SpareDescriptors.open {
             socket(family, type | Int32(SOCK_CLOEXEC.rawValue), `protocol`)
@@ -89,7 +84,6 @@ final class WatchedSockets {
         return descriptor
     }
 
-    /// Ends the watch of a socket, then closes it.
     func close(_ descriptor: Int32) -> Int32 {
         forget(descriptor)
         defer { SpareDescriptors.refill() }

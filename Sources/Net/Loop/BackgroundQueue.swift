@@ -3,12 +3,12 @@ internal import CLinux
 internal import Glibc
 internal import Locks
 
-/// A bounded queue of items that a thread of its own handles in order, and may block with.
+/// Bounded queue with its own thread, which passes the items in order to a handler that may block.
 ///
-/// Adding an item never waits: an item that does not fit is dropped and counted.  So a reader that
-/// stops reading, of a log or of notifications, cannot stop the thread that has something to write.
+/// Adding an item never waits: an item that does not fit is dropped and counted. So a reader of a
+/// log or of notifications cannot block the writer.
 package final class BackgroundQueue<Item: Sendable>: Sendable {
-    /// Handles items, and the number of items that were dropped after them.
+    /// Handles `items`; `dropped` items that followed them were lost.
     package typealias Handler = @Sendable (_ items: [Item], _ dropped: UInt64) -> Void
 
     private struct State {
@@ -16,25 +16,26 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         var octets = 0
         var dropped: UInt64 = 0
 
-        /// Items that the thread has taken and not handled yet.
         var taken = 0
     }
 
     private let state = Lock(State())
 
-    /// The event counter that wakes the thread.
+    /// Eventfd that wakes the thread.
     private let descriptor: OwnedDescriptor
     private let itemLimit: Int
     private let octetLimit: Int
 
-    /// Makes a queue and starts its thread, which inherits the capabilities of the calling thread and
-    /// lives as long as the process.
+    /// Creates a queue and starts its thread, which lives as long as the process.
+    ///
+    /// The thread inherits the capabilities of the calling thread.
     ///
     /// - Parameters:
     ///   - name: the name of the thread, at most 15 octets.
-    ///   - itemLimit: items that wait at most, at least 1; as many again may be with the handler.
-    ///   - octetLimit: the sum of their sizes at most.
-    /// - Throws: `SocketError.system`: no descriptor or thread left.
+    ///   - itemLimit: the maximum number of queued items, at least 1; the handler may hold as many
+    ///     again.
+    ///   - octetLimit: the maximum sum of the sizes of queued items.
+    /// - Throws: `SocketError.system` if no descriptor or thread is left.
     package init(
         named name: String,
         itemLimit: Int,
@@ -57,9 +58,9 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Adds an item of so many octets, from any thread.
+    /// Adds an item of size `octets`; callable from any thread.
     ///
-    /// - Returns: false if it was dropped.
+    /// - Returns: false if the item was dropped.
     @discardableResult
     package func add(_ item: Item, octets: Int = 0) -> Bool {
         let (isAdded, wasEmpty) = state.withLock { state in
@@ -75,8 +76,9 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Waits until everything is handled, but not longer than `time`: for a thread that has nothing
-    /// else to do, at the end of the process.
+    /// Blocks the calling thread until all items are handled or `time` has passed.
+    ///
+    /// For use at the end of the process only.
     package func flush(within time: Duration) {
         let end = Clock.now + time
         while state.withLock({ !$0.items.isEmpty || $0.taken > 0 }), Clock.now < end {
@@ -86,7 +88,6 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
 
     // MARK: - The thread
 
-    /// Takes all items out.
     private func take() -> (items: [Item], dropped: UInt64) {
         state.withLock { state in
             defer { state = State(taken: state.items.count) }
@@ -94,7 +95,6 @@ package final class BackgroundQueue<Item: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the next item.
     private func wait() {
         var event = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
         var count: UInt64 = 0

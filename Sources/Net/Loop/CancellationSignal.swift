@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Signal that the result of a piece of work is not wanted any more.
+/// Cancellation of one piece of work when its result is no longer needed.
 ///
-/// The owner of the work cancels; the stages that carry it out register how to free what it takes up.
+/// The owner of the work cancels. The stages that do the work register actions that free its
+/// resources.
 @ServiceLoop
 package final class CancellationSignal {
-    /// Whether the work was cancelled.
+    /// True if the work was cancelled.
     package private(set) var isCancelled = false
 
     private var actions: [@ServiceLoop () -> Void] = []
 
-    /// The client that the work counts against, for bounds that each client has a share of; nil for
-    /// the daemon itself.
+    /// Client to which per-client limits charge the work; nil for work of the daemon itself.
     package let client: AnyHashable?
 
-    /// Makes the signal of work that is wanted.
+    /// Creates a signal that is not cancelled.
     package init(client: AnyHashable? = nil) {
         self.client = client
     }
 
-    /// Registers an action that runs when the work is cancelled; it runs now if that has happened.
+    /// Registers an action that runs on cancellation, or immediately if the work is cancelled
+    /// already.
     ///
-    /// Actions are kept until the signal is released, so they must not keep the work alive.
+    /// The signal retains its actions until it is released, so an action must not retain the work.
     package func whenCancelled(_ action: @escaping @ServiceLoop () -> Void) {
         guard !isCancelled else { return action() }
         actions.append(action)

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where time comes from, for those whose rules about time are tested with a clock that only moves
-/// when the test says so.
+/// Clock and timers as a dependency; tests replace them by a clock that the test advances.
 package struct Clocks: Sendable {
-    /// Has something called in the loop at an instant, unless the timer is cancelled before.
+    /// Calls a closure on the service loop at an instant, unless the returned timer is cancelled
+    /// before.
     package typealias Timing =
         @Sendable @ServiceLoop (ContinuousClock.Instant, @escaping @ServiceLoop () -> Void) ->
         any Cancellable
 
-    /// The clock of deadlines, lifetimes and durations.
+    /// Clock of deadlines, lifetimes and durations.
     package var now: @Sendable () -> ContinuousClock.Instant
 
-    /// Seconds since 1970, which may jump: for signatures.
+    /// Seconds since 1970 by the wall clock, which may jump; for signatures.
     package var wallSeconds: @Sendable () -> Int64
 
-    /// Sets timers by the clock of `now`.
+    /// Sets a timer on the clock of `now`.
     package var timer: Timing
 
-    /// Puts clocks together; `now` and `timer` must be of one kind.
+    /// Creates a set of clocks; `now` and `timer` must use the same clock.
     package init(
         now: @escaping @Sendable () -> ContinuousClock.Instant,
         wallSeconds: @escaping @Sendable () -> Int64,
@@ -28,7 +28,7 @@ package struct Clocks: Sendable {
         self.timer = timer
     }
 
-    /// The system's.
+    /// Clock and timers of the system.
     package static let system = Clocks(
         now: { Clock.now },
         wallSeconds: { Clock.wallSeconds },
@@ -37,7 +37,7 @@ package struct Clocks: Sendable {
 }
 
 extension Clocks {
-    /// Waits until `end`.
+    /// Suspends the task until `end`.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     @ServiceLoop
@@ -49,9 +49,9 @@ extension Clocks {
     }
 }
 
-/// Something to come that can be called off.
+/// Scheduled action that can be cancelled.
 @ServiceLoop
 package protocol Cancellable: AnyObject {
-    /// Calls it off; does nothing if it has come already.
+    /// Cancels the action; does nothing if the action has already run.
     func cancel()
 }

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CSystemd
 
-/// A file descriptor that the loop watches; owns the sd-event source, not the descriptor.
+/// Watch of a file descriptor by the service loop.
 ///
-/// Must be gone before the descriptor is closed, or its number could name another file meanwhile.
-// SAFETY: the one unsafe thing stored is the source, see there.
+/// The watch owns the sd-event source, not the descriptor. It must be cancelled or released before
+/// the descriptor is closed: the kernel may reuse the descriptor's number for another file.
+// SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop
 final class DescriptorWatch {
-    /// What epoll can report and be asked for.
+    /// Events of epoll_ctl(2).
     struct Events: OptionSet {
         let rawValue: UInt32
 
         static let readable = Events(rawValue: EPOLLIN.rawValue)
         static let writable = Events(rawValue: EPOLLOUT.rawValue)
-        /// The peer will send no more.
+        /// The peer has shut down its sending side.
         static let endOfInput = Events(rawValue: EPOLLRDHUP.rawValue)
-        /// Always reported, asked for or not.
+        /// Always reported, requested or not.
         static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
-        /// Always reported, asked for or not.
+        /// Always reported, requested or not.
         static let error = Events(rawValue: EPOLLERR.rawValue)
-        /// Report changes only.
+        /// Edge-triggered: reports changes only.
         static let edges = Events(rawValue: EPOLLET.rawValue)
     }
 
-    /// The sd-event source, nil once cancelled.
+    /// The sd-event source, nil after `cancel`.
     // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
     private var source: OpaquePointer?
 
-    /// Called with what is reported.
-    // SAFETY: the loop's, called by `report` only, which checks that it is on the loop; converted
-    // once, as each conversion allocates.
+    // SAFETY: isolated to the service loop; only `report` calls it, which checks the thread.
+    // Converted once, because each conversion allocates.
     fileprivate nonisolated(unsafe) let handler: (Events) -> Void
 
     /// Watches `descriptor` for `events` until cancelled or released.
     ///
-    /// - Throws: `SocketError.system`: sd-event is out of memory, or epoll of watches.
+    /// - Throws: `SocketError.system` if sd-event is out of memory or epoll is out of watches.
     init(
         _ descriptor: Int32,
         _ events: Events,
         handler: @escaping @ServiceLoop (Events) -> Void
     ) throws(SocketError) {
-        // SAFETY: see there.
+        // SAFETY: `report` calls the handler on the service loop only.
         unsafe self.handler = unsafeBitCast(handler, to: ((Events) -> Void).self)
         unsafe source = nil
-        // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object goes;
-        // the callback holds it while it runs.
+        // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object is
+        // freed; a running callback retains the object.
         let status = unsafe sd_event_add_io(
             LoopExecutor.shared.event,
             &source,
@@ -57,14 +57,13 @@ final class DescriptorWatch {
         guard status >= 0 else { throw .system(call: "epoll_ctl", code: -status) }
     }
 
-    /// Asks for other events from now on.
     func change(to events: Events) {
         guard let source = unsafe source else { return }
         let status = unsafe sd_event_source_set_io_events(source, events.rawValue)
         precondition(status >= 0, "cannot watch a descriptor: \(errorText(-status))")
     }
 
-    /// Ends all reports; needed before the descriptor is closed.
+    /// Ends all reports; required before the descriptor is closed.
     func cancel() {
         // SAFETY: the source is released exactly once.
         unsafe sd_event_source_disable_unref(source)
@@ -74,11 +73,11 @@ final class DescriptorWatch {
     isolated deinit { cancel() }
 }
 
-/// What sd-event calls.
+/// Callback of sd-event for all watches.
 ///
-/// Neither a closure of the watch nor with one in it: the first would be the loop's, and the runtime
-/// would ask itself what code of C is isolated to; the second would be allocated.  Both cost every
-/// event (Swift 6.3).
+/// A global function, because a closure costs time at every event (Swift 6.3): the runtime checks
+/// the isolation of a closure that belongs to the service loop, and a capturing closure is
+/// allocated.
 private func report(
     _: OpaquePointer?,
     _: Int32,
@@ -87,8 +86,8 @@ private func report(
 ) -> Int32 {
     guard let data = unsafe data else { return 0 }
     LoopExecutor.shared.checkIsolated()
-    // SAFETY: `data` is the watch that added this source, which is alive, see there; that this is
-    // the loop was checked in the line above.
+    // SAFETY: `data` is the watch that added this source, which is alive (see `init`); the line
+    // above has checked the thread.
     let watch = unsafe Unmanaged<DescriptorWatch>.fromOpaque(data).takeUnretainedValue()
     unsafe watch.handler(DescriptorWatch.Events(rawValue: reported))
     return 0

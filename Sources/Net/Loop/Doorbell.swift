@@ -2,27 +2,25 @@
 private import CLinux
 private import Synchronization
 
-/// Lets any thread call a handler on the loop; rings before the handler runs count once.
+/// Wake-up that lets any thread call a handler on the service loop.
 ///
-/// The handler is called at least once after every ring, and sees what the ringing thread did
-/// before it rang: both ends exchange `rung`, and an exchange is never reordered with what is
-/// around it.  The handler's side clears `rung` first and then looks for work, so a ring that comes
-/// while it looks rings again.
+/// The handler is called at least once after each ring and sees all writes made before it. Several
+/// rings may share one call. Both sides exchange `rung`, which orders the writes; the loop clears
+/// `rung` before the handler looks for work, so a ring during the handler causes another call.
 @ServiceLoop
 package final class Doorbell {
-    /// Whether a call of the handler is under way that has not begun.
+    /// True if a call of the handler is pending.
     private nonisolated let rung = Atomic(false)
 
-    /// The event counter; read never, as the watch is edge-triggered.
+    /// Eventfd; never read, because the watch is edge-triggered.
     private nonisolated let counter: Int32
 
-    /// Owns `counter`.
     private let descriptor: OwnedDescriptor
     private var watch: DescriptorWatch?
 
-    /// Makes a bell that calls `handler` until it is released.
+    /// Creates a wake-up that calls `handler` until the wake-up is released.
     ///
-    /// - Throws: `SocketError.system`: no descriptor left.
+    /// - Throws: `SocketError.system` if no descriptor is left.
     package init(_ handler: @escaping @ServiceLoop () -> Void) throws(SocketError) {
         descriptor = try OwnedDescriptor(linux_eventfd(), from: "eventfd")
         counter = descriptor.raw
@@ -36,7 +34,7 @@ package final class Doorbell {
 
     isolated deinit { watch?.cancel() }
 
-    /// Has the handler called soon: one atomic exchange, and a system call only if not yet rung.
+    /// Schedules a call of the handler: one atomic exchange, and a system call if none is pending.
     package nonisolated func ring() {
         guard !rung.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // Fails only if the counter is full after 2^64 - 2 writes.

@@ -2,37 +2,37 @@
 private import CLinux
 private import Locks
 
-/// The last lines of a log, also those that nobody was shown, in memory that a crash writes out.
+/// Most recent log lines of all levels, in memory that a crash handler can write out.
 ///
-/// From any thread.  2,048 lines are kept, and 252 octets of each.
-// SAFETY: the pointer never changes, and what it points at is used with the lock held only, but for
-// the crash, which reads what it finds.
+/// Callable from any thread. Holds 2,048 lines of at most 252 octets each.
+// SAFETY: the pointer never changes, and its memory is used with the lock held only, except by the
+// crash handler, which writes out whatever the memory holds.
 @safe
 package final class FlightRecorder: Sendable {
     // SAFETY: as above.
     private nonisolated(unsafe) let ring: OpaquePointer
     private let lock = Lock(())
 
-    /// A line that was kept.
+    /// Recorded log line.
     package struct Line: Sendable, Equatable {
-        /// The line, without its end.
+        /// The line without its line break.
         package let text: String
 
-        /// Whether it was logged, too.
+        /// True if the line was also logged.
         package let isShown: Bool
     }
 
-    /// A recorder without lines.
+    /// Creates an empty recorder.
     package init() {
         guard let ring = unsafe recorder_new() else {
-            preconditionFailure("no memory for half a megabyte")
+            preconditionFailure("cannot allocate 512 KiB for the flight recorder")
         }
         unsafe self.ring = ring
     }
 
     deinit { unsafe recorder_free(ring) }
 
-    /// Keeps a line, in the place of the oldest one.
+    /// Records a line and overwrites the oldest one if the recorder is full.
     package func note(_ line: String, isShown: Bool) {
         var line = line
         lock.withLock { _ in
@@ -43,10 +43,10 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// The lines that are kept, the oldest first.
+    /// Recorded lines, the oldest first.
     package var lines: [Line] {
         lock.withLock { _ in
-            // SAFETY: each line is copied before the next note, as the lock is held.
+            // SAFETY: the lock is held, so each line is copied before the next one is recorded.
             unsafe (0..<recorder_count(ring)).map { number in
                 var text: UnsafePointer<CChar>?
                 var shown: Int32 = 0
@@ -60,6 +60,6 @@ package final class FlightRecorder: Sendable {
         }
     }
 
-    /// Has the lines written to standard error if the process crashes; for one recorder only.
+    /// Writes the lines to standard error if the process crashes; for one recorder per process.
     package func writeAtCrash() { unsafe recorder_write_at_crash(ring) }
 }

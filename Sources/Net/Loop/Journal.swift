@@ -2,27 +2,27 @@
 private import CSystemd
 private import Glibc
 
-/// The journal of systemd as a place to log to (sd_journal_sendv(3)).
+/// Logging to the systemd journal (sd_journal_sendv(3)).
 package enum Journal {
-    /// Whether standard error is a stream of the journal's, as `$JOURNAL_STREAM` says
+    /// True if standard error is connected to the journal, according to `$JOURNAL_STREAM`
     /// (systemd.exec(5)).
     ///
-    /// That there is such a variable does not suffice: it is inherited by programs whose standard
-    /// error somebody has led elsewhere.
+    /// The presence of the variable is not sufficient: a child process inherits it even if the
+    /// child's standard error is redirected.
     package static var isStandardError: Bool {
         var status = stat()
-        // SAFETY: getenv's text lives until it is copied, as nothing here changes the environment;
-        // one `stat` is written.
+        // SAFETY: the text of getenv is copied before it can change, as no code here changes the
+        // environment; one `stat` is written.
         guard let stream = unsafe getenv("JOURNAL_STREAM").map({ unsafe String(cString: $0) }),
             unsafe fstat(STDERR_FILENO, &status) == 0
         else { return false }
         return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
-    /// Sends an entry.
+    /// Sends one entry.
     ///
-    /// - Parameter fields: `NAME=value` each, of which the value may be any text.
-    /// - Returns: whether the journal has it.
+    /// - Parameter fields: `NAME=value` each; the value may be any text.
+    /// - Returns: true if the journal accepted the entry.
     package static func send(_ fields: [String]) -> Bool {
         var octets: [UInt8] = []
         let ends = fields.map { field in

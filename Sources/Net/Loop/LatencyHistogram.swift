@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// How long things took: counts in buckets that are at most an eighth apart.
+/// Histogram of durations from 1 µs to 16 s in 192 buckets, eight per power of two.
 ///
-/// From 1 µs to some 16 s in 192 buckets: eight for each doubling.  Written by one thread, read by
-/// anybody.
+/// Written by one thread, readable by any thread.
 package final class LatencyHistogram: Sendable {
     private let buckets: InlineArray<192, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
     private let longest = Atomic<UInt64>(0)
 
     package init() {}
 
-    /// Notes that `times` things took `duration` each.
-    ///
-    /// For the one thread that owns this.
+    /// Records `times` events of `duration` each; for the owning thread only.
     package func note(_ duration: Duration, times: UInt64 = 1) {
         let microseconds = duration.nanoseconds / 1000
         let bucket = Self.bucket(microseconds)
@@ -26,7 +23,7 @@ package final class LatencyHistogram: Sendable {
         }
     }
 
-    /// How long half of the things took at most, to an eighth; nil if nothing was noted.
+    /// Upper bound of the median, at most an eighth too high; nil if the histogram is empty.
     package var median: Duration? {
         var sum = LatencySum()
         add(to: &sum)
@@ -41,7 +38,6 @@ package final class LatencyHistogram: Sendable {
         sum.longest = max(sum.longest, longest.load(ordering: .relaxed))
     }
 
-    /// The bucket of a number of microseconds.
     fileprivate static func bucket(_ microseconds: UInt64) -> Int {
         guard microseconds >= 8 else { return Int(microseconds) }
         let exponent = 63 - microseconds.leadingZeroBitCount
@@ -49,7 +45,7 @@ package final class LatencyHistogram: Sendable {
         return min((exponent - 2) * 8 + eighth, 191)
     }
 
-    /// The least number of microseconds in the bucket behind `bucket`, less one.
+    /// Returns the highest number of microseconds in `bucket`.
     fileprivate static func upperBound(_ bucket: Int) -> UInt64 {
         guard bucket >= 8 else { return UInt64(bucket) }
         let exponent = bucket / 8 + 2
@@ -57,24 +53,26 @@ package final class LatencyHistogram: Sendable {
     }
 }
 
-/// Latencies of several threads together, at one moment.
+/// Sum of the histograms of several threads at one moment.
 package struct LatencySum: Sendable {
     fileprivate var buckets = [UInt64](repeating: 0, count: 192)
 
-    /// Microseconds of the longest.
+    /// Longest duration in microseconds.
     package fileprivate(set) var longest: UInt64 = 0
 
     package init() {}
 
     package var count: UInt64 { buckets.reduce(0, +) }
 
-    /// How many took less than so many microseconds: a power of two up to 2^24, which is the bound of
-    /// a bucket.
+    /// Returns the number of events shorter than `microseconds`, a power of two up to 2^24.
+    ///
+    /// Such a power of two is the bound of a bucket.
     package func count(below microseconds: UInt64) -> UInt64 {
         buckets[..<LatencyHistogram.bucket(microseconds)].reduce(0, +)
     }
 
-    /// Microseconds of all together, at most a sixteenth off: each counts as the middle of its bucket.
+    /// Sum of all durations in microseconds, at most a sixteenth off: each event counts as the
+    /// middle of its bucket.
     package var microseconds: Double {
         var lower: UInt64 = 0
         return buckets.enumerated().reduce(0) { sum, bucket in
@@ -84,7 +82,7 @@ package struct LatencySum: Sendable {
         }
     }
 
-    /// Microseconds that the given share of all did not exceed, at most an eighth too high.
+    /// Returns the `share` quantile in microseconds, at most an eighth too high.
     ///
     /// - Parameter share: from 0 to 1.
     package func quantile(_ share: Double) -> UInt64 {
@@ -99,7 +97,7 @@ package struct LatencySum: Sendable {
         return longest
     }
 
-    /// These and `others` together.
+    /// Returns the sum of this histogram and `others`.
     package func adding(_ others: LatencySum) -> LatencySum {
         var sum = self
         for index in buckets.indices { sum.buckets[index] += others.buckets[index] }
@@ -107,10 +105,10 @@ package struct LatencySum: Sendable {
         return sum
     }
 
-    /// Returns what was noted after `earlier`.
+    /// Returns the events recorded after `earlier`.
     ///
-    /// Its longest is exact if it is longer than all before; else it is the bound of the highest bucket,
-    /// at most an eighth too high.
+    /// The longest duration is exact if it exceeds all earlier ones. Otherwise it is the bound of
+    /// the highest bucket, at most an eighth too high.
     package func since(_ earlier: LatencySum) -> LatencySum {
         var difference = self
         for index in buckets.indices { difference.buckets[index] -= earlier.buckets[index] }

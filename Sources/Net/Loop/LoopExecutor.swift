@@ -5,79 +5,71 @@ private import Glibc
 private import Locks
 private import Synchronization
 
-/// One thread that runs an sd-event loop and, between two polls of it, Swift's jobs.
+/// Thread that alternates between polling an sd-event loop and running Swift jobs.
 ///
-/// It is the executor of the global actor ``ServiceLoop``.  A turn runs the jobs that the thread itself
-/// queued, then those of others, each in the order in which they came, whatever their priority.
+/// It is the executor of the global actor ``ServiceLoop``. A turn runs the jobs queued by the
+/// thread itself, then those of other threads, each in order of arrival, regardless of priority.
 ///
-/// **Fairness.**  A turn runs at most the jobs that were queued when it began, then polls: jobs
-/// that queue further jobs never keep a socket waiting, and sd-event dispatches one source a poll,
-/// so a busy socket never keeps a job waiting.
+/// **Fairness.** A turn runs only the jobs that were queued when it began. A poll dispatches one
+/// source. So neither jobs nor sockets starve.
 ///
-/// **Waking.**  `polling` is true from the moment the thread, holding the lock, has seen an empty
-/// queue until it has come back from the poll.  Whoever queues a job holds the same lock, so one of
-/// two things is true: the job came before the look, and then the thread has seen it and polls
-/// without waiting; or it came after, and then its owner sees `polling` and writes to the eventfd,
-/// which stays readable until an epoll has reported it, even one that has not begun yet.  Nothing
-/// is lost, and nobody writes while the thread is awake: so all jobs but the first of a burst cost no
-/// system call.  Jobs that the thread queues for itself need neither the eventfd nor the lock.
-// SAFETY: the one unsafe thing stored is the loop, see there.
+/// **Waking.** Under the lock the thread sets `polling` if the queue is empty, and clears it after
+/// the poll. Another thread that queues a job holds the same lock. If `polling` is not set, the
+/// thread will see the job before it waits. If `polling` is set, the other thread writes to the
+/// eventfd, which stays readable until a poll reports it. So no job is lost, and only the first job
+/// of a burst costs a system call.
+// SAFETY: the only unsafe stored property is the sd-event loop, explained at `event`.
 @safe
 package final class LoopExecutor: SerialExecutor {
     /// The executor of ``ServiceLoop``.
     package static let shared = LoopExecutor()
 
-    /// A job, and as what it has to be run.
+    /// Queued job and the executor as which it must run.
     ///
-    /// The runtime compares what a job runs on with what the next function wants, and queues the
-    /// task again if they differ: a job that was run "on the preferred executor" although its task
-    /// prefers none would pay that, and a turn of the loop, at every call of an async function.
+    /// The runtime queues a task again if the executor of its job is not the one that the next
+    /// function needs. A wrong preference would cost one turn of the loop per call of an async
+    /// function.
     fileprivate enum Job {
         case isolated(UnownedJob)
         case preferring(UnownedJob)
     }
 
-    /// What the lock guards.
     private struct State {
-        /// Jobs of other threads that wait for the next turn.
+        /// Jobs of other threads for the next turn.
         var jobs: [Job] = []
-        /// Whether the thread waits, or is about to wait, for a descriptor.
+        /// True if the thread waits, or is about to wait, for a descriptor.
         var polling = false
-        /// Whether the thread shall end before its next turn.
         var stopping = false
-        /// The thread, once it was started.
         var thread: pthread_t?
     }
 
     private let state = Lock(State())
 
-    /// Jobs of the loop's own thread that wait for the next turn.
+    /// Jobs queued by the loop's own thread for the next turn.
     // SAFETY: used on the loop's thread only.
     private nonisolated(unsafe) var own: [Job] = []
 
-    /// Written to wake the thread.
+    /// Eventfd that wakes the thread.
     private let alarm: Int32
 
-    /// The sd-event loop.
     // SAFETY: set once, never freed; used from the loop's thread only, except in `init`.
     nonisolated(unsafe) let event: OpaquePointer
 
-    /// The thread's `pthread_t`, 0 while there is none.
+    /// The thread's `pthread_t`, 0 if the thread does not run.
     private let thread = Atomic<UInt>(0)
 
-    /// Makes the loop, not yet its thread.
     private init() {
         alarm = linux_eventfd()
-        precondition(alarm >= 0, "no event counter for the service loop: \(errorText(errno))")
+        precondition(alarm >= 0, "no eventfd for the service loop: \(errorText(errno))")
         var made: OpaquePointer?
         // SAFETY: out-parameter of the right type, checked below.
         let status = unsafe sd_event_new(&made)
         guard let made = unsafe made else {
-            preconditionFailure("no event loop: \(errorText(-status))")
+            preconditionFailure("cannot create the sd-event loop: \(errorText(-status))")
         }
         unsafe event = made
-        // SAFETY: the handler needs no data: it only has to make the poll return.  Edge-triggered,
-        // so that the counter never has to be read: each write is a new edge.
+        // SAFETY: the handler needs no data: it only makes the poll return. The eventfd is
+        // edge-triggered and therefore never read.
         let added = unsafe sd_event_add_io(
             event,
             nil,
@@ -86,30 +78,30 @@ package final class LoopExecutor: SerialExecutor {
             { _, _, _, _ in 0 },
             nil
         )
-        precondition(added >= 0, "cannot watch the event counter: \(errorText(-added))")
+        precondition(added >= 0, "cannot watch the eventfd: \(errorText(-added))")
     }
 }
 
 // MARK: - Executor
 
 extension LoopExecutor {
-    /// Queues a job of code that is isolated to the loop, from any thread.
+    /// Queues a job of code that is isolated to the loop; callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) { enqueue(.isolated(UnownedJob(job))) }
 
-    /// Queues a job, and wakes the thread if it waits.
+    /// Queues a job and wakes the thread if it waits.
     fileprivate func enqueue(_ job: Job) {
-        // SAFETY: this is the loop's thread, or it would not be current.
+        // SAFETY: `isCurrent` has checked that this is the loop's thread.
         guard !isCurrent else { return unsafe own.append(job) }
         let wake = state.withLock { state in
             state.jobs.append(job)
-            // The first of a burst wakes; the others find it done.
+            // The first job of a burst wakes the thread; the others find `polling` false.
             defer { state.polling = false }
             return state.polling
         }
         if wake { signal() }
     }
 
-    /// Whether the calling thread is the loop's.
+    /// True if the calling thread is the loop's thread.
     package var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     /// Traps unless called on the loop's thread.
@@ -117,16 +109,16 @@ extension LoopExecutor {
         precondition(isCurrent, "this runs on the service loop's thread only")
     }
 
-    /// Tells the runtime whether code that runs now is isolated to the loop.
+    /// Reports to the runtime whether the running code is isolated to the loop.
     package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
 // MARK: - The thread
 
 extension LoopExecutor {
-    /// Starts the thread if there is none.
+    /// Starts the thread if it does not run.
     ///
-    /// The thread takes over the caller's signal mask: see `ServiceLoop.blockSignals(_:)`.
+    /// The thread inherits the caller's signal mask, see `ServiceLoop.blockSignals(_:)`.
     func start() {
         state.withLock { state in
             guard state.thread == nil else { return }
@@ -153,7 +145,7 @@ extension LoopExecutor {
         precondition(error == 0, "cannot wait for the service thread: \(errorText(error))")
     }
 
-    /// Makes the thread end after the turn it is in, for good; jobs still queued never run.
+    /// Ends the thread permanently after its current turn; jobs still queued never run.
     func stop() {
         let wake = state.withLock { state in
             state.stopping = true
@@ -163,14 +155,13 @@ extension LoopExecutor {
         if wake { signal() }
     }
 
-    /// Makes a poll return, now or as soon as it begins.
+    /// Makes the current or the next poll return.
     private func signal() {
         // Fails only if the counter is full after 2^64 - 2 writes.
         let status = linux_eventfd_signal(alarm)
         precondition(status == 0, "cannot wake the service loop: \(errorText(errno))")
     }
 
-    /// What the thread does until it is stopped.
     private func run() {
         // SAFETY: a literal, which ends with NUL.
         _ = unsafe linux_name_thread("service")
@@ -204,9 +195,10 @@ extension LoopExecutor {
         thread.store(0, ordering: .relaxed)
     }
 
-    /// Dispatches one ready source, waiting for one unless there are jobs.
+    /// Dispatches one ready source; waits for one if there are no jobs.
     private func poll() {
-        // SAFETY: `event` lives as long as the loop, and this is its thread, as `own` wants it.
+        // SAFETY: `event` lives as long as the loop, and this is the loop's thread, as `own`
+        // requires.
         var status = unsafe sd_event_prepare(event)
         if status == 0 {
             let idle =
@@ -226,17 +218,16 @@ extension LoopExecutor {
     }
 }
 
-/// The loop as the preferred executor of tasks whose code is isolated to no actor.
+/// Task executor that runs non-isolated code of a task on the loop's thread.
 ///
-/// For `Task(executorPreference:)` and `addTask(executorPreference:)`: such code then runs on the
-/// loop's thread rather than on a thread of the runtime's pool, and calls into ``ServiceLoop``
-/// without a change of threads.
+/// For `Task(executorPreference:)` and `addTask(executorPreference:)`: calls of such code into
+/// ``ServiceLoop`` need no change of threads.
 package final class LoopTaskExecutor: TaskExecutor {
     package static let shared = LoopTaskExecutor()
 
     private init() {}
 
-    /// Queues a job from any thread.
+    /// Queues a job; callable from any thread.
     package func enqueue(_ job: consuming ExecutorJob) {
         LoopExecutor.shared.enqueue(.preferring(UnownedJob(job)))
     }

@@ -2,59 +2,56 @@
 private import CSystemd
 private import Glibc
 
-/// Something to be done on the loop at an instant, unless cancelled before.
+/// Timer that runs an action on the service loop at an instant, unless cancelled before.
 @ServiceLoop
 final class LoopTimer: Cancellable {
-    /// When it is due.
     let deadline: ContinuousClock.Instant
 
-    /// What is done, once.
     fileprivate let action: @ServiceLoop () -> Void
 
-    /// Its place in the heap, nil when it is not (or no longer) waiting.
+    /// Index in the heap, nil if the timer is not pending.
     fileprivate var index: Int?
 
-    /// Starts a timer that calls `action` at `deadline`, or in the next turn if that has passed.
+    /// Starts a timer that calls `action` at `deadline`, or in the next turn if `deadline` has
+    /// passed.
     init(at deadline: ContinuousClock.Instant, _ action: @escaping @ServiceLoop () -> Void) {
         self.deadline = deadline
         self.action = action
         TimerQueue.shared.insert(self)
     }
 
-    /// Makes what all timers share, while there are descriptors left.
+    /// Creates the state that all timers share, while descriptors are still available.
     static func prepare() { _ = TimerQueue.shared }
 
-    /// Forgets it; does nothing if it has fired already.
     func cancel() { TimerQueue.shared.remove(self) }
 }
 
-/// All timers of the loop: a binary heap behind one sd-event time source.
+/// All timers of the service loop: a binary heap on top of one sd-event time source.
 ///
-/// A deadline per miss means thousands of timers of which nearly all are cancelled, and each costs
-/// a few swaps here instead of a source with three queues in sd-event.  The source is re-armed only
-/// for a timer that is due earlier than what it is set to: with equal timeouts, once a timeout and
-/// not once a timer.  A cancelled timer leaves it armed; it then fires for nothing and is re-armed.
-// SAFETY: the one unsafe thing stored is the source, see there.
+/// Each cache miss sets a deadline, and nearly all deadlines are cancelled. That costs a few swaps
+/// here, but entries in three queues per sd-event source. The source is re-armed only for an
+/// earlier timer; after a cancelled one it fires without effect.
+// SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop
 private final class TimerQueue {
     static let shared = TimerQueue()
 
-    /// Every element's `index` is its place; no element is due before its parent, `(i - 1) / 2`.
+    /// Heap in which `index` of each timer is its position; no timer is due before its parent at
+    /// `(i - 1) / 2`.
     private var heap: [LoopTimer] = []
 
-    /// What the source is set to, nil while it is disarmed.
+    /// Instant to which the source is armed, nil if it is disarmed.
     private var armed: ContinuousClock.Instant?
 
-    /// The one time source.
     // SAFETY: made once, used on the loop only, never freed.
     private let source: OpaquePointer
 
     private init() {
         var made: OpaquePointer?
-        // SAFETY: out-parameter of the right type; the handler needs no data.  CLOCK_BOOTTIME, as
-        // `Clock.now`; an accuracy of 1 us keeps sd-event from moving timers together (0 would
-        // stand for a quarter of a second).
+        // SAFETY: out-parameter of the right type; the handler needs no data. The clock is
+        // CLOCK_BOOTTIME, as in `Clock.now`. The accuracy of 1 us prevents coalescing by sd-event;
+        // 0 would mean 250 ms.
         let status = unsafe sd_event_add_time(
             LoopExecutor.shared.event,
             &made,
@@ -73,7 +70,6 @@ private final class TimerQueue {
         unsafe source = made
     }
 
-    /// Adds a timer.
     func insert(_ timer: LoopTimer) {
         timer.index = heap.count
         heap.append(timer)
@@ -81,7 +77,6 @@ private final class TimerQueue {
         arm()
     }
 
-    /// Takes a timer out if it is in.
     func remove(_ timer: LoopTimer) {
         guard let index = timer.index else { return }
         timer.index = nil
@@ -92,10 +87,10 @@ private final class TimerQueue {
         sink(index)
     }
 
-    /// Calls what is due.
+    /// Runs the actions of all timers that are due.
     ///
-    /// At most as many as there were before, so timers that are set to the past by these calls
-    /// wait for the next turn; those that are cancelled by them are not called.
+    /// Runs at most as many as were pending at its start, so an action that sets a timer in the
+    /// past does not block the loop. Timers cancelled by an action do not run.
     private func fire() {
         armed = nil
         let now = Clock.now
@@ -107,7 +102,7 @@ private final class TimerQueue {
         arm()
     }
 
-    /// Sets the source to the earliest timer if it is not set to something earlier.
+    /// Arms the source for the earliest timer unless it is armed for an earlier instant.
     private func arm() {
         guard let first = heap.first?.deadline else { return }
         if let armed, armed <= first { return }
@@ -120,7 +115,6 @@ private final class TimerQueue {
 
     // MARK: - Heap
 
-    /// Moves the timer at `start` up to its place.
     private func rise(_ start: Int) {
         var child = start
         while child > 0 {
@@ -131,7 +125,6 @@ private final class TimerQueue {
         }
     }
 
-    /// Moves the timer at `start` down to its place.
     private func sink(_ start: Int) {
         var parent = start
         while true {
@@ -146,14 +139,12 @@ private final class TimerQueue {
         }
     }
 
-    /// Swaps two timers.
     private func exchange(_ a: Int, _ b: Int) {
         heap.swapAt(a, b)
         heap[a].index = a
         heap[b].index = b
     }
 
-    /// Puts `timer` at `index`.
     private func place(_ timer: LoopTimer, at index: Int) {
         heap[index] = timer
         timer.index = index

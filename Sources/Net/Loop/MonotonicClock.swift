@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// The only place in the daemon that reads a clock.
+/// Access to the system's clocks; no other file of the daemon reads a clock.
 ///
-/// Everything that decides by time takes an instant as an argument and is given one from here.
+/// Code that depends on time takes the instant as an argument.
 package enum Clock {
-    /// The instant now, on a clock that also runs while the machine sleeps (CLOCK_BOOTTIME).
+    /// Current instant of CLOCK_BOOTTIME, which also advances while the machine is suspended.
     ///
-    /// Time asleep counts because a TTL goes on counting down while a laptop's lid is shut.
+    /// TTLs must expire during suspension.
     package static var now: ContinuousClock.Instant { ContinuousClock.now }
 
-    /// Seconds since 1970 by the wall clock, which may jump: for signatures and log lines only.
+    /// Seconds since 1970 by the wall clock, which may jump; for signatures and log lines only.
     package static var wallSeconds: Int64 { Int64(read(CLOCK_REALTIME).tv_sec) }
 
-    /// Milliseconds since 1970 by the wall clock, which may jump: for what is shown to people only.
+    /// Milliseconds since 1970 by the wall clock, which may jump; for display only.
     package static var wallMilliseconds: Int64 {
         let time = read(CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// How far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, which stands while the machine sleeps:
-    /// how long it has slept since it was started.
+    /// Time that the machine has been suspended since boot: CLOCK_BOOTTIME minus CLOCK_MONOTONIC.
     static var timeAsleep: Duration {
         let monotonic = read(CLOCK_MONOTONIC)
         let boottime = read(CLOCK_BOOTTIME)
@@ -28,13 +27,14 @@ package enum Clock {
             + .nanoseconds(boottime.tv_nsec - monotonic.tv_nsec)
     }
 
-    /// Microseconds on CLOCK_MONOTONIC, the clock that systemd's `RELOADING=1` wants.
+    /// Microseconds on CLOCK_MONOTONIC, as `RELOADING=1` of sd_notify(3) requires.
     static var monotonicMicroseconds: UInt64 {
         let time = read(CLOCK_MONOTONIC)
         return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
     }
 
-    /// Microseconds on CLOCK_BOOTTIME at `instant`, rounded up so that no timer fires early.
+    /// Converts `instant` to microseconds on CLOCK_BOOTTIME, rounded up so that no timer fires
+    /// early.
     static func bootMicroseconds(_ instant: ContinuousClock.Instant) -> UInt64 {
         let (seconds, attoseconds) = ContinuousClock().systemEpoch.duration(to: instant).components
         guard seconds >= 0 else { return 0 }
@@ -44,7 +44,6 @@ package enum Clock {
             + UInt64((attoseconds + 999_999_999_999) / 1_000_000_000_000)
     }
 
-    /// What `clock` shows.
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
         // SAFETY: writes one timespec; the clocks named above exist on every Linux.
@@ -54,17 +53,17 @@ package enum Clock {
 }
 
 extension Duration {
-    /// Whole nanoseconds, from 0 to some 584 years.
+    /// Whole nanoseconds, clamped to the range from 0 to 584 years.
     package var nanoseconds: UInt64 {
         let (attoseconds, most) = (self.attoseconds, Int128(UInt64.max))
         guard attoseconds >= 0 else { return 0 }
-        // 18 s or less, as a latency is: a division of 64 bits, and not the 190 instructions that
-        // `components` takes.
+        // Up to 18 s, which includes every latency, one 64-bit division is sufficient. `components`
+        // takes 190 instructions.
         guard attoseconds > most else { return UInt64(attoseconds) / 1_000_000_000 }
         return UInt64(clamping: attoseconds / 1_000_000_000)
     }
 
-    /// Whole milliseconds, rounded up, at least 0: what interfaces in milliseconds are given.
+    /// Whole milliseconds, rounded up, at least 0; for interfaces in milliseconds.
     var millisecondsRoundedUp: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

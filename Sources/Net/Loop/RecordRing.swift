@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
-/// The last records that one thread wrote, for others to read while it goes on writing.
+/// Ring buffer of the most recent records of one writer thread; other threads read it concurrently.
 ///
-/// The writer never waits, takes no lock and knows no reader; it costs a store a word and two a run
-/// of records.  A reader copies what it wants and then looks whether the writer has come round
-/// meanwhile: what it may have written over is not given out, and counted as lost.  All words are
-/// atomic and relaxed, which costs nothing here and makes a torn record a wrong one, not a fault.
+/// The writer takes no lock and never waits: one store per word and two per batch. A reader copies
+/// records and then discards those that the writer may have overwritten, counting them as lost. All
+/// words are relaxed atomics, so a race is harmless.
 ///
-///     published - capacity <= records that are whole < published <= reserved
-///
-/// Memory is touched as it is used: a ring that nobody writes to costs no page.
+///     published - capacity <= valid records < published <= reserved
+/// Memory is touched on use only: an unused ring occupies no page.
 // SAFETY: every word is atomic; the indices are taken modulo the ring's size.
 @safe
 package final class RecordRing: Sendable {
-    /// Words of a record: 256 octets, four cache lines.
+    /// Words per record: 256 octets, four cache lines.
     package static let wordCount = 32
 
-    /// Octets of text that a record has room for, behind its five numbers.
+    /// Maximum octets of text in a record, after its five numbers.
     package static let textOctets = (wordCount - 5) * 8
 
-    /// Records that are kept.
+    /// Maximum number of records.
     package static let capacity = 4096
 
     // SAFETY: allocated by `init`, freed by `deinit`, and never changed in between.
     private nonisolated(unsafe) let words: UnsafeMutablePointer<Atomic<UInt64>>
 
-    /// How many records have been begun, and how many are whole.
+    /// Number of records that were begun, and number of complete records.
     private let reserved = Atomic<UInt64>(0)
     private let published = Atomic<UInt64>(0)
 
     package init() {
-        // Not initialised, so not touched: 0 to `published` is what anybody reads.
+        // The memory is left uninitialised and untouched; readers read records below `published`
+        // only.
         unsafe words = .allocate(capacity: Self.capacity * Self.wordCount)
     }
 
@@ -39,22 +38,22 @@ package final class RecordRing: Sendable {
 
     // MARK: - Writing
 
-    /// Says that up to `count` records are about to be written.
-    ///
-    /// For the writer's thread only, as all of this part.
+    /// Announces that up to `count` records will be written; for the writer thread only.
     package func begin(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         reserved.store(start + UInt64(count), ordering: .relaxed)
-        // No word may be seen before it is known that it may change.
+        // The announcement must be visible before any word changes.
         atomicMemoryFence(ordering: .releasing)
     }
 
-    /// Writes the record `offset` after the last one that is whole.
+    /// Writes the record at position `offset` after the last complete one; for the writer thread
+    /// only.
     ///
-    /// All of it in one call, as those of another module are not inlined: a word at a time took
+    /// One call writes all words: one call per word, which is not inlined across modules, took
     /// three times as many instructions.
     ///
-    /// - Parameter text: its first `textOctets` octets are kept, eight to a word, the first lowest.
+    /// - Parameter text: truncated to `textOctets` octets; eight octets per word, the first one
+    ///   lowest.
     package func write(
         _ numbers: (UInt64, UInt64, UInt64, UInt64, UInt64),
         _ text: RawSpan,
@@ -62,8 +61,8 @@ package final class RecordRing: Sendable {
     ) {
         let place = Self.place(published.load(ordering: .relaxed) &+ UInt64(offset))
         let count = min(text.byteCount, Self.textOctets)
-        // SAFETY: the words of a record lie within the ring, and eight octets at a time are read
-        // only where there are so many.
+        // SAFETY: the words of a record lie within the ring, and eight octets are loaded only where
+        // eight are left.
         unsafe words[place].store(numbers.0, ordering: .relaxed)
         unsafe words[place + 1].store(numbers.1, ordering: .relaxed)
         unsafe words[place + 2].store(numbers.2, ordering: .relaxed)
@@ -80,9 +79,9 @@ package final class RecordRing: Sendable {
         unsafe words[word].store(rest, ordering: .relaxed)
     }
 
-    /// Fewer than eight octets in a word, the rest of it zero.
+    /// Returns a word of fewer than eight octets, padded with zeros.
     private static func octets(_ range: Range<Int>, of text: RawSpan) -> UInt64 {
-        // One load that ends where they do, if there is enough before them.
+        // One load that ends at the range's end, if at least eight octets precede that end.
         guard range.upperBound < 8 else {
             let start = range.upperBound - 8
             // SAFETY: within the text, as it is not shorter than the range's end.
@@ -97,7 +96,7 @@ package final class RecordRing: Sendable {
         return word
     }
 
-    /// Says that so many records are whole now.
+    /// Publishes `count` records as complete; for the writer thread only.
     package func end(_ count: Int) {
         let start = published.load(ordering: .relaxed)
         published.store(start + UInt64(count), ordering: .releasing)
@@ -105,22 +104,22 @@ package final class RecordRing: Sendable {
 
     // MARK: - Reading
 
-    /// How many records have been written so far.
+    /// Number of records written so far.
     package var written: UInt64 { published.load(ordering: .acquiring) }
 
-    /// What a reader got.
+    /// Result of reading the ring.
     package struct Records {
-        /// Their words, one record behind the other, the oldest first.
+        /// Words of the records, concatenated, the oldest record first.
         package fileprivate(set) var words: [UInt64] = []
 
-        /// How many were written over before they could be read.
+        /// Number of records that were overwritten before they could be read.
         package fileprivate(set) var lost: UInt64 = 0
 
-        /// From where on to read the next time.
+        /// Number of the record at which the next read should start.
         package fileprivate(set) var next: UInt64
     }
 
-    /// Copies the records from number `start` on, as far as they are still there.
+    /// Copies the records from number `start` on that are still in the ring.
     package func records(since start: UInt64) -> Records {
         let end = written
         let first = max(start, end > UInt64(Self.capacity) ? end - UInt64(Self.capacity) : 0)
@@ -134,7 +133,7 @@ package final class RecordRing: Sendable {
                 records.words.append(unsafe words[place + word].load(ordering: .relaxed))
             }
         }
-        // What was copied before this is as old as what is known after it.
+        // Orders the copies before the load of `reserved`.
         atomicMemoryFence(ordering: .acquiring)
         let begun = reserved.load(ordering: .relaxed)
         let whole = max(first, begun > UInt64(Self.capacity) ? begun - UInt64(Self.capacity) : 0)

@@ -3,10 +3,10 @@ private import CSystemd
 private import Glibc
 
 extension ServiceLoop {
-    /// Blocks `signals` in the calling thread and in those it starts from now on.
+    /// Blocks `signals` in the calling thread and in the threads that it starts afterwards.
     ///
-    /// To be called by the main thread before any other thread exists: a signal of the process is
-    /// given to any thread that does not block it, and would end the process there.
+    /// The main thread must call this before any other thread exists: the kernel delivers a process
+    /// signal to any thread that does not block it, and the default action ends the process.
     package static func blockSignals(_ signals: [Int32]) {
         var set = sigset_t()
         // SAFETY: the set is initialised by the first call.
@@ -16,14 +16,16 @@ extension ServiceLoop {
         precondition(error == 0, "cannot block signals: \(errorText(error))")
     }
 
-    /// The signals of the process that come from now on, until the stream is let go.
+    /// Returns a stream of the process signals that arrive until the stream is released.
     ///
-    /// - Parameter signals: blocked ones, see ``blockSignals(_:)``, each in one stream at a time.
-    /// - Throws: `SocketError.system` with EBUSY if one of them is not blocked or has a stream.
+    /// - Parameter signals: signals blocked by ``blockSignals(_:)``; each may be in one stream at a
+    ///   time.
+    /// - Throws: `SocketError.system` with EBUSY if a signal is not blocked or has a stream
+    ///   already.
     @ServiceLoop
     package static func signals(_ signals: [Int32]) throws(SocketError) -> AsyncStream<Int32> {
-        // Enough for every signal that can be meant differently; more of a kind are one for the
-        // kernel, too.
+        // Larger than the number of distinct signals; the kernel also merges pending signals of one
+        // number.
         let (stream, continuation) = AsyncStream.makeStream(
             of: Int32.self,
             bufferingPolicy: .bufferingNewest(64)
@@ -38,22 +40,21 @@ extension ServiceLoop {
     }
 }
 
-/// One signal that sd-event watches.
-// SAFETY: the one unsafe thing stored is the source, see there.
+/// sd-event source of one signal.
+// SAFETY: the only unsafe stored property is the source, explained at `source`.
 @safe
 @ServiceLoop
 private final class SignalSource {
-    /// The sd-event source, nil once cancelled.
     // SAFETY: made in `init`, released once in `cancel`, used on the loop only.
     private var source: OpaquePointer?
 
     private let continuation: AsyncStream<Int32>.Continuation
 
-    /// Yields to `continuation` whenever `signal` comes.
     init(_ signal: Int32, _ continuation: AsyncStream<Int32>.Continuation) throws(SocketError) {
         self.continuation = continuation
         unsafe source = nil
-        // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object goes.
+        // SAFETY: `cancel`, at the latest in `deinit`, ends all callbacks before this object is
+        // freed.
         let status = unsafe sd_event_add_signal(
             LoopExecutor.shared.event,
             &source,
@@ -71,7 +72,6 @@ private final class SignalSource {
         guard status >= 0 else { throw .system(call: "signalfd", code: -status) }
     }
 
-    /// Ends all reports.
     func cancel() {
         // SAFETY: the source is released exactly once.
         unsafe sd_event_source_disable_unref(source)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ServiceLoop {
-    /// Waits until `deadline`, or not at all if it has passed.
+    /// Suspends the task until `deadline`; returns immediately if `deadline` has passed.
     ///
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     @ServiceLoop
@@ -13,10 +13,11 @@ extension ServiceLoop {
 
     /// Runs `body` and cancels it at `deadline`, or when the calling task is cancelled.
     ///
-    /// Waits for `body` to end in any case: what in this package waits ends at once when cancelled.
+    /// Always waits for `body` to end, so `body` must end promptly when cancelled. A value that
+    /// `body` returns after the deadline is still returned.
     ///
-    /// - Throws: `DeadlinePassed` if `body` threw after it was cancelled for its deadline; else what
-    ///   `body` throws.  A value that `body` returns all the same is returned.
+    /// - Throws: `DeadlinePassed` if `body` threw after its deadline; otherwise the error of
+    ///   `body`.
     @ServiceLoop
     package static func withDeadline<Value: Sendable>(
         _ deadline: ContinuousClock.Instant,
@@ -41,7 +42,7 @@ extension ServiceLoop {
     }
 }
 
-/// What ``ServiceLoop/withDeadline(_:_:)`` throws in place of the error of a body it cut short.
+/// Replaces the error of a body that ``ServiceLoop/withDeadline(_:_:)`` has cancelled.
 package struct DeadlinePassed: Error, Hashable {
     package init() {}
 }

@@ -2,16 +2,16 @@
 private import Glibc
 private import Locks
 
-/// The one thread on which everything that waits is written as ordinary `async` code.
+/// Global actor of the service loop: one thread that runs all code that waits for I/O or timers.
 ///
-/// What is marked `@ServiceLoop` runs on it, and the compiler sees to that.  There is no lock
-/// around such state because there is no second thread.  Nothing on it may block.
+/// The compiler checks that code marked `@ServiceLoop` runs on this thread only, so its state needs
+/// no lock. Code on the service loop must not block.
 @globalActor
 package actor ServiceLoop {
-    /// The only instance; use the attribute `@ServiceLoop` rather than this.
+    /// The only instance; use the attribute `@ServiceLoop` instead.
     package static let shared = ServiceLoop()
 
-    /// The thread's executor.
+    /// Executor that runs on the loop's thread.
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         // SAFETY: the executor is a global and never freed.
         unsafe LoopExecutor.shared.asUnownedSerialExecutor()
@@ -25,17 +25,17 @@ package actor ServiceLoop {
 extension ServiceLoop {
     /// Starts the thread; later calls do nothing.
     ///
-    /// Ignores SIGPIPE for the whole process: a peer that hangs up is an error of the call that
-    /// writes to it.
+    /// Also ignores SIGPIPE in the whole process: writing to a closed connection then fails with an
+    /// error.
     package static func start() {
         signal(SIGPIPE, SIG_IGN)
         LoopExecutor.shared.start()
     }
 
-    /// Runs a whole program on the loop and returns its exit code once the thread has ended.
+    /// Runs `body` as the whole program and returns its exit code after the thread has ended.
     ///
-    /// To be called once, from the main thread, which then only waits.  Tasks that `body` leaves
-    /// behind are not run any further.
+    /// To be called once, from the main thread, which then only waits. Tasks still running when
+    /// `body` returns do not continue.
     package static func run(_ body: @escaping @Sendable @ServiceLoop () async -> Int32) -> Int32 {
         let code = Lock<Int32>(0)
         start()
@@ -52,12 +52,11 @@ extension ServiceLoop {
 // MARK: - Tasks
 
 extension ServiceLoop {
-    /// Begins a task of the loop: `Task { @ServiceLoop in … }`, but one that stays there.
+    /// Starts a task that runs, and resumes, on the loop's thread.
     ///
-    /// A continuation that is resumed queues its task for the task's preferred executor, else for
-    /// the runtime's pool of threads (Swift 6.3), which only then hands it to the actor: two
-    /// changes of threads and some 20 us, where a task begun here pays one turn of the loop, 1 us.
-    /// Child tasks inherit the preference.
+    /// With `Task { @ServiceLoop in … }` a resumed continuation first runs on the runtime's thread
+    /// pool (Swift 6.3): two thread changes, 20 us. A task started here pays one turn of the loop,
+    /// 1 us. Child tasks inherit the preference.
     @discardableResult
     package static func task<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async -> Success
@@ -65,7 +64,7 @@ extension ServiceLoop {
         Task(executorPreference: LoopTaskExecutor.shared, operation: body)
     }
 
-    /// Begins a task of the loop that can throw; see ``task(_:)``.
+    /// Starts a task on the loop's thread that can throw; see ``task(_:)``.
     package static func throwingTask<Success: Sendable>(
         _ body: sending @escaping @ServiceLoop () async throws -> Success
     ) -> Task<Success, any Error> {
@@ -76,10 +75,9 @@ extension ServiceLoop {
 // MARK: - Crossing over
 
 extension ServiceLoop {
-    /// Calls `body` at once, as code of the loop; traps on any other thread.
+    /// Calls `body` as code isolated to the loop; traps on any other thread.
     ///
-    /// For the callbacks of C libraries, which come on the loop's thread without the compiler's
-    /// knowing.
+    /// For callbacks of C libraries: the compiler does not know their thread.
     package static func assumeIsolated<Result: Sendable>(
         _ body: @ServiceLoop () throws -> Result
     ) rethrows -> Result {
@@ -92,7 +90,7 @@ extension ServiceLoop {
         }
     }
 
-    /// Runs `body` on the loop: at once if this is its thread, else soon.
+    /// Runs `body` on the loop: immediately if called on its thread, otherwise in a later turn.
     package static func post(_ body: @escaping @Sendable @ServiceLoop () -> Void) {
         if LoopExecutor.shared.isCurrent {
             assumeIsolated(body)

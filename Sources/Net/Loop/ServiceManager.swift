@@ -2,36 +2,36 @@
 private import CSystemd
 private import Glibc
 
-/// What this process tells systemd, and what systemd has given it (sd_notify(3), systemd.socket(5)).
+/// Notifications to systemd and sockets from it (sd_notify(3), systemd.socket(5)).
 ///
-/// Started by anything else, it tells nobody, and everything here does nothing.
+/// All functions do nothing if the process was not started by systemd.
 @ServiceLoop
 package enum ServiceManager {
-    /// A socket that systemd listens with for us.
+    /// Listening socket received from systemd.
     package struct ListenDescriptor: Sendable, Hashable {
-        /// The name given by `FileDescriptorName=`, else the socket unit's name.
+        /// Value of `FileDescriptorName=`, otherwise the name of the socket unit.
         package let name: String
-        /// The descriptor, now ours.
+        /// Descriptor; this process owns it.
         package let descriptor: Int32
     }
 
     // MARK: - Telling
 
-    /// Tells that the first query could be answered now.
+    /// Notifies systemd that the daemon can answer queries.
     package static func ready(status text: String) { notify("READY=1\nSTATUS=\(oneLine(text))") }
 
-    /// Shows `text` in `systemctl status`.
+    /// Sets the status text in `systemctl status`.
     package static func status(_ text: String) { notify("STATUS=\(oneLine(text))") }
 
-    /// Tells that the settings are being read again; ``ready(status:)`` ends this.
+    /// Notifies systemd that a reload has started; ``ready(status:)`` ends the reload.
     package static func reloading() {
         notify("RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)")
     }
 
-    /// Tells that the end has begun.
+    /// Notifies systemd that the shutdown has started.
     package static func stopping() { notify("STOPPING=1") }
 
-    /// How often systemd wants to hear from the watchdog, nil if it does not care.
+    /// Watchdog timeout set by systemd, nil if the watchdog is disabled.
     package static var watchdogInterval: Duration? {
         var microseconds: UInt64 = 0
         // SAFETY: writes one integer; the environment is left as it is.
@@ -39,12 +39,13 @@ package enum ServiceManager {
         return .microseconds(Int64(clamping: microseconds))
     }
 
-    /// Feeds the watchdog twice an interval until cancelled; returns at once if there is none.
+    /// Sends two watchdog notifications per interval until cancelled; returns immediately without a
+    /// watchdog.
     ///
-    /// It runs on the loop, so a loop that hangs is noticed.
+    /// Runs on the service loop, so systemd detects a hanging loop.
     ///
-    /// - Parameter isHealthy: asked each time; systemd hears nothing while it says no, or while it
-    ///   does not answer.
+    /// - Parameter isHealthy: called before each notification; while it returns false or does not
+    ///   return, none is sent.
     package static func feedWatchdog(
         while isHealthy: @ServiceLoop () async -> Bool = { true }
     ) async throws(CancellationError) {
@@ -55,14 +56,14 @@ package enum ServiceManager {
         }
     }
 
-    /// Waits until the manager has been told everything, but not for long: for the end of the process.
+    /// Waits up to 200 ms until all notifications are sent; for the end of the process.
     package static func flush() { notifier?.flush(within: .milliseconds(200)) }
 
     // MARK: - Taking
 
-    /// The sockets of our socket units, in their order; once only, then none are left.
+    /// Returns the sockets of our socket units in their order; a second call returns none.
     ///
-    /// - Throws: `SocketError.system`: the environment says nonsense.
+    /// - Throws: `SocketError.system` if the environment variables are malformed.
     package static func listenDescriptors() throws(SocketError) -> [ListenDescriptor] {
         var names: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         // SAFETY: writes an array of texts, as many as it returns, both to be freed by us.
@@ -79,13 +80,13 @@ package enum ServiceManager {
 
     // MARK: - Private helpers
 
-    /// Has a thread send lines of assignments; if that fails, systemd notices.
+    /// Queues lines of assignments for the notification thread.
     ///
-    /// sd_notify(3) blocks while the manager does not read.  Then the loop goes on, and what does not
-    /// fit in the queue is lost.
+    /// sd_notify(3) blocks while the manager does not read. The loop continues meanwhile;
+    /// notifications that do not fit in the queue are lost.
     private static func notify(_ lines: String) { notifier?.add(lines) }
 
-    /// The queue of notifications; nil if no manager wants any.
+    /// Queue of notifications; nil if systemd expects none.
     private static let notifier: BackgroundQueue<String>? = {
         // SAFETY: the value is only compared, and nothing here changes the environment.
         guard unsafe getenv("NOTIFY_SOCKET") != nil else { return nil }
@@ -95,10 +96,11 @@ package enum ServiceManager {
         }
     }()
 
-    /// Notifications that wait at most: those of a minute with the shortest watchdog that is sensible.
+    /// Maximum number of queued notifications: one minute's worth with the shortest sensible
+    /// watchdog.
     private static let notificationLimit = 64
 
-    /// `text` without line breaks, which would begin another assignment.
+    /// Returns `text` without line breaks, which would begin another assignment.
     private static func oneLine(_ text: String) -> String {
         String(text.map { $0.isNewline ? " " : $0 })
     }

@@ -1,68 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was done about one question: what was sent, what came back, what was decided in between.
+/// Record of the requests, replies and decisions for one DNS question.
 ///
-/// Handed down with a question whose asker wants to know; nearly always there is none, which costs
-/// no more than seeing that.  It holds no secret: whoever writes it leaves them out.
+/// Created only if the caller wants to explain the resolution; otherwise the trace is nil. A trace
+/// must not contain secrets: the code that writes to it omits them.
 @ServiceLoop
 package final class Trace {
-    /// Attempts, and notes, that are kept; more are counted.
+    /// Maximum number of attempts, and of notes; further ones are only counted.
     package static let limit = 64
 
-    /// Why something was sent.
+    /// Reason of an attempt.
     package enum Why: String, Sendable {
         case first
 
-        /// The one before has failed.
+        /// The previous attempt failed.
         case next
 
-        /// The one before is silent for long.
+        /// The previous attempt has not been answered for long (hedging).
         case hedge
 
-        /// A new connection may do better than an old one.
+        /// Repeats an attempt on a new connection instead of the open one.
         case fresh
 
-        /// Whoever was asked wants it signed or written otherwise.
+        /// The server requires another signature or format.
         case repair
     }
 
     /// A request to a vendor, or a query to an upstream.
     package struct Attempt: Sendable {
-        /// The vendor or upstream, and its server.
+        /// Name of the vendor or upstream; `server` is its server.
         package let name: String
         package let server: String
         package let why: Why
         package let began: ContinuousClock.Instant
 
-        /// What was sent, without secrets; nil if there is nothing to say.
+        /// Request without secrets; nil if there is nothing to show.
         package var request: String?
 
-        /// What came back, if it came over HTTP.
+        /// HTTP reply, nil if there was none.
         package var transfer: Transfer?
 
-        /// Whether an open connection carried it; nil if that is not known.
+        /// True if an open connection was reused; nil if unknown.
         package var isReused: Bool?
 
-        /// How it ended; nil while it is under way.
+        /// End of the attempt and its result; nil while the attempt is in flight.
         package var end: (at: ContinuousClock.Instant, result: String)?
     }
 
-    /// A reply of HTTP.
+    /// Status and timings of an HTTP reply.
     package struct Transfer: Sendable {
         package let status: Int
         package let times: TransferTimes?
     }
 
-    /// One attempt, for those who come to know more of it.
+    /// Reference to one attempt, for code that learns more about it later.
     @ServiceLoop
     package struct Place {
         fileprivate let trace: Trace
         fileprivate let index: Int
 
-        /// Adds what has come to be known.
+        /// Changes the attempt.
         package func update(_ change: (inout Attempt) -> Void) { change(&trace.attempts[index]) }
 
-        /// Adds what a reply of HTTP tells.
+        /// Records the status, timings and connection reuse of an HTTP reply.
         package func note(_ reply: HTTPReply) {
             update {
                 $0.transfer = Transfer(status: reply.status, times: reply.times)
@@ -70,24 +70,24 @@ package final class Trace {
             }
         }
 
-        /// Notes that it has ended, and how.
+        /// Records the end of the attempt and its result.
         package func end(_ result: String, at instant: ContinuousClock.Instant) {
             update { $0.end = (instant, result) }
         }
     }
 
-    /// The attempts, in the order in which they began.
+    /// Attempts in the order in which they began.
     package private(set) var attempts: [Attempt] = []
 
-    /// What was decided, for people.
+    /// Decisions, as text for the operator.
     package private(set) var notes: [String] = []
 
-    /// Attempts and notes that are not kept.
+    /// Number of attempts and notes beyond `limit`.
     package private(set) var leftOut = 0
 
     package init() {}
 
-    /// Notes that something is sent.
+    /// Records the start of an attempt; returns nil if the trace is full.
     package func begin(
         _ name: String,
         _ server: String,
@@ -102,7 +102,7 @@ package final class Trace {
         return Place(trace: self, index: attempts.count - 1)
     }
 
-    /// Notes a decision.
+    /// Records a decision.
     package func note(_ text: @autoclosure () -> String) {
         if notes.count < Self.limit { notes.append(text()) } else { leftOut += 1 }
     }

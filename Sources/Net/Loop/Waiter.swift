@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One task that waits, once, for the first of: an event, a deadline, its own cancellation.
+/// Suspension of one task until an event, a deadline or the task's cancellation, whichever is
+/// first.
 ///
-/// Everything in this room that suspends does so here, so there is one place where continuations
-/// are kept and resumed exactly once; rooms above may do the same.
-// SAFETY: the one unsafe thing stored is the continuation, see there.
+/// Sockets and sleeps of this module suspend through this type, so one place guarantees that each
+/// continuation is resumed exactly once.
+// SAFETY: the only unsafe stored property is the continuation, explained at `continuation`.
 @safe
 @ServiceLoop
 package final class Waiter {
-    /// What came first.
+    /// Reason for which the wait ended.
     package enum Outcome: Sendable {
         case ready
         case timedOut
         case cancelled
-        /// What was waited for went away.
+        /// The object that was waited for was closed.
         case closed
     }
 
-    /// The first outcome; never changes once it is set.
+    /// The first outcome; never changes once set.
     package private(set) var outcome: Outcome?
 
-    /// The task, while it is suspended.
-    // SAFETY: set once, by the one call of `wait`, and resumed once, as it is forgotten then.
+    // SAFETY: set once, by the only call of `wait`, and resumed once, because `resume` then clears
+    // it.
     private var continuation: UnsafeContinuation<Void, Never>?
 
     package init() {}
 
-    /// Ends the wait; only the first call counts, and it may come before the wait begins.
+    /// Ends the wait; only the first call has an effect, and it may precede `wait`.
     package func resume(_ outcome: Outcome) {
         guard self.outcome == nil else { return }
         self.outcome = outcome
-        // SAFETY: see there.
+        // SAFETY: `outcome` was nil, so the continuation is resumed for the first time.
         unsafe continuation?.resume()
         unsafe continuation = nil
     }
@@ -40,7 +41,7 @@ package final class Waiter {
         let timer = deadline.map { LoopTimer(at: $0) { self.resume(.timedOut) } }
         await withTaskCancellationHandler {
             guard outcome == nil else { return }
-            // SAFETY: see there.
+            // SAFETY: the continuation is stored, and `resume` resumes it once.
             await unsafe withUnsafeContinuation { unsafe continuation = $0 }
         } onCancel: {
             ServiceLoop.post { self.resume(.cancelled) }

@@ -2,16 +2,16 @@
 internal import CLinux
 internal import Glibc
 
-/// A thread of the system's, for work that waits in system calls all its life.
+/// System thread for work that blocks in system calls.
 ///
-/// Swift's own threads are few and must not block, so such work must not run on them.
+/// Threads of Swift's pool are few and must not block.
 package final class WorkerThread: Sendable {
     private let thread: pthread_t
 
-    /// Starts a thread that runs `body` and ends with it.
+    /// Starts a thread that runs `body` and then ends.
     ///
-    /// - Parameter name: what ps and top show, at most 15 octets.
-    /// - Throws: `SocketError.system` if there can be no more threads.
+    /// - Parameter name: the name shown by ps and top, at most 15 octets.
+    /// - Throws: `SocketError.system` if no thread can be created.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) throws(SocketError) {
         let work = unsafe Unmanaged.passRetained(Work(name: name, body: body))
         var thread = pthread_t()
@@ -36,22 +36,24 @@ package final class WorkerThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits for the thread's end; to be called once, and only if the end is in sight.
+    /// Waits for the thread's end; to be called once, and only if the thread ends soon.
     package func join() {
         pthread_join(thread, nil)
     }
 
-    /// The same for a thread that may wait in a system call, and looks after each whether to end.
+    /// Interrupts the thread's system calls until it ends, and waits for its end.
+    ///
+    /// The thread must check after each system call whether to end.
     package func joinInterrupting() {
         let error = linux_join_interrupting(thread)
-        precondition(error == 0, "a thread that was not waited for can be")
+        precondition(error == 0, "cannot join a worker thread")
     }
 
-    /// Runs `body`, which may block, on a thread of its own and returns what it returns.
+    /// Runs `body`, which may block, on a new thread and returns its result.
     ///
-    /// Cannot be cancelled: `body` has to end by itself.
+    /// The call cannot be cancelled: `body` must end without help.
     ///
-    /// - Throws: `SocketError.system` if there can be no more threads.
+    /// - Throws: `SocketError.system` if no thread can be created.
     @ServiceLoop
     package static func run<Result: Sendable>(
         named name: String,
@@ -68,21 +70,21 @@ package final class WorkerThread: Sendable {
                 continuation.resume(returning: nil)
             }
         }
-        // It has done its work and is about to end.
+        // The thread has run `body` and is about to end.
         try thread?.get().join()
         guard let result else { preconditionFailure("a thread that ran has a result") }
         return result
     }
 
-    /// Stops the calling thread for a while; never for one that has anything else to do.
+    /// Blocks the calling thread; never for a thread with other work.
     package static func pause(milliseconds: Int32) {
         _ = poll(nil, 0, milliseconds)
     }
 
-    /// The processors that this process may run on, at least 1.
+    /// Number of processors that this process may run on, at least 1.
     package static var processors: Int { Int(processors_allowed()) }
 
-    /// What a thread is to do.
+    /// Argument of the thread: its name and its body.
     private final class Work: Sendable {
         let name: String
         let body: @Sendable () -> Void

@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One message of netlink(7): what it says, and about what.
+/// Message of netlink(7).
 ///
-/// Numbers are in the machine's own order of octets.
+/// Numbers are in host byte order.
 struct NetlinkMessage: Equatable {
-    /// What it is, such as RTM_NEWADDR.
     let type: UInt16
 
-    /// The sequence number of the request it answers, 0 for a notification.
+    /// Sequence number of the request that this message answers, 0 for a notification.
     let sequence: UInt32
 
-    /// What follows the header.
     let body: Octets
 
-    /// Octets of a header (`struct nlmsghdr`).
     static let headerOctets = 16
 
-    /// Part of a datagram.
     typealias Octets = ArraySlice<UInt8>
 
-    /// The messages in a datagram, in their order.
+    /// Parses the messages in a datagram, in their order.
     ///
-    /// - Throws: `NetlinkError` if a message is shorter than its header, or longer than what is there;
-    ///   what came before it counts for nothing, as whoever wrote that cannot be trusted to have
-    ///   written this.
+    /// - Throws: `NetlinkError` if a message is shorter than its header or longer than the rest of
+    ///   the datagram. The whole datagram is then rejected.
     static func all(in datagram: [UInt8]) throws(NetlinkError) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = datagram[...]
@@ -44,21 +39,20 @@ struct NetlinkMessage: Equatable {
         return messages
     }
 
-    /// `length` with the padding behind it: everything begins at a multiple of 4 octets.
+    /// Returns `length` rounded up to the alignment of 4 octets.
     static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
-/// One attribute of a message: a number that says what it is, and its octets.
+/// Attribute of a message: its type and value.
 struct NetlinkAttribute: Equatable {
     let type: UInt16
     let value: NetlinkMessage.Octets
 
-    /// Octets of a header (`struct rtattr`).
     static let headerOctets = 4
 
-    /// The attributes in part of a message, in their order.
+    /// Parses the attributes in part of a message, in their order.
     ///
-    /// - Throws: `NetlinkError.length` as for messages.
+    /// - Throws: `NetlinkError` if an attribute's length is invalid.
     static func all(
         in octets: NetlinkMessage.Octets
     ) throws(NetlinkError) -> [NetlinkAttribute] {
@@ -69,7 +63,7 @@ struct NetlinkAttribute: Equatable {
             guard length >= headerOctets, length <= rest.count else {
                 throw .length(at: rest.startIndex)
             }
-            // The two highest bits tell of nesting and of byte order.
+            // The two highest bits are flags for nesting and byte order.
             let type = (try rest.number(at: 2) as UInt16) & 0x3FFF
             attributes.append(
                 NetlinkAttribute(
@@ -82,30 +76,30 @@ struct NetlinkAttribute: Equatable {
         return attributes
     }
 
-    /// The value as a text that ends with NUL, cut there.
+    /// Value as text, up to the first NUL.
     var text: String { String(decoding: value.prefix { $0 != 0 }, as: UTF8.self) }
 }
 
-/// What is wrong with a message of netlink, and at which octet of its datagram.
+/// Error in a netlink message; `at` is the octet offset in the datagram.
 enum NetlinkError: Error, Hashable {
-    /// It ends before something that has to be there.
+    /// The message ends before a required field.
     case truncated(at: Int)
 
-    /// It says that it is longer than its surroundings, or shorter than its header.
+    /// The length is shorter than the header or exceeds the enclosing object.
     case length(at: Int)
 
-    /// An address has not the length of its family's.
+    /// The length of an address does not match its family.
     case address(at: Int)
 
-    /// The kernel refused a request, with this `errno`.
+    /// The kernel rejected a request with this `errno`.
     case refused(Int32)
 
-    /// The kernel has more to tell than we want to know.
+    /// The reply exceeds the size limit.
     case tooMuch
 }
 
 extension NetlinkMessage.Octets {
-    /// The number at an offset from the beginning.
+    /// Returns the number at an offset from the start.
     ///
     /// - Throws: `NetlinkError.truncated`.
     func number<Number: FixedWidthInteger>(at offset: Int) throws(NetlinkError) -> Number {

@@ -2,47 +2,47 @@
 private import CLinux
 private import Glibc
 
-/// What one message of rtnetlink says of the network, if it is anything that can matter to us.
+/// Relevant content of one rtnetlink message.
 enum NetworkFact: Hashable {
     case link(Link)
     case address(Address)
     case route(DefaultRoute)
 
-    /// An interface.
+    /// Network interface.
     struct Link: Hashable {
         let index: Int32
         let name: String
 
-        /// Whether it can carry packets: up, with a carrier, and let in by whoever guards the other end.
+        /// True if the interface can carry packets: up, with carrier, and authenticated if the link
+        /// requires it.
         let isRunning: Bool
 
-        /// Whether it joins other interfaces, such as those of containers and virtual machines.
+        /// True for a bridge, for example of containers or virtual machines.
         let isBridge: Bool
     }
 
-    /// An address of this machine that others can answer to.
+    /// Address of this machine that is usable beyond its own link.
     struct Address: Hashable {
-        /// The interface it is on.
         let index: Int32
 
-        /// 4 or 16 octets, in network order.
+        /// 4 or 16 octets in network byte order.
         let octets: [UInt8]
     }
 
-    /// A route to everywhere, of the main table.
+    /// Default route of the main table.
     struct DefaultRoute: Hashable {
         let isIPv6: Bool
 
-        /// The interfaces it leaves through, several if it is shared among them.
+        /// Outgoing interfaces; several for a multipath route.
         let interfaces: [Int32]
 
-        /// 4 or 16 octets in network order, nil if there is none or there are several.
+        /// Gateway as 4 or 16 octets in network byte order; nil if there is none or there are
+        /// several.
         let gateway: [UInt8]?
 
-        /// Which of several routes is preferred: the one with the lowest.
         let metric: UInt32
 
-        /// What else tells it from another one: its own source, and next hops of other forms.
+        /// Other properties that distinguish routes: source address and other forms of next hops.
         let details: [[UInt8]]
     }
 }
@@ -50,13 +50,13 @@ enum NetworkFact: Hashable {
 // MARK: - Reading
 
 extension NetworkFact {
-    /// What `message` tells; nil for what is none of our business.
+    /// Parses `message`; returns nil if the message is not relevant.
     ///
-    /// That is: other messages, addresses that only this machine or its link can answer to
-    /// (loopback, fe80::/10, 169.254.0.0/16), addresses that IPv6 has not yet found to be free, and
-    /// routes to less than everything, of other tables, or that refuse.
+    /// Not relevant are: other message types; loopback and link-local addresses (fe80::/10,
+    /// 169.254.0.0/16); IPv6 addresses before the end of duplicate address detection; routes that
+    /// are not default routes, belong to other tables or reject packets.
     ///
-    /// - Throws: `NetlinkError` for what rtnetlink(7) does not allow.
+    /// - Throws: `NetlinkError` if the message violates rtnetlink(7).
     init?(_ message: NetlinkMessage) throws(NetlinkError) {
         switch Int(message.type) {
         case ROUTE_NEW_LINK, ROUTE_DELETED_LINK:
@@ -74,7 +74,7 @@ extension NetworkFact {
 }
 
 extension NetworkFact.Link {
-    /// Reads a `struct ifinfomsg` and what follows it.
+    /// Parses a `struct ifinfomsg` and its attributes.
     fileprivate init(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         index = try body.number(at: 4)
         let flags: UInt32 = try body.number(at: 8)
@@ -98,14 +98,14 @@ extension NetworkFact.Link {
 }
 
 extension NetworkFact.Address {
-    /// Reads a `struct ifaddrmsg` and what follows it.
+    /// Parses a `struct ifaddrmsg` and its attributes.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         var flags = UInt32(try body.number(at: 2) as UInt8)
         let scope: UInt8 = try body.number(at: 3)
         index = try body.number(at: 4)
         guard Int32(family) == AF_INET || Int32(family) == AF_INET6 else { return nil }
-        // On a point-to-point link ADDRESS is the other end's, and LOCAL ours.
+        // On a point-to-point link ADDRESS is the peer's address and LOCAL is our own.
         var address: NetlinkMessage.Octets?
         var local: NetlinkMessage.Octets?
         for attribute in try NetlinkAttribute.all(in: body.dropFirst(8)) {
@@ -125,21 +125,19 @@ extension NetworkFact.Address {
             flags & UInt32(ROUTE_ADDRESS_TENTATIVE) != 0
             && flags & UInt32(ROUTE_ADDRESS_OPTIMISTIC) == 0
         let isDuplicate = flags & UInt32(ROUTE_ADDRESS_DUPLICATE) != 0
-        // Whoever adds one of 169.254.0.0/16 by hand seldom says its scope.
+        // Addresses in 169.254.0.0/16 that were added manually often have the wrong scope.
         let isLocal =
             Int(scope) >= ROUTE_SCOPE_LINK || octets.count == 4 && octets.starts(with: [169, 254])
         guard !isTentative, !isDuplicate, !isLocal else { return nil }
     }
 
-    /// The address as text.
     var text: String { SocketAddress(octets: octets, port: 0)?.host ?? "?" }
 }
 
 extension NetworkFact.DefaultRoute {
-    /// Octets of a next hop's header (`struct rtnexthop`).
     private static let hopOctets = 8
 
-    /// Reads a `struct rtmsg` and what follows it.
+    /// Parses a `struct rtmsg` and its attributes.
     fileprivate init?(_ body: NetlinkMessage.Octets) throws(NetlinkError) {
         let family: UInt8 = try body.number(at: 0)
         let length: UInt8 = try body.number(at: 1)
@@ -174,7 +172,6 @@ extension NetworkFact.DefaultRoute {
         self.details = details
     }
 
-    /// The interfaces of several next hops.
     private static func interfaces(
         in octets: NetlinkMessage.Octets
     ) throws(NetlinkError) -> [Int32] {

@@ -2,41 +2,40 @@
 private import CLinux
 private import Glibc
 
-/// Asks the kernel, over rtnetlink(7), for the state of the network.
+/// Query of the kernel's network state over rtnetlink(7).
 ///
-/// It answers while it is asked: a look takes some ten requests, a few hundred microseconds, and
-/// never waits.
+/// The kernel replies synchronously: a query takes about ten requests and a few hundred
+/// microseconds, and never waits.
 struct NetworkLook {
-    /// Makes a socket; -1 and errno on failure.
+    /// Creates a socket; returns -1 and sets `errno` on failure.
     ///
-    /// Tests make it in a network of their own: a socket belongs to that of the thread which made it.
+    /// Tests create the socket in another network namespace: a socket belongs to that of its
+    /// creating thread.
     var open: () -> Int32 = openRequests
 
-    /// Octets of the reply to one request that are read at most.
+    /// Maximum octets of the reply to one request.
     static let maximumReply = 4 << 20
 
-    /// Octets of routes that are read at most.
+    /// Maximum octets of the reply with routes.
     ///
-    /// A table is told from the shortest prefix on, so default routes come first; a router has a
-    /// million others behind them.
+    /// The kernel lists routes from the shortest prefix on, so the default routes come first. A
+    /// router may have a million further routes.
     static let maximumRoutes = 64 << 10
 
-    /// Makes a socket to ask with; -1 and `errno` on failure.
     @Sendable
     static func openRequests() -> Int32 { linux_route_requests() }
 
-    /// Makes a socket that is told of what changes; -1 and `errno` on failure.
     @Sendable
     static func openEvents() -> Int32 { linux_route_events() }
 
-    /// What there is now.
+    /// Returns the current network state.
     ///
     /// - Throws: `SocketError` or `NetlinkError`.
     @ServiceLoop
     func state() throws -> NetworkState {
         var state = NetworkState()
         for family in [UInt8(AF_INET), UInt8(AF_INET6)] {
-            // struct ifaddrmsg and struct rtmsg; 0 stands for any.
+            // struct ifaddrmsg and struct rtmsg; 0 means any.
             let addresses = [family] + [UInt8](repeating: 0, count: 7)
             var routes = [family] + [UInt8](repeating: 0, count: 11)
             routes[4] = UInt8(ROUTE_TABLE_MAIN)
@@ -44,7 +43,7 @@ struct NetworkLook {
             do {
                 try ask(ROUTE_GET_ROUTE, routes, upTo: Self.maximumRoutes) { state.note($0) }
             } catch NetlinkError.tooMuch {
-                // The rest has longer prefixes.
+                // The remaining routes have longer prefixes.
             }
         }
         for index in state.interfaces {
@@ -55,7 +54,7 @@ struct NetworkLook {
         return state
     }
 
-    /// Sends a request, and hands on what the reply tells.
+    /// Sends a request and passes the facts in the reply to `note`.
     @ServiceLoop
     private func ask(
         _ type: Int,
@@ -64,7 +63,7 @@ struct NetworkLook {
         upTo limit: Int = maximumReply,
         _ note: (NetworkFact) -> Void
     ) throws {
-        // A socket for each: one whose reply is not read to its end takes no other request.
+        // One socket per request: a socket with an unread reply accepts no other request.
         let socket = try OwnedDescriptor(open(), from: "netlink")
         let length = UInt32(NetlinkMessage.headerOctets + body.count)
         let head = Self.octets(length) + Self.octets(UInt16(type))
@@ -97,13 +96,12 @@ struct NetworkLook {
         throw NetlinkError.tooMuch
     }
 
-    /// Whether an `errno` says that there is nothing of the kind: no such interface any more, no
-    /// such table, or no such family in this kernel.
+    /// Returns true if the `errno` means an empty result: interface, table or family does not
+    /// exist.
     private static func meansNothing(_ code: Int32) -> Bool {
         [ENODEV, ENOENT, EOPNOTSUPP, EAFNOSUPPORT].contains(code)
     }
 
-    /// A number as the kernel reads it.
     private static func octets<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
         // SAFETY: reads the octets of the number itself.
         unsafe withUnsafeBytes(of: number) { unsafe Array($0) }
@@ -111,7 +109,7 @@ struct NetworkLook {
 }
 
 extension NetlinkMessage {
-    /// The `errno` with which a reply ends, 0 if all is well; nil if this is not its end.
+    /// The `errno` that ends a reply, 0 on success; nil if the message does not end it.
     fileprivate var endCode: Int32? {
         get throws(NetlinkError) {
             switch Int(type) {

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 private import CLinux
 
-/// What of this machine decides how others are reached, at one moment.
+/// Addresses, default routes and interfaces of this machine at one moment.
 ///
-/// Two of them that are equal in ``ways`` and ``defaultRoutes`` are the same network, whatever
-/// happened in between; what is known beyond that tells which notifications are news.
+/// Two states with equal ``ways`` and ``defaultRoutes`` describe the same network. The other
+/// properties only show whether a notification contains news.
 struct NetworkState: Hashable, Sendable {
-    /// The addresses that others can answer to, on whatever interface.
+    /// Addresses usable beyond their own link, on all interfaces.
     private(set) var addresses: Set<NetworkFact.Address> = []
 
-    /// The routes to everywhere.
     private(set) var defaultRoutes: Set<NetworkFact.DefaultRoute> = []
 
-    /// The interfaces that have an address or a route, by index.
+    /// Interfaces that have an address or a default route, by index.
     private(set) var links: [Int32: NetworkFact.Link] = [:]
 
-    /// Addresses that are kept at most; of more, any are.
+    /// Maximum number of addresses; further ones are ignored.
     static let maximumAddresses = 4096
 
-    /// The addresses by which this machine can be reached from elsewhere just now.
+    /// Addresses at which other machines can currently reach this machine.
     ///
-    /// Not those on interfaces that carry nothing, and not those on a bridge through which no default
-    /// route leads: containers and virtual machines are behind it, and with them it comes, goes, and
-    /// finds and loses its carrier.
+    /// Excludes addresses on interfaces without carrier, and addresses on a bridge without a
+    /// default route: such a bridge serves containers and virtual machines and changes with them.
     var ways: Set<NetworkFact.Address> {
         let uplinks = Set(defaultRoutes.flatMap(\.interfaces))
         return addresses.filter { address in
@@ -31,7 +29,6 @@ struct NetworkState: Hashable, Sendable {
         }
     }
 
-    /// The interfaces that have an address or a default route.
     var interfaces: Set<Int32> {
         Set(addresses.map(\.index)).union(defaultRoutes.flatMap(\.interfaces))
     }
@@ -40,7 +37,6 @@ struct NetworkState: Hashable, Sendable {
 // MARK: - Filling
 
 extension NetworkState {
-    /// Takes in what the kernel says that there is.
     mutating func note(_ fact: NetworkFact) {
         switch fact {
         case .link(let link):
@@ -56,10 +52,10 @@ extension NetworkState {
 // MARK: - Comparing
 
 extension NetworkState {
-    /// Whether the notification `message` says something that is not known here.
+    /// Returns true if the notification `message` differs from this state.
     ///
-    /// An address whose lifetime is renewed, a wireless link that tells how strong its signal is,
-    /// and an interface of a container that comes or goes are not: so they cost no further look.
+    /// Renewed address lifetimes, signal strength reports and interfaces of containers do not
+    /// differ, so they cause no further query.
     ///
     /// - Throws: `NetlinkError`.
     func isNews(_ message: NetlinkMessage) throws(NetlinkError) -> Bool {
@@ -78,16 +74,18 @@ extension NetworkState {
         }
     }
 
-    /// Whether something is missing without which `old` reached nobody, and which may be on its way.
+    /// Returns true if, compared to `old`, all usable addresses or all default routes of a family
+    /// are gone.
     ///
-    /// Who takes an address away gives another one in the next moment, and routes in the one after.
+    /// A replacement may follow: when an address is replaced, the old one is removed first, and
+    /// routes are added last.
     func isLess(than old: NetworkState) -> Bool {
         if ways.isEmpty, !old.ways.isEmpty { return true }
         let families = Set(defaultRoutes.map(\.isIPv6))
         return !families.isSuperset(of: old.defaultRoutes.map(\.isIPv6))
     }
 
-    /// What is another way than it was in `old`, each in a few words; empty if nothing is.
+    /// Returns the differences to `old` as texts; empty if there are none.
     func changes(since old: NetworkState) -> [String] {
         func texts(_ state: NetworkState, but other: NetworkState) -> [String] {
             let addresses = state.ways.subtracting(other.ways).map(state.text)
@@ -98,12 +96,10 @@ extension NetworkState {
             + texts(self, but: old).map { "got \($0)" }
     }
 
-    /// An address in words.
     private func text(_ address: NetworkFact.Address) -> String {
         "\(address.text) on \(name(address.index))"
     }
 
-    /// A default route in words.
     private func text(_ route: NetworkFact.DefaultRoute) -> String {
         let names = route.interfaces.map(name)
         let gateway = route.gateway.flatMap { SocketAddress(octets: $0, port: 0)?.host }
@@ -111,6 +107,6 @@ extension NetworkState {
             + (names.isEmpty ? "" : " on \(names.joined(separator: ", "))")
     }
 
-    /// The name of an interface, or its number if it is gone.
+    /// Returns the name of an interface, or its index if the interface does not exist.
     private func name(_ index: Int32) -> String { links[index]?.name ?? "interface \(index)" }
 }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tells when this machine is reached in other ways than before.
+/// Watch that reports changes of the machine's network.
 ///
-/// The kernel tells of every link, address and default route.  What it tells is a reason to look,
-/// not to act: the handler hears of a change if two looks differ.  It hears of the first at once, and
-/// of those that follow together: a change of the network is many of them.  But while a network is
-/// being taken apart there is nothing to be done yet; so a loss waits a moment for what replaces it.
+/// A kernel notification only triggers a query of the network state. The handler is called if two
+/// queries differ: immediately for the first change, after a pause for further ones. A loss is
+/// reported only after ``settling``, because a replacement often follows.
 @ServiceLoop
 package final class NetworkWatch {
-    /// What is another way than it was.
+    /// Difference between two network states.
     package struct Change: Sendable, Hashable, CustomStringConvertible {
-        /// Each in a few words, such as `got 192.0.2.7 on eth0`.
+        /// Descriptions of the differences, such as `got 192.0.2.7 on eth0`.
         package let parts: [String]
 
-        /// Parts that are shown; a machine can have thousands of addresses.
         static let shown = 8
 
-        /// The first of them in a line, and how many more there are.
+        /// First parts in one line, and the number of further parts.
         package var description: String {
             let first = parts.prefix(Self.shown).joined(separator: ", ")
             return parts.count > Self.shown
@@ -24,23 +22,22 @@ package final class NetworkWatch {
         }
     }
 
-    /// How long a loss waits for what replaces it, and further news wait after a change.
+    /// Time to wait for the replacement of a loss, and minimum interval between changes.
     ///
-    /// Long enough for the addresses and routes of one change to come together, short enough that
-    /// nobody who asks meanwhile notices.  After a change it doubles as long as there are news each
-    /// time, up to ``longestSettling``: what is dropped and asked again for a link that comes and goes
-    /// may have to be paid for.
+    /// Long enough to collect one change, short enough that clients do not notice. The interval
+    /// doubles while changes continue, up to ``longestSettling``: every change drops connections,
+    /// and repeated requests may be billed.
     package static let settling: Duration = .milliseconds(200)
     package static let longestSettling: Duration = .seconds(5)
 
-    /// Datagrams that are read in one turn of the loop.
+    /// Maximum number of datagrams read in one turn of the loop.
     private static let burst = 64
 
-    /// A time in which the handler is not called.
+    /// Period in which the handler is not called.
     private struct Wait {
         let timer: LoopTimer
 
-        /// Whether it is for what replaces a loss, which ends it.
+        /// True if the period waits for a replacement, which ends it early.
         let isForReplacement: Bool
     }
 
@@ -49,25 +46,22 @@ package final class NetworkWatch {
     private let handler: @ServiceLoop (Change) -> Void
     private var watch: DescriptorWatch?
 
-    /// What the latest look saw.
     private var state: NetworkState
 
-    /// What the handler knows of.
+    /// State last reported to the handler.
     private var heard: NetworkState
 
-    /// Why news wait; nil if they do not.
     private var wait: Wait?
 
-    /// Whether there were news since the latest look.
     private var hasNews = false
 
-    /// What happened since the latest look that no look shows.
+    /// Failures since the latest query, such as lost notifications.
     private var losses: Set<String> = []
 
-    /// Watches the network that this process is in, until released.
+    /// Watches the network namespace of this process, until released.
     ///
-    /// - Throws: `SocketError` if there is no such socket, as in a sandbox without AF_NETLINK;
-    ///   `NetlinkError` if the kernel does not tell what there is.
+    /// - Throws: `SocketError` if no netlink socket can be created, for example in a sandbox
+    ///   without AF_NETLINK; `NetlinkError` if the kernel does not return the state.
     package convenience init(_ handler: @escaping @ServiceLoop (Change) -> Void) throws {
         try self.init(
             events: OwnedDescriptor(NetworkLook.openEvents(), from: "netlink"),
@@ -76,7 +70,7 @@ package final class NetworkWatch {
         )
     }
 
-    /// Watches the network that `events`, and the sockets of `look`, were made in.
+    /// Watches the network namespace in which `events` and the sockets of `look` were created.
     init(
         events: consuming OwnedDescriptor,
         look: NetworkLook,
@@ -86,11 +80,11 @@ package final class NetworkWatch {
         socket = events
         self.look = look
         self.handler = handler
-        // After the socket was made: what changes meanwhile is told.
+        // The notification socket already exists, so no change is missed.
         state = try look.state()
         heard = state
         watch = nil
-        // Level-triggered, as a turn may leave some.
+        // Level-triggered, because one turn may not read all datagrams.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.read() }
     }
 
@@ -103,7 +97,6 @@ package final class NetworkWatch {
 // MARK: - Events
 
 extension NetworkWatch {
-    /// Reads what the kernel tells, and looks if any of it is news.
     private func read() {
         for _ in 0..<Self.burst {
             do throws(SocketError) {
@@ -115,15 +108,15 @@ extension NetworkWatch {
                 else { break }
                 note(datagram)
             } catch {
-                // ENOBUFS: more came than the socket's buffer holds, and the rest is gone.
-                losses.insert("lost what the kernel told (\(error))")
+                // ENOBUFS: the socket's buffer overflowed, and notifications were lost.
+                losses.insert("lost netlink messages (\(error))")
             }
         }
         guard hasNews || !losses.isEmpty else { return }
         if wait?.isForReplacement ?? true { consider() }
     }
 
-    /// Takes in what one datagram tells.
+    /// Checks the messages of one datagram for news.
     func note(_ datagram: [UInt8]) {
         guard !hasNews else { return }
         do throws(NetlinkError) {
@@ -131,15 +124,17 @@ extension NetworkWatch {
                 hasNews = true
             }
         } catch {
-            losses.insert("could not read what the kernel told (\(error))")
+            losses.insert("cannot parse a netlink message (\(error))")
         }
     }
 
-    /// Looks, and calls the handler if it sees another network, unless that may soon be a better one.
+    /// Queries the state and calls the handler if it has changed.
+    ///
+    /// A loss is not reported before the wait for a replacement has ended.
     ///
     /// - Parameters:
-    ///   - pause: how long further news wait after a change.
-    ///   - isOverdue: whether what is missing has been waited for.
+    ///   - pause: the minimum interval until the next change.
+    ///   - isOverdue: true if the wait for a replacement has ended.
     private func consider(pause: Duration = settling, isOverdue: Bool = false) {
         var failures = losses.sorted()
         hasNews = false
@@ -147,8 +142,8 @@ extension NetworkWatch {
         do {
             state = try look.state()
         } catch {
-            // Whatever it is now, it is not what it was.
-            failures.append("could not be looked at (\(error))")
+            // The state is unknown, which counts as a change.
+            failures.append("cannot query the network state (\(error))")
         }
         if failures.isEmpty, !isOverdue, state.isLess(than: heard) {
             if wait == nil { hold(Self.settling, isForReplacement: true) }
@@ -161,7 +156,7 @@ extension NetworkWatch {
         if !parts.isEmpty { handler(Change(parts: parts)) }
     }
 
-    /// Lets news wait for some time, then looks if there is a reason to.
+    /// Starts a waiting period; at its end, queries the state if there is a reason.
     private func hold(_ time: Duration, isForReplacement: Bool) {
         let timer = LoopTimer(at: Clock.now + time) { [weak self] in
             guard let self else { return }

@@ -2,14 +2,13 @@
 private import CLinux
 private import Glibc
 
-/// Tells when this machine has slept.
+/// Watch that reports when the machine resumes from suspension.
 ///
-/// The time between CLOCK_BOOTTIME and CLOCK_MONOTONIC grows while it sleeps, and only then.  When to
-/// compare them is told by a timer that the kernel cancels when the wall clock jumps, as it does at
-/// the end of each sleep: nothing wakes up to see that nothing has happened.
+/// CLOCK_BOOTTIME minus CLOCK_MONOTONIC grows only during suspension. A timer that the kernel
+/// cancels when the wall clock is set, as at every resume, triggers the comparison.
 @ServiceLoop
 package final class ResumeWatch {
-    /// How long a sleep is at least to be one: connections survive a shorter one.
+    /// Minimum duration of a suspension that is reported; connections survive shorter ones.
     package static let shortestSleep: Duration = .seconds(5)
 
     private let timer: OwnedDescriptor
@@ -17,10 +16,9 @@ package final class ResumeWatch {
     private let handler: @ServiceLoop (Duration) -> Void
     private var watch: DescriptorWatch?
 
-    /// How long the machine had slept at the latest look.
     private var known: Duration
 
-    /// Calls `handler` with how long the machine has slept, after each sleep, until released.
+    /// Calls `handler` with the duration of each suspension, until released.
     ///
     /// - Throws: `SocketError.system`.
     package convenience init(
@@ -29,7 +27,7 @@ package final class ResumeWatch {
         try self.init(timeAsleep: { Clock.timeAsleep }, handler)
     }
 
-    /// Watches a clock that tells how long the machine has slept since it was started.
+    /// Watches a clock that returns the total suspension time since boot.
     init(
         timeAsleep: @escaping () -> Duration,
         _ handler: @escaping @ServiceLoop (Duration) -> Void
@@ -42,8 +40,8 @@ package final class ResumeWatch {
         watch = nil
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in
             var expirations: UInt64 = 0
-            // SAFETY: writes at most one integer.  Fails with ECANCELED: that the clock has jumped
-            // is all that there is to know, and reading it makes the timer ready for the next time.
+            // SAFETY: writes at most one integer. The read fails with ECANCELED, which re-arms the
+            // timer; no further information is needed.
             _ = unsafe Glibc.read(raw, &expirations, MemoryLayout<UInt64>.size)
             self?.look()
         }
@@ -51,7 +49,7 @@ package final class ResumeWatch {
 
     isolated deinit { watch?.cancel() }
 
-    /// Compares the clocks, as if the wall clock had jumped.
+    /// Compares the clocks and calls the handler after a suspension.
     func look() {
         let now = timeAsleep()
         let slept = now - known

@@ -2,35 +2,31 @@
 private import CLinux
 private import Glibc
 
-/// Whoever is told what comes to a ``DatagramSocket``.
+/// Receiver of the datagrams and errors of a ``DatagramSocket``.
 @ServiceLoop
 package protocol DatagramReceiving: AnyObject {
-    /// A datagram has come; an empty one is a datagram, too.
+    /// Called for each datagram, including empty ones.
     ///
-    /// - Parameter octets: at most 65 535, only for the time of the call.
+    /// - Parameter octets: at most 65,535 octets, valid during the call only.
     func received(_ octets: Span<UInt8>)
 
-    /// The socket is of no use any more: nothing will come.
+    /// Called when the socket has failed; no further datagrams follow.
     func failed(_ error: SocketError)
 }
 
-/// A UDP socket of our own to one peer.
+/// UDP socket with its own port, connected to one peer.
 ///
-/// Connected, so the kernel drops what comes from any other address (RFC 5452 §9.1), chooses an
-/// unpredictable port, and tells of ICMP errors: a closed port is ECONNREFUSED.
-///
-/// What comes is handed on where it was received, several datagrams a system call: nobody waits on
-/// the socket itself, so there is no task to wake and nothing to copy.
+/// The kernel drops datagrams from other addresses (RFC 5452 §9.1), chooses an unpredictable port,
+/// and reports ICMP errors: a closed port is ECONNREFUSED. One system call receives several
+/// datagrams into shared buffers, which the receiver reads without a copy.
 @ServiceLoop
 package final class DatagramSocket {
-    /// The descriptor, nil once closed.
     private var descriptor: OwnedDescriptor?
     private var watch: DescriptorWatch?
 
-    /// Told of everything; not kept alive by this.
     private weak var receiver: (any DatagramReceiving)?
 
-    /// Opens a socket to `peer`; sends nothing.
+    /// Opens a socket connected to `peer`; sends nothing.
     ///
     /// - Throws: `SocketError.system` with the call that failed.
     package init(
@@ -45,19 +41,20 @@ package final class DatagramSocket {
         let raw = opened.raw
         descriptor = consume opened
         watch = nil
-        // Level-triggered: what one call did not take is reported again, so that no call is made
-        // only to hear that there is nothing more.
+        // Level-triggered: remaining datagrams are reported again, so no extra system call is
+        // needed to detect an empty queue.
         watch = try DescriptorWatch(raw, .readable) { [weak self] _ in self?.receive() }
     }
 
     isolated deinit { close() }
 
-    /// The address the kernel chose for this end; nil once closed.
+    /// Address of this end, chosen by the kernel; nil once closed.
     package var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// Sends one datagram without waiting: a full send buffer is an error, like any loss.
+    /// Sends one datagram without waiting; fails if the send buffer is full.
     ///
-    /// - Throws: `SocketError.closed`, or `system`, which may be about an earlier datagram.
+    /// - Throws: `SocketError.closed`, or `SocketError.system`, which may concern an earlier
+    ///   datagram.
     package func send(_ datagram: [UInt8]) throws(SocketError) {
         let raw = try raw
         while true {
@@ -68,14 +65,13 @@ package final class DatagramSocket {
         }
     }
 
-    /// Closes the socket; nothing is told any more.
+    /// Closes the socket; the receiver is not called again.
     package func close() {
         watch?.cancel()
         watch = nil
         descriptor = nil
     }
 
-    /// The descriptor's number, for a system call.
     private var raw: Int32 {
         get throws(SocketError) {
             switch descriptor {
@@ -85,7 +81,6 @@ package final class DatagramSocket {
         }
     }
 
-    /// Hands on what is there.
     private func receive() {
         guard let raw = try? raw else { return }
         let count = ArrivalBuffers.receive(from: raw)
@@ -96,23 +91,23 @@ package final class DatagramSocket {
             return
         }
         for slot in 0..<Int(count) {
-            // The one before may have been the last that was waited for.
+            // The previous call of `received` may have closed the socket.
             guard descriptor != nil else { return }
             ArrivalBuffers.read(slot) { receiver?.received($0) }
         }
     }
 }
 
-/// Buffers into which every such socket receives, as all of them are read on one thread.
+/// Receive buffers that all sockets share, as all of them are read on one thread.
 // SAFETY: all blocks have `count` elements, are allocated once and never freed, and are used on the
-// loop only: by one call at a time, as nothing that is told of a datagram receives.
+// service loop only. No two calls use them at the same time, because a receiver does not receive.
 @safe
 @ServiceLoop
 private enum ArrivalBuffers {
-    /// Datagrams a system call.
+    /// Maximum number of datagrams per system call.
     private static let count = 8
 
-    /// Octets of the longest datagram; of a buffer's memory only what was ever used is there.
+    /// Size of the longest datagram in octets; the kernel commits only pages that were used.
     private static let capacity = 65_535
 
     private static let buffers = UnsafeMutableRawPointer.allocate(
@@ -134,14 +129,13 @@ private enum ArrivalBuffers {
         return unsafe headers
     }()
 
-    /// Receives what is there, at most as many as there are buffers.
+    /// Receives up to `count` datagrams without waiting.
     ///
-    /// - Returns: how many, or a negated errno.
+    /// - Returns: the number of datagrams, or a negated errno.
     static func receive(from descriptor: Int32) -> Int32 {
         unsafe datagrams_receive(descriptor, headers, UInt32(count), Int32(MSG_DONTWAIT))
     }
 
-    /// Lets `body` read the datagram in `slot`.
     static func read(_ slot: Int, _ body: @ServiceLoop (Span<UInt8>) -> Void) {
         let start = unsafe (buffers + slot * capacity).assumingMemoryBound(to: UInt8.self)
         unsafe body(Span(_unsafeStart: start, count: Int(headers[slot].octets)))

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// What all sockets here have in common: a descriptor, its watch, and who waits for it.
+/// Descriptor of a stream socket, its watch and the tasks that wait for it.
 ///
-/// The descriptor is registered once, edge-triggered, so no `epoll_ctl` is needed however often
-/// somebody waits.  Each call tries first and waits only when the kernel says EAGAIN.  Trying
-/// forgets the edges before it, whose causes it finds itself; one that comes after it is remembered
-/// and ends the wait, even a wait that has not begun yet: none can be missed, wherever the task is
-/// suspended in between.  (One-shot re-arming would cost a system call a wait, level triggering
-/// would spin on what nobody reads.)
+/// The descriptor is registered once, edge-triggered, so waiting needs no `epoll_ctl`. Each
+/// operation first tries its system call and waits only after EAGAIN. `attempt` discards earlier
+/// edges, because the system call detects their cause. An edge after `attempt` is stored and ends
+/// the next wait, so no edge is missed.
 @ServiceLoop
 final class Endpoint {
-    /// Ways in which somebody waits.
+    /// Directions of I/O.
     struct Direction: OptionSet {
         let rawValue: UInt8
 
@@ -19,32 +17,29 @@ final class Endpoint {
         static let writing = Direction(rawValue: 2)
     }
 
-    /// The descriptor, nil once closed.
     private var descriptor: OwnedDescriptor?
 
-    /// The watch, nil once closed.
     private var watch: DescriptorWatch?
 
-    /// Where there was an edge since the last attempt that nobody waited for.
+    /// Directions with an edge since the last attempt for which no task waited.
     private var edges: Direction = []
 
-    /// At most one task a direction.
+    /// Waiting tasks, at most one per direction.
     private var reader: Waiter?
     private var writer: Waiter?
 
-    /// Told of every edge, in place of tasks that wait.
+    /// Receives every edge instead of waiting tasks.
     var observer: (@ServiceLoop (Readiness) -> Void)?
 
-    /// To be told, once, that the other end has gone for good.
+    /// Called once when the peer has closed the connection completely.
     private var whenGone: (@ServiceLoop () -> Void)?
 
-    /// Whether the kernel has reported that the other end is gone.
+    /// True if the kernel has reported that the peer has closed the connection.
     private var isGone = false
 
-    /// Takes over `descriptor`, which must not block.
+    /// Takes over `descriptor`, which must be non-blocking.
     ///
-    /// - Parameter writes: whether somebody will ever wait to write.  Not for datagrams: there the
-    ///   kernel reports an edge for each one that has left.
+    /// - Parameter writes: true if a task may wait to write; false for listeners.
     init(_ descriptor: consuming OwnedDescriptor, writes: Bool) throws(SocketError) {
         let raw = descriptor.raw
         self.descriptor = consume descriptor
@@ -59,7 +54,8 @@ final class Endpoint {
 
     isolated deinit { close() }
 
-    /// The descriptor's number, for a system call at once that may say EAGAIN.
+    /// Discards earlier edges and returns the descriptor for a system call that may fail with
+    /// EAGAIN.
     ///
     /// - Throws: `SocketError.closed`.
     func attempt(_ direction: Direction) throws(SocketError) -> Int32 {
@@ -67,7 +63,7 @@ final class Endpoint {
         return try raw
     }
 
-    /// The descriptor's number, for a system call.
+    /// Descriptor for a system call.
     ///
     /// - Throws: `SocketError.closed`.
     var raw: Int32 {
@@ -79,19 +75,16 @@ final class Endpoint {
         }
     }
 
-    /// The error that waits on the socket, 0 if none.
+    /// Pending error of the socket, 0 if none.
     var pendingError: Int32 { descriptor?.pendingError ?? EBADF }
 
-    /// Whether the socket has a peer, of whatever family.
     var isConnected: Bool { descriptor?.isConnected ?? false }
 
-    /// The address of this end.
     var localAddress: SocketAddress? { descriptor?.localAddress }
 
-    /// The address of the other end.
     var peerAddress: SocketAddress? { descriptor?.peerAddress }
 
-    /// Suspends until there was an edge since the last attempt, at most until `deadline`.
+    /// Suspends until an edge after the last attempt, at most until `deadline`.
     func wait(
         for direction: Direction,
         until deadline: ContinuousClock.Instant?
@@ -117,7 +110,7 @@ final class Endpoint {
         }
     }
 
-    /// Closes the descriptor and ends the waits for it with `SocketError.closed`.
+    /// Closes the descriptor; waiting tasks get `SocketError.closed`.
     func close() {
         watch?.cancel()
         watch = nil
@@ -126,7 +119,7 @@ final class Endpoint {
         writer?.resume(.closed)
     }
 
-    /// Wakes who waits for what epoll reports.
+    /// Passes an event of epoll to the observer, or resumes the waiting tasks.
     private func report(_ events: DescriptorWatch.Events) {
         let failed = !events.isDisjoint(with: [.hangUp, .error])
         if failed { noteGone() }
@@ -143,14 +136,13 @@ final class Endpoint {
         if failed || events.contains(.writable) { note(.writing, writer) }
     }
 
-    /// Has `act` done, once, when the other end has gone for good.
+    /// Calls `act` once when the peer has closed the connection completely.
     ///
-    /// Nothing that is sent can reach it then; a peer that only sends no more has not gone.
+    /// A peer that has only shut down its sending side has not closed the connection.
     func whenGone(_ act: @escaping @ServiceLoop () -> Void) {
         if isGone { act() } else { whenGone = act }
     }
 
-    /// Tells that the other end has gone.
     private func noteGone() {
         isGone = true
         let tell = whenGone
@@ -158,30 +150,30 @@ final class Endpoint {
         tell?()
     }
 
-    /// Wakes who waits, else remembers.
+    /// Resumes the waiting task; stores the edge if there is none.
     private func note(_ direction: Direction, _ waiter: Waiter?) {
         if let waiter { waiter.resume(.ready) } else { edges.insert(direction) }
     }
 }
 
-/// What an edge says of a connection.
+/// Edge of a connection.
 package struct Readiness: Sendable {
-    /// Octets have come.
+    /// Data has arrived.
     package let isReadable: Bool
 
-    /// There is room for octets again.
+    /// The send buffer has free space again.
     package let isWritable: Bool
 
-    /// The peer will send no more, or has gone.
+    /// The peer has shut down its sending side or closed the connection.
     package let hasEnded: Bool
 }
 
-/// A buffer into which every socket of the loop receives before the octets that came are copied.
+/// Buffer into which all stream sockets receive before the received octets are copied.
 ///
-/// So a connection on which nothing comes holds no memory, and an array is as large as its content.
+/// An idle connection therefore holds no buffer, and each array is as large as its content.
 @ServiceLoop
 enum ReceiveBuffer {
-    /// Octets taken by one system call: the largest datagram.
+    /// Maximum octets per system call.
     static let capacity = 65_535
 
     // SAFETY: allocated once, never freed, used on the loop only and never across a suspension.
@@ -190,7 +182,7 @@ enum ReceiveBuffer {
         alignment: 16
     )
 
-    /// Receives at most `limit` octets; nil if there is nothing yet, empty at the end.
+    /// Receives at most `limit` octets; returns nil if none are pending, an empty array at the end.
     static func receive(
         from descriptor: Int32,
         upTo limit: Int

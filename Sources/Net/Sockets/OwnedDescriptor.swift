@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// A file descriptor with one owner: closed when that goes, on every path.
+/// File descriptor with one owner, closed when its owner is released.
 struct OwnedDescriptor: ~Copyable {
-    /// The number, for system calls; not to be kept.
+    /// The number, for system calls; must not be stored.
     let raw: Int32
 
-    /// Takes over `raw`, as a system call returned it.
+    /// Takes over `raw`, the return value of a system call.
     ///
-    /// - Throws: `SocketError.system` if it is negative, with what `call` left in `errno`.
+    /// - Throws: `SocketError.system` with `call` and `errno` if `raw` is negative.
     init(_ raw: Int32, from call: String) throws(SocketError) {
         guard raw >= 0 else { throw .last(call) }
         self.raw = raw
     }
 
-    /// Takes over `raw`, which is open.
     init(taking raw: Int32) { self.raw = raw }
 
-    /// Makes a socket that does not block and is not inherited by other programs, if need be with a
-    /// descriptor of those that are kept back.
+    /// Creates a non-blocking, close-on-exec socket.
+    ///
+    /// Uses one of the ``SpareDescriptors`` if no other descriptor is left.
     static func socket(
         _ family: Int32,
         _ type: __socket_type
@@ -30,7 +30,6 @@ struct OwnedDescriptor: ~Copyable {
         )
     }
 
-    /// Sets an `int` option.
     func set(_ option: Int32, at level: Int32, to value: Int32) throws(SocketError) {
         var value = value
         // SAFETY: the option's value is one Int32, as its size says.
@@ -44,30 +43,28 @@ struct OwnedDescriptor: ~Copyable {
         guard status == 0 else { throw .last("setsockopt") }
     }
 
-    /// Binds to `address`.
     func bind(to address: SocketAddress) throws(SocketError) {
         // SAFETY: the pointer is valid during the call.
         let status = unsafe address.withSockaddr { unsafe Glibc.bind(raw, $0, $1) }
         guard status == 0 else { throw .last("bind") }
     }
 
-    /// The address of this end; nil for a family that is not IP.
+    /// Address of this end; nil if the family is not IP.
     var localAddress: SocketAddress? {
         SocketAddress(localOf: raw)
     }
 
-    /// The address of the other end; nil for a family that is not IP, or when not connected.
+    /// Address of the peer; nil if the family is not IP or the socket is not connected.
     var peerAddress: SocketAddress? {
         var storage = sockaddr_storage()
-        // SAFETY: the storage holds any address, and its size is told.
+        // SAFETY: the storage fits any address, and its size is passed.
         return unsafe Self.read(&storage) { unsafe getpeername(raw, $0, $1) }
     }
 
-    /// Whether the socket has a peer.
     var isConnected: Bool {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        // SAFETY: the storage holds any address, and its size is told.
+        // SAFETY: the storage fits any address, and its size is passed.
         return unsafe withUnsafeMutablePointer(to: &storage) {
             unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 unsafe getpeername(raw, $0, &length) == 0
@@ -75,7 +72,7 @@ struct OwnedDescriptor: ~Copyable {
         }
     }
 
-    /// The error that waits on the socket, 0 if none; reading it clears it.
+    /// Pending error of the socket, 0 if none; reading it clears it.
     var pendingError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -84,7 +81,6 @@ struct OwnedDescriptor: ~Copyable {
         return status == 0 ? error : errno
     }
 
-    /// Calls one of the two functions above and reads what it wrote.
     fileprivate static func read(
         _ storage: inout sockaddr_storage,
         _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
@@ -106,10 +102,10 @@ struct OwnedDescriptor: ~Copyable {
 }
 
 extension SocketAddress {
-    /// The address of this end of a socket that somebody else owns.
+    /// Creates the local address of a socket that other code owns; nil if the family is not IP.
     init?(localOf descriptor: Int32) {
         var storage = sockaddr_storage()
-        // SAFETY: the storage holds any address, and its size is told.
+        // SAFETY: the storage fits any address, and its size is passed.
         let address = unsafe OwnedDescriptor.read(&storage) {
             unsafe getsockname(descriptor, $0, $1)
         }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// A socket that systemd has bound for us (systemd.socket(5)), and keeps when we end.
+/// Socket that systemd has bound (systemd.socket(5)) and keeps open when this process ends.
 package struct PassedSocket: Sendable, Hashable {
-    /// What comes over it.
+    /// Socket type.
     package enum Transport: Sendable, Hashable {
         case datagrams, streams
     }
 
-    /// The name in its unit.
+    /// Name of the socket in its unit.
     package let name: String
 
-    /// Where it is bound.
+    /// Address to which the socket is bound.
     package let address: SocketAddress
     package let transport: Transport
 
-    /// Its number, which whoever adopts it owns.
+    /// Descriptor, owned by the listener that adopts it.
     let descriptor: Int32
 
-    /// Looks at what systemd has passed.
+    /// Checks a socket received from systemd.
     ///
-    /// - Throws: `SocketError.unusable` for what is no bound UDP and no listening TCP socket: what
-    ///   nobody serves would swallow queries.
+    /// - Throws: `SocketError.unusable` unless it is a bound UDP or a listening TCP socket. Queries
+    ///   to any other socket would be lost.
     init(_ passed: ServiceManager.ListenDescriptor) throws(SocketError) {
         name = passed.name
         descriptor = passed.descriptor
@@ -34,24 +34,24 @@ package struct PassedSocket: Sendable, Hashable {
             transport = .datagrams
         case Int32(SOCK_STREAM.rawValue):
             guard Self.option(SO_ACCEPTCONN, at: SOL_SOCKET, of: descriptor) == 1 else {
-                throw .unusable(name: name, why: "does not listen; it wants Accept=no")
+                throw .unusable(name: name, why: "does not listen; set `Accept=no` in its unit")
             }
             transport = .streams
         default:
-            throw .unusable(name: name, why: "speaks neither UDP nor TCP")
+            throw .unusable(name: name, why: "is neither UDP nor TCP")
         }
-        // With it, IPv4 clients would have addresses that no access list knows.
+        // A dual-stack socket reports IPv4 clients with mapped addresses, which match no access
+        // list.
         if address.isIPv6, address.isUnspecified,
             Self.option(IPV6_V6ONLY, at: Int32(IPPROTO_IPV6), of: descriptor) != 1
         {
             throw .unusable(
                 name: name,
-                why: "takes IPv4, too; it wants BindIPv6Only=ipv6-only, and one for 0.0.0.0"
+                why: "also accepts IPv4; set `BindIPv6Only=ipv6-only` and add one for 0.0.0.0"
             )
         }
     }
 
-    /// The value of an `int` option; nil if the socket does not have it.
     private static func option(_ option: Int32, at level: Int32, of descriptor: Int32) -> Int32? {
         var value: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -61,9 +61,9 @@ package struct PassedSocket: Sendable, Hashable {
 }
 
 extension ServiceManager {
-    /// The sockets that systemd listens with for us; once only, then none are left.
+    /// Returns the sockets received from systemd; a second call returns none.
     ///
-    /// - Throws: `SocketError.unusable`, or what ``listenDescriptors()`` throws.
+    /// - Throws: `SocketError.unusable`, or the errors of ``listenDescriptors()``.
     package static func sockets() throws(SocketError) -> [PassedSocket] {
         var sockets: [PassedSocket] = []
         for passed in try listenDescriptors() { sockets.append(try PassedSocket(passed)) }

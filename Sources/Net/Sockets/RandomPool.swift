@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// The kernel's random numbers, fetched many at a time: one system call for some dozens of queries.
+/// Random numbers of the kernel, fetched 32 per system call.
 ///
-/// What was given out is gone from the memory, so nobody who reads it later learns which IDs were
-/// used.
+/// Used numbers are erased, so a later disclosure of memory does not reveal the query IDs in use.
 package struct RandomPool: RandomNumberGenerator, Sendable {
-    /// Numbers a system call; getentropy(3) gives 256 octets at most.
+    /// Numbers per system call; getentropy(3) returns 256 octets at most.
     private static let count = 32
 
     private var numbers = [UInt64](repeating: 0, count: RandomPool.count)
     private var left = 0
 
-    /// Makes an empty pool, which fetches when it is asked.
+    /// Creates an empty pool.
     package init() {}
 
     package mutating func next() -> UInt64 {
@@ -22,7 +21,7 @@ package struct RandomPool: RandomNumberGenerator, Sendable {
         return numbers[left]
     }
 
-    /// Fetches numbers; waits only while the machine starts and has none.
+    /// Fetches numbers; blocks only during boot, until the kernel has entropy.
     private mutating func fill() {
         // SAFETY: the array has exactly so many octets.
         let status = unsafe numbers.withUnsafeMutableBytes {

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Glibc
 
-/// An IP address and a port, of either family.
+/// IPv4 or IPv6 address and port.
 ///
-/// Made from literals only: nothing in this daemon looks up a name to find a peer, because the
-/// daemon is what the system would ask.
+/// Parsed from IP literals only: the daemon must not resolve names to find its peers, because the
+/// system's resolver would query the daemon.
 package struct SocketAddress: Sendable, Hashable {
-    /// The address in network order: 4 octets (IPv4) or 16 (IPv6).
+    /// Address in network byte order: 4 octets (IPv4) or 16 (IPv6).
     package let octets: [UInt8]
 
-    /// The port in host order.
+    /// Port in host byte order.
     package var port: UInt16
 
-    /// The interface index of a link-local IPv6 address, else 0.
+    /// Interface index of a link-local IPv6 address, otherwise 0.
     package let scope: UInt32
 
-    /// Makes an address of 4 or 16 octets.
-    ///
-    /// - Returns: nil for any other count.
+    /// Creates an address from 4 or 16 octets; returns nil for any other count.
     package init?(octets: [UInt8], port: UInt16, scope: UInt32 = 0) {
         guard octets.count == 4 || octets.count == 16 else { return nil }
         self.octets = octets
@@ -25,13 +23,13 @@ package struct SocketAddress: Sendable, Hashable {
         self.scope = scope
     }
 
-    /// Whether this is an IPv6 address.
+    /// True for an IPv6 address.
     package var isIPv6: Bool { octets.count == 16 }
 
-    /// Whether this stands for all addresses of the machine, as 0.0.0.0 does.
+    /// True for the wildcard address 0.0.0.0 or `::`.
     package var isUnspecified: Bool { octets.allSatisfy { $0 == 0 } }
 
-    /// The unspecified address of the same family, port 0: where a client's socket is bound.
+    /// Wildcard address of the same family with port 0, for client sockets.
     package var anyOfSameFamily: SocketAddress {
         SocketAddress(octets: [UInt8](repeating: 0, count: octets.count), port: 0)
             ?? self
@@ -41,10 +39,10 @@ package struct SocketAddress: Sendable, Hashable {
 // MARK: - Text
 
 extension SocketAddress: CustomStringConvertible {
-    /// Reads `192.0.2.1:53`, `[2001:db8::1]:53` or, with a default port, an address alone.
+    /// Parses `192.0.2.1:53`, `[2001:db8::1]:53` or, with a default port, an address alone.
     ///
-    /// - Returns: nil if it is no IP literal, has a port out of 1…65535 (0 is allowed: "any"), or
-    ///   lacks a port and `defaultPort` is nil.
+    /// - Returns: nil if the text is not an IP literal, if the port is invalid (port 0 means any
+    ///   port), or if neither the text nor `defaultPort` has a port.
     package init?(_ text: String, defaultPort: UInt16? = nil) {
         var address = Substring(text)
         var port = defaultPort
@@ -80,17 +78,17 @@ extension SocketAddress: CustomStringConvertible {
         self.scope = scope
     }
 
-    /// The address and port as text that `init(_:defaultPort:)` reads back.
+    /// Address and port in the format that `init(_:defaultPort:)` parses.
     package var description: String {
         isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    /// The address alone, in the form of RFC 5952.
+    /// Address without port, in the format of RFC 5952.
     package var host: String {
-        // What is asked for with every request needs no memory: the longest text is 15 octets.
+        // The frequent case needs no allocation: an IPv4 address has at most 15 octets.
         guard isIPv6 else { return "\(octets[0]).\(octets[1]).\(octets[2]).\(octets[3])" }
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        // SAFETY: inet_ntop reads 16 octets, and ends `text`.
+        // SAFETY: inet_ntop reads 16 octets and terminates `text`.
         unsafe inet_ntop(
             AF_INET6,
             octets,
@@ -105,12 +103,10 @@ extension SocketAddress: CustomStringConvertible {
         return scope == 0 ? address : "\(address)%\(scope)"
     }
 
-    /// A decimal port without sign or white space.
     private static func port(_ text: Substring) -> UInt16? {
         text.allSatisfy { $0.isASCII && $0.isNumber } ? UInt16(text) : nil
     }
 
-    /// The octets of an IP literal, or nil.
     private static func parse(_ text: String) -> [UInt8]? {
         // SAFETY: inet_pton writes 4 or 16 octets into arrays of exactly that size.
         var v4 = [UInt8](repeating: 0, count: 4)
@@ -123,7 +119,7 @@ extension SocketAddress: CustomStringConvertible {
 // MARK: - The kernel's form
 
 extension SocketAddress {
-    /// Calls `body` with this address as the kernel wants it.
+    /// Calls `body` with this address as a `sockaddr`.
     package func withSockaddr<Result, Failure: Error>(
         _ body: (UnsafePointer<sockaddr>, socklen_t) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -140,7 +136,7 @@ extension SocketAddress {
         return try result.get()
     }
 
-    /// Fills `storage` and tells how many octets of it count.
+    /// Fills `storage` and returns the number of octets used.
     package func write(to storage: inout sockaddr_storage) -> socklen_t {
         // SAFETY: both socket address types are smaller than sockaddr_storage and aligned with it;
         // the copied count is the size of the field.
@@ -168,7 +164,7 @@ extension SocketAddress {
         }
     }
 
-    /// Reads the kernel's form; nil for a family that is not IP.
+    /// Creates an address from a `sockaddr_storage`; nil if the family is not IP.
     package init?(_ storage: sockaddr_storage) {
         var storage = storage
         // SAFETY: the family field says which of the two types the kernel wrote.

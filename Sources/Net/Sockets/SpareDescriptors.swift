@@ -3,16 +3,15 @@ private import CLinux
 private import Glibc
 private import Locks
 
-/// Descriptors that are kept back, so that servers can still be asked when clients and files have
-/// taken all others.
+/// Reserve of descriptors for queries to upstream servers when clients and files use all others.
 ///
-/// A socket that finds no descriptor gets one of these; whichever is closed next takes its place,
-/// before anybody else can have it.
+/// A socket that gets no descriptor takes one from the reserve. The next descriptor that is closed
+/// refills the reserve before other code can get it.
 package enum SpareDescriptors {
-    /// How many are kept back: each may be a socket that many queries share.
+    /// Size of the reserve; many queries can share one socket.
     package static let count = 16
 
-    /// Those that are there, and how many there shall be: none before `keep`.
+    /// Reserved descriptors and the target size, which is 0 before `keep`.
     private struct Stock {
         var wanted = 0
         var kept: [Int32] = []
@@ -20,21 +19,22 @@ package enum SpareDescriptors {
 
     private static let stock = Lock(Stock())
 
-    /// Begins to keep some back, for the rest of the process's life.
+    /// Fills the reserve, for the rest of the process's life.
     package static func keep() {
         stock.withLock { $0.wanted = count }
         refill()
     }
 
-    /// Calls what opens a descriptor, and once more with one of these if there is no other.
+    /// Calls `call`, which opens a descriptor; on EMFILE releases a reserved one and calls it
+    /// again.
     ///
-    /// - Returns: what it returned last; `errno` is of that call.
+    /// - Returns: the result of the last call; `errno` is preserved.
     static func open(_ call: () -> Int32) -> Int32 {
         let first = call()
         return first < 0 && errno == EMFILE && giveUp() ? call() : first
     }
 
-    /// Gives one up, whose number the next call that wants a descriptor gets; false if none is left.
+    /// Closes one reserved descriptor for the next `open`; returns false if none is left.
     private static func giveUp() -> Bool {
         stock.withLock { stock in
             guard let last = stock.kept.popLast() else { return false }
@@ -43,13 +43,14 @@ package enum SpareDescriptors {
         }
     }
 
-    /// Takes back what was given up, as far as there are descriptors again: called where one of a
-    /// server's was closed.
+    /// Refills the reserve as far as descriptors are available.
+    ///
+    /// Called whenever an `OwnedDescriptor` is closed.
     static func refill() {
         stock.withLock { stock in
             while stock.kept.count < stock.wanted {
                 let descriptor = linux_eventfd()
-                // Nobody is in need: there will be others.
+                // Descriptors are still exhausted; a later close tries again.
                 guard descriptor >= 0 else { return }
                 stock.kept.append(descriptor)
             }

@@ -2,12 +2,12 @@
 private import CLinux
 private import Glibc
 
-/// A TCP or Unix stream: the client's end or an accepted one.
+/// TCP or Unix stream connection, opened by this process or accepted.
 ///
-/// One task may read while another writes; the descriptor is closed with the object at the latest.
+/// One task may read while another writes. The descriptor is closed at the latest with the object.
 @ServiceLoop
 package final class StreamConnection {
-    /// Who is at the other end of a Unix socket, as the kernel saw it connect.
+    /// Process, user and group of the peer of a Unix socket when it connected (SO_PEERCRED).
     package struct Credentials: Sendable, Hashable {
         package let pid: Int32
         package let uid: UInt32
@@ -16,14 +16,13 @@ package final class StreamConnection {
 
     private let endpoint: Endpoint
 
-    /// Takes over a connected socket.
     init(_ descriptor: consuming OwnedDescriptor) throws(SocketError) {
         endpoint = try Endpoint(descriptor, writes: true)
     }
 
     // MARK: - Making
 
-    /// Connects over TCP, with Nagle's algorithm off.
+    /// Connects over TCP with Nagle's algorithm disabled.
     package static func connect(
         to peer: SocketAddress,
         deadline: ContinuousClock.Instant?
@@ -49,7 +48,7 @@ package final class StreamConnection {
         return try await finish(descriptor, error: error, deadline: deadline)
     }
 
-    /// Waits for the end of a connect that answered `error` (an `errno`, or 0).
+    /// Waits for the end of a connect(2) that returned `error` (an `errno`, or 0).
     private static func finish(
         _ descriptor: consuming OwnedDescriptor,
         error: Int32,
@@ -61,8 +60,8 @@ package final class StreamConnection {
         let connection = try StreamConnection(descriptor)
         guard error != 0 else { return connection }
         do throws(SocketError) {
-            // The watch begins with an edge of its own, which may come before the answer of the
-            // peer: so what counts is whether there is a peer.
+            // Registering the watch causes an edge, possibly before the peer has answered.
+            // Therefore only an existing peer ends the loop.
             while true {
                 try await connection.endpoint.wait(for: .writing, until: deadline)
                 let pending = connection.endpoint.pendingError
@@ -77,13 +76,13 @@ package final class StreamConnection {
 
     // MARK: - Reading
 
-    /// The address of the other end; nil for a Unix socket and once closed.
+    /// Address of the peer; nil for a Unix socket and once closed.
     package var peerAddress: SocketAddress? { endpoint.peerAddress }
 
-    /// The address of this end; nil for a Unix socket and once closed.
+    /// Address of this end; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
-    /// Who is at the other end of a Unix socket.
+    /// Credentials of the peer of a Unix socket.
     package var peerCredentials: Credentials {
         get throws(SocketError) {
             var (pid, uid, gid): (Int32, UInt32, UInt32) = (0, 0, 0)
@@ -94,19 +93,20 @@ package final class StreamConnection {
         }
     }
 
-    /// Reads that found octets without waiting, and how many there may be before others have a turn.
+    /// Consecutive reads without waiting; at `longestRow` the task yields.
     private var readsInRow = 0
     private static let longestRow = 16
 
-    /// The octets that have come, at least one and at most `limit`; empty when the peer is done.
+    /// Waits for data and returns 1 to `limit` octets; returns an empty array when the peer is
+    /// done.
     ///
-    /// One call returns at most 65 535 octets.
+    /// One call returns at most 65,535 octets.
     package func read(
         upTo limit: Int,
         deadline: ContinuousClock.Instant?
     ) async throws(SocketError) -> [UInt8] {
-        precondition(limit > 0, "a read of nothing cannot be told from the end")
-        // A peer that never stops sending must not keep the loop to itself.
+        precondition(limit > 0, "a read needs a limit above 0")
+        // A peer that sends without pause must not block the loop.
         if readsInRow == Self.longestRow {
             readsInRow = 0
             await Task.yield()
@@ -126,7 +126,7 @@ package final class StreamConnection {
 
     // MARK: - Writing
 
-    /// Writes all of `octets`; on an error some of them may have left.
+    /// Writes all of `octets`; after an error, part of them may have been sent.
     package func write(
         _ octets: [UInt8],
         deadline: ContinuousClock.Instant?
@@ -139,27 +139,27 @@ package final class StreamConnection {
         }
     }
 
-    /// Tells the peer that nothing more will come, and goes on reading.
+    /// Shuts down the sending side; reading continues.
     package func shutdownWrite() throws(SocketError) {
         guard shutdown(try endpoint.raw, Int32(SHUT_WR)) == 0 else { throw .last("shutdown") }
     }
 
     // MARK: - Without waiting
 
-    /// Has `observer` told whenever something has come of the connection, for one who never waits.
+    /// Sets an observer that receives all edges of the connection, for code that never waits.
     ///
-    /// Edges only: the observer is not told again of what it leaves.  What came before is not told,
-    /// so it has to look once by itself.
+    /// Unread data is not reported again. Earlier edges are not reported either, so the caller must
+    /// first try to read once.
     package func observe(_ observer: @escaping @ServiceLoop (Readiness) -> Void) {
         endpoint.observer = observer
     }
 
-    /// Receives what has come into `buffer`, from `start` on and at most `limit` octets.
+    /// Receives at most `limit` pending octets into `buffer` at `start`.
     ///
-    /// Fewer than `limit` are all there were: what comes later is an edge of its own.  Only the end
-    /// of what is sent, of which there may have been an edge already, takes another call to see.
+    /// If fewer than `limit` octets are returned, the kernel's buffer is empty and new data causes
+    /// an edge. The end of input may already have been reported, so only another call detects it.
     ///
-    /// - Returns: how many came, 0 at the end; nil if there is nothing yet.
+    /// - Returns: the number of octets, 0 at the end; nil if none are pending.
     package func attemptRead(
         into buffer: inout [UInt8],
         from start: Int,
@@ -178,7 +178,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Sends those of `octets` in `range` that the kernel takes at once, and returns how many.
+    /// Sends as many of the octets in `range` as the kernel accepts and returns their number.
     package func attemptWrite(
         _ octets: [UInt8],
         _ range: Range<Int>
@@ -201,8 +201,8 @@ package final class StreamConnection {
 
     /// Calls recv(2) for at most `limit` octets.
     ///
-    /// Not isolated, so that the closure is not either: in one that is, the runtime asks each time
-    /// whether this is the loop's thread (Swift 6.3).
+    /// Not isolated, because at each call of an isolated closure the runtime checks the thread
+    /// (Swift 6.3).
     private nonisolated static func receive(
         _ raw: Int32,
         _ buffer: inout [UInt8],
@@ -215,7 +215,7 @@ package final class StreamConnection {
         }
     }
 
-    /// Calls send(2) for the octets in `range`; not isolated, as above.
+    /// Calls send(2) for the octets in `range`; not isolated for the same reason as `receive`.
     private nonisolated static func send(
         _ raw: Int32,
         _ octets: [UInt8],
@@ -232,11 +232,11 @@ package final class StreamConnection {
         }
     }
 
-    /// Has `act` done, once and perhaps at once, when the other end has gone for good.
+    /// Calls `act` once, possibly immediately, when the peer has closed the connection completely.
     ///
-    /// Nothing that is sent can reach it then; a peer that only sends no more has not gone.
+    /// A peer that has only shut down its sending side has not closed the connection.
     package func whenGone(_ act: @escaping @ServiceLoop () -> Void) { endpoint.whenGone(act) }
 
-    /// Closes the connection; who waits on it gets `SocketError.closed`.
+    /// Closes the connection; waiting tasks get `SocketError.closed`.
     package func close() { endpoint.close() }
 }

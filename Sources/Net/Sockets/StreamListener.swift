@@ -5,37 +5,34 @@ import Glibc
 /// A listening TCP or Unix socket.
 @ServiceLoop
 package final class StreamListener {
-    /// Connections the kernel keeps for us until they are accepted; it takes net.core.somaxconn at
-    /// the most.
+    /// Length of the kernel's backlog in connections; net.core.somaxconn may reduce it.
     static let backlog: Int32 = 1024
 
-    /// How long accepting pauses when the process or the system is out of descriptors or memory.
+    /// Pause of `accept` when descriptors or memory are exhausted.
     static let pause: Duration = .milliseconds(100)
 
-    /// Connections that are accepted in a row before the loop's other work has its turn, which ends
-    /// some of them.
+    /// Consecutive accepts before `accept` yields to other work of the loop.
     static let row = 16
 
-    /// Octets of the kernel's buffers of each connection that is accepted over TCP; it doubles both.
+    /// Sizes in octets of the kernel's buffers per accepted TCP connection; Linux doubles both.
     ///
-    /// Without a bound Linux lets them grow to several MiB (`tcp_wmem` and `tcp_rmem` of tcp(7)), which
-    /// count in the service's control group.
+    /// Without limits Linux grows the buffers to several MiB (`tcp_wmem` and `tcp_rmem` in tcp(7)),
+    /// which count in the service's control group.
     package static let buffers: (send: Int32, receive: Int32) = (32 << 10, 16 << 10)
 
-    /// How many are in the present row.
     private var inRow = 0
 
-    /// Called with the error each time accepting has to pause; the connection waits in the backlog.
+    /// Called with the error each time `accept` pauses; the connections stay in the backlog.
     package var onPause: (@ServiceLoop (SocketError) -> Void)?
 
     private let endpoint: Endpoint
 
-    /// The file to remove at the end, and which one it was.
+    /// Socket file to remove on close, and its identity.
     private let file: (path: String, device: dev_t, inode: ino_t)?
 
-    /// Listens at `address`; port 0 lets the kernel choose, see ``localAddress``.
+    /// Listens at `address`; with port 0 the kernel chooses the port, see ``localAddress``.
     ///
-    /// An IPv6 listener takes IPv6 only (IPV6_V6ONLY), so both families can have the port.
+    /// An IPv6 listener accepts IPv6 only (IPV6_V6ONLY), so both families can use the same port.
     package init(binding address: SocketAddress) throws(SocketError) {
         let descriptor = try OwnedDescriptor.socket(
             address.isIPv6 ? AF_INET6 : AF_INET,
@@ -53,13 +50,13 @@ package final class StreamListener {
 
     /// Listens at a path of the file system.
     ///
-    /// The socket of a process that is gone is replaced; one at which a process listens, and a file of
-    /// another kind, are not.
-    /// Mode and group are set before anybody can connect.
+    /// Replaces the socket file of a process that has ended. Does not replace a socket with a
+    /// listening process or a file of another type. Sets mode and group before a client can
+    /// connect.
     ///
     /// - Parameters:
-    ///   - mode: permissions of the file; who may write to it may connect.
-    ///   - group: the file's group, nil to leave it.
+    ///   - mode: permissions of the file; write permission allows clients to connect.
+    ///   - group: the file's group, nil to leave it unchanged.
     /// - Throws: `SocketError.pathInUse`, `.notSocket`, `.pathTooLong`, `.system`.
     package init(unixPath path: String, mode: UInt32, group: UInt32? = nil) throws(SocketError) {
         let address = try UnixAddress(path)
@@ -71,7 +68,7 @@ package final class StreamListener {
         }
         guard error == 0 else { throw .system(call: "bind", code: error) }
         do throws(SocketError) {
-            // Not if the file has it already: systemd's filter may keep everybody from asking.
+            // Only if needed: the system call filter of the unit may forbid chown(2).
             if let group, Self.status(of: path)?.st_gid != group {
                 // SAFETY: the path is a text that ends with NUL.
                 guard unsafe chown(path, uid_t.max, group) == 0 else { throw .last("chown") }
@@ -88,7 +85,7 @@ package final class StreamListener {
         }
     }
 
-    /// Takes over a socket that listens already, as systemd passes it on.
+    /// Takes over a listening socket received from systemd.
     package init(adopting raw: Int32) throws(SocketError) {
         let descriptor = try OwnedDescriptor(raw, from: "listen")
         try descriptor.set(SO_SNDBUF, at: SOL_SOCKET, to: Self.buffers.send)
@@ -99,20 +96,20 @@ package final class StreamListener {
         file = nil
     }
 
-    /// The same for one that was looked at already.
+    /// Takes over a checked socket received from systemd.
     package convenience init(adopting socket: PassedSocket) throws(SocketError) {
         try self.init(adopting: socket.descriptor)
     }
 
     isolated deinit { close() }
 
-    /// Where it listens; nil for a Unix socket and once closed.
+    /// Address at which it listens; nil for a Unix socket and once closed.
     package var localAddress: SocketAddress? { endpoint.localAddress }
 
     /// Waits for the next connection.
     ///
-    /// Connections that ended before they were accepted are skipped.  Without descriptors or memory
-    /// it pauses, tells ``onPause``, and tries again.
+    /// Skips connections that ended before they were accepted. Without descriptors or memory it
+    /// calls ``onPause``, pauses and tries again.
     package func accept() async throws(SocketError) -> StreamConnection {
         if inRow == Self.row {
             inRow = 0
@@ -138,14 +135,14 @@ package final class StreamListener {
             case EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP, EFAULT, EPERM:
                 throw .last("accept")
             default:
-                // EINTR, ECONNABORTED, EPROTO, and the network errors of a connection that has
-                // failed already (accept(2), "Error handling").
+                // EINTR, ECONNABORTED, EPROTO, and network errors of a connection that has already
+                // failed (accept(2), "Error handling").
                 continue
             }
         }
     }
 
-    /// Stops listening; who waits in ``accept()`` gets `SocketError.closed`.
+    /// Stops listening; a task that waits in ``accept()`` gets `SocketError.closed`.
     package func close() {
         endpoint.close()
         guard let file, let now = Self.status(of: file.path),
@@ -157,9 +154,9 @@ package final class StreamListener {
 
     // MARK: - Files
 
-    /// Removes a socket file at which nobody listens.
+    /// Removes a socket file without a listening process.
     private static func removeStale(_ address: UnixAddress) throws(SocketError) {
-        // Gone since `bind` failed: the next `bind` says what there is now.
+        // The file has been removed since `bind` failed; the next `bind` reports the current state.
         guard let status = status(of: address.path) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else { throw .notSocket(address.path) }
         let probe = try OwnedDescriptor.socket(AF_UNIX, SOCK_STREAM)
@@ -168,7 +165,7 @@ package final class StreamListener {
         guard unsafe unlink(address.path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// What the file system says of `path`, not following a link; nil if there is nothing.
+    /// Returns the status of `path` without following a link; nil if it does not exist.
     private static func status(of path: String) -> stat? {
         var status = stat()
         // SAFETY: the path is a text that ends with NUL; one `stat` is written.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// The path of a Unix socket in the kernel's form.
+/// Path of a Unix socket as a `sockaddr_un`.
 struct UnixAddress {
-    /// The path as it was given.
     let path: String
 
-    /// Octets of a path that fit beside the NUL that ends it.
+    /// Maximum octets of a path, without the terminating NUL.
     static let maximumOctets = 107
 
-    /// - Throws: `SocketError.pathTooLong`, also for an empty path or one with a NUL in it, which
-    ///   would name something else.
+    /// Checks a path.
+    ///
+    /// - Throws: `SocketError.pathTooLong`; also for an empty path or one that contains NUL, which
+    ///   the kernel would interpret as another address.
     init(_ path: String) throws(SocketError) {
         guard (1...Self.maximumOctets).contains(path.utf8.count), !path.utf8.contains(0) else {
             throw .pathTooLong(path)
@@ -30,11 +31,10 @@ struct UnixAddress {
         unsafe withSockaddr { unsafe Glibc.bind(descriptor, $0, $1) == 0 ? 0 : errno }
     }
 
-    /// Calls `body` with the kernel's form.
     private func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // SAFETY: the path and the zero after it fit, as `init` checked; sockaddr_un is read as
+        // SAFETY: the path and its terminating NUL fit, as `init` checked; sockaddr_un is read as
         // any sockaddr.
         unsafe withUnsafeMutableBytes(of: &address.sun_path) {
             unsafe $0.copyBytes(from: path.utf8)

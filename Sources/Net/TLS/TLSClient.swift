@@ -1,40 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Opens connections over TLS 1.2 or later to servers that must prove who they are.
+/// Client that opens authenticated TLS 1.2 or 1.3 connections.
 ///
-/// It holds the session of the latest connection to each server, so that the next one begins with a
-/// shorter handshake.  The certificates that are trusted belong to ``TrustStores``.
+/// Stores the latest session of each server, so that the next connection can resume it with a
+/// shorter handshake. ``TrustStores`` holds the trusted certificates.
 // SAFETY: the context is made in `init` and freed once, in `deinit`; used on the loop only.
 @safe
 @ServiceLoop
 package final class TLSClient {
-    /// A server as sessions are kept for it.
+    /// Server address and name, the key of a stored session.
     struct Server: Hashable {
         let address: SocketAddress
         let name: String
     }
 
-    /// Sessions kept, at most: one a server, and servers are those of the settings.
     private static let sessionLimit = 256
 
     private let context: OpaquePointer
     private let source: TrustSource
 
-    /// The certificates that the context trusts; nil before the first connection.
     private var trusted: TrustStore?
     private var sessions: [Server: Session] = [:]
 
-    /// Makes a client.
+    /// Creates a client.
     ///
     /// - Parameters:
-    ///   - certificateFile: PEM file of certificates to trust; without one those of the system, as
-    ///     OpenSSL finds them (`SSL_CERT_FILE`, `SSL_CERT_DIR`).
-    ///   - protocols: what is offered by ALPN (RFC 7301), as `dot`; nothing if empty.
+    ///   - certificateFile: PEM file with trusted certificates; nil for those of the system, which
+    ///     OpenSSL finds (`SSL_CERT_FILE`, `SSL_CERT_DIR`).
+    ///   - protocols: protocols offered by ALPN (RFC 7301), such as `dot`; no ALPN if empty.
     /// - Throws: `TLSError.setup`.
     package init(certificateFile: String?, protocols: [String] = []) throws(TLSError) {
         source = TrustSource(certificateFile)
-        // A file of the settings that cannot be read is an error now, not with the first query.
+        // Report an unreadable file now and not at the first query.
         if certificateFile != nil { _ = try TrustStores.shared.store(for: source) }
         OpenSSLErrors.clear()
         guard let made = unsafe SSL_CTX_new(TLS_client_method()) else {
@@ -42,7 +40,7 @@ package final class TLSClient {
         }
         unsafe context = made
         unsafe SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
-        // Compression and renegotiation are attackers' tools, and nobody else's by now.
+        // Disable compression and renegotiation, which are used for attacks only.
         _ = unsafe SSL_CTX_set_options(context, Self.noRenegotiation | Self.noCompression)
         try Self.check(
             unsafe SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
@@ -50,25 +48,24 @@ package final class TLSClient {
         )
         let list = protocols.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
         guard !list.isEmpty else { return }
-        // SAFETY: exactly the array's octets are copied.  Zero is success, for once.
+        // SAFETY: exactly the array's octets are copied.  The function returns 0 on success.
         try Self.check(unsafe SSL_CTX_set_alpn_protos(context, list, UInt32(list.count)) == 0)
     }
 
-    /// Throws OpenSSL's complaint unless a step of the set-up is done.
+    /// Throws OpenSSL's latest error unless `isDone`.
     private static func check(_ isDone: Bool) throws(TLSError) {
-        guard isDone else { throw .setup(OpenSSLErrors.take() ?? "OpenSSL refuses an option") }
+        guard isDone else { throw .setup(OpenSSLErrors.take() ?? "OpenSSL rejects an option") }
     }
 
     isolated deinit { unsafe SSL_CTX_free(context) }
 
-    /// `SSL_OP_NO_RENEGOTIATION` and `SSL_OP_NO_COMPRESSION`, whose macros Swift cannot read.
+    /// `SSL_OP_NO_RENEGOTIATION` and `SSL_OP_NO_COMPRESSION`; Swift cannot import the macros.
     private static let noRenegotiation: UInt64 = 1 << 30
     private static let noCompression: UInt64 = 1 << 17
 
     // MARK: - Connecting
 
-    /// Connects to `server`, which must have a certificate for `name`, a host name or an IP
-    /// address, from somebody who is trusted.
+    /// Connects to `server` and verifies its certificate for `name`, a host name or an IP address.
     package func connect(
         to server: SocketAddress,
         name: String,
@@ -96,26 +93,25 @@ package final class TLSClient {
             return connection
         } catch {
             stream.close()
-            // A session that the server chokes on is not offered twice.
+            // Do not offer a session again that may have caused the failure.
             sessions[place] = nil
             throw error
         }
     }
 
-    /// Has new connections trust the certificates as they are now.
+    /// Applies the current trusted certificates to new connections.
     ///
-    /// A resumed session proves that the server was trusted once (RFC 8446 §2.2), so none outlives a
-    /// change of what is trusted.
+    /// Discards all sessions when the certificates have changed: resumption does not verify the
+    /// certificate again (RFC 8446 §2.2).
     private func trustCurrentCertificates() throws(TLSError) {
         let store = try TrustStores.shared.store(for: source)
         guard store !== trusted else { return }
-        // SAFETY: both are alive; the context takes a reference of its own.
+        // SAFETY: both are alive; the context adds a reference.
         unsafe SSL_CTX_set1_cert_store(context, store.raw)
         trusted = store
         sessions = [:]
     }
 
-    /// Keeps a session for the next connection to its server.
     private func keep(_ session: Session, for server: Server) {
         guard sessions.count < Self.sessionLimit || sessions[server] != nil else { return }
         sessions[server] = session
@@ -123,7 +119,7 @@ package final class TLSClient {
 
     // MARK: - Sessions
 
-    /// What two sides agreed on and can come back to (RFC 8446 §2.2).
+    /// TLS session for resumption (RFC 8446 §2.2).
     // SAFETY: owns one reference of the session, which OpenSSL counts; used on the loop only.
     @safe
     @ServiceLoop

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A TCP connection over which TLS is spoken; see ``TLSClient``.
+/// TCP connection with TLS; see ``TLSClient``.
 @ServiceLoop
 package final class TLSConnection: OctetStream {
     private let stream: StreamConnection
     private let engine: TLSEngine
 
-    /// Told of the session once, when a later connection can use it.
+    /// Called once with a resumable session.
     private var keepSession: (@ServiceLoop (TLSClient.Session) -> Void)?
 
-    /// Whether a task is writing what the engine gives.
+    /// True while a task writes the engine's output.
     private var isFlushing = false
 
-    /// Takes over a connection on which nothing was said yet.
+    /// Takes over a connection before the TLS handshake.
     init(
         _ stream: StreamConnection,
         _ engine: TLSEngine,
@@ -25,15 +25,15 @@ package final class TLSConnection: OctetStream {
 
     // MARK: - Facts
 
-    /// Whether the handshake came back to an earlier session.
+    /// True if the handshake resumed an earlier session.
     package var isResumed: Bool { engine.isResumed }
 
-    /// The version of TLS that is spoken, as `TLSv1.3`.
+    /// Version of TLS, such as `TLSv1.3`.
     package var version: String { engine.version }
 
     // MARK: - Talking
 
-    /// Does the handshake, after which the peer is who it was expected to be.
+    /// Performs the handshake and authenticates the peer.
     func shakeHands(deadline: ContinuousClock.Instant?) async throws(TLSError) {
         while true {
             let step = engine.shakeHands()
@@ -59,18 +59,18 @@ package final class TLSConnection: OctetStream {
     ) async throws(SocketError) -> [UInt8] {
         while true {
             let step = engine.read(upTo: limit)
-            // The peer may have asked for new keys.
+            // The peer may have requested a key update, which needs a reply.
             try await flush(deadline: deadline)
             switch step {
             case .done(let octets):
-                // Tickets come before the first data (RFC 8446 §4.6.1).
+                // Session tickets precede the first data (RFC 8446 §4.6.1).
                 if let keep = keepSession, let session = engine.session {
                     keepSession = nil
                     keep(session)
                 }
                 return octets
             case .wantsInput:
-                // An end without a goodbye is one: what is sent here says how long it is.
+                // End of stream without close_notify is accepted: DNS messages carry their length.
                 guard try await fill(deadline: deadline) else { return [] }
             case .ended:
                 return []
@@ -87,7 +87,7 @@ package final class TLSConnection: OctetStream {
         guard !octets.isEmpty else { return }
         switch engine.write(octets) {
         case .done: try await flush(deadline: deadline)
-        case .wantsInput, .ended: throw .broken("the peer does not listen any more")
+        case .wantsInput, .ended: throw .broken("the peer has closed the connection")
         case .failed(let why): throw .broken(why)
         }
     }
@@ -96,13 +96,13 @@ package final class TLSConnection: OctetStream {
         if !isFlushing {
             engine.sayGoodbye()
             let farewell = engine.give()
-            // To a peer that is gone nothing is to be said.
+            // Failure is ignored: the peer may have closed the connection.
             _ = try? stream.attemptWrite(farewell, farewell.indices)
         }
         stream.close()
     }
 
-    /// Gives the engine what the peer sent next; false at the end.
+    /// Reads from the peer into the engine; returns false at the end of the stream.
     private func fill(deadline: ContinuousClock.Instant?) async throws(SocketError) -> Bool {
         let octets = try await stream.read(upTo: 65_535, deadline: deadline)
         guard !octets.isEmpty else { return false }
@@ -110,10 +110,9 @@ package final class TLSConnection: OctetStream {
         return true
     }
 
-    /// Writes what the engine has for the peer.
+    /// Writes the engine's output to the peer.
     ///
-    /// A second task leaves it to the first, which goes on until nothing is left: so records keep
-    /// their order.
+    /// If another task is writing, that task writes this output too, so records stay in order.
     private func flush(deadline: ContinuousClock.Instant?) async throws(SocketError) {
         guard !isFlushing else { return }
         isFlushing = true

@@ -2,34 +2,34 @@
 internal import COpenSSL
 private import Glibc
 
-/// One side of a TLS connection without a network: octets in, octets out.
+/// Client side of a TLS connection that reads from and writes to memory.
 ///
-/// OpenSSL reads from and writes to memory here; who owns the engine moves the octets.  So there
-/// is one way to wait, that of ``StreamConnection``, whatever OpenSSL wants and when.
+/// The owner moves the octets between the engine and the network. So only ``StreamConnection``
+/// waits, for whatever OpenSSL needs.
 // SAFETY: the connection is made in `init` and freed once, in `deinit`, with both its buffers; it
 // is used on the loop only.
 @safe
 @ServiceLoop
 final class TLSEngine {
-    /// What became of a step.
+    /// Result of a step.
     enum Step<Value> {
         case done(Value)
-        /// More octets of the peer's are needed first.
+        /// More input from the peer is needed.
         case wantsInput
-        /// The peer has said that nothing more will come.
+        /// The peer has closed the TLS connection.
         case ended
-        /// It went wrong; nothing more can be done with the connection.
+        /// The connection failed permanently.
         case failed(String)
     }
 
-    /// The most octets taken out at once: a record of TLS has 16 KiB.
+    /// Maximum octets per read: the size of a TLS record.
     private static let chunk = 16_384
 
     private let connection: OpaquePointer
     private let input: OpaquePointer
     private let output: OpaquePointer
 
-    /// Makes the client's side of a connection to a server that must be `name`.
+    /// Creates a connection to a server that needs a certificate for `name`.
     init(context: OpaquePointer, name: String, session: TLSClient.Session?) throws(TLSError) {
         guard let made = unsafe SSL_new(context) else {
             throw .setup(OpenSSLErrors.take() ?? "out of memory")
@@ -39,7 +39,7 @@ final class TLSEngine {
         unsafe connection = made
         unsafe self.input = input
         unsafe self.output = output
-        // Takes over both.
+        // `SSL_set_bio` takes ownership of both buffers.
         unsafe SSL_set_bio(connection, input, output)
         unsafe SSL_set_connect_state(connection)
         if let session { unsafe SSL_set_session(connection, session.raw) }
@@ -47,13 +47,12 @@ final class TLSEngine {
     }
 
     isolated deinit {
-        // Else OpenSSL takes a connection that was lost for one that was attacked, and the session
-        // with it.
+        // Otherwise OpenSSL treats a lost connection as truncated and invalidates its session.
         unsafe SSL_set_shutdown(connection, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         unsafe SSL_free(connection)
     }
 
-    /// Has the certificate checked for `name`, and tells the server who is wanted.
+    /// Sets `name` for certificate verification and server name indication.
     private func expect(_ name: String) throws(TLSError) {
         var address = [UInt8](repeating: 0, count: 16)
         // SAFETY: 16 octets hold an address of either family.
@@ -62,7 +61,7 @@ final class TLSEngine {
             || inet_pton(AF_INET6, name, &address) == 1
         var isDone: Bool
         if isAddress {
-            // No name in the clear for an address (RFC 6066 §3).
+            // No server name indication for an address (RFC 6066 §3).
             isDone =
                 unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), name) == 1
         } else {
@@ -80,14 +79,13 @@ final class TLSEngine {
             }
             isDone = isDone && status == 1
         }
-        guard isDone else { throw .setup("`\(name)` cannot be the name of a server") }
+        guard isDone else { throw .setup("`\(name)` is not a valid server name") }
     }
 }
 
 // MARK: - Steps
 
 extension TLSEngine {
-    /// Goes on with the handshake.
     func shakeHands() -> Step<Void> {
         OpenSSLErrors.clear()
         // SAFETY: the connection is alive, see the type.
@@ -95,7 +93,6 @@ extension TLSEngine {
         return status == 1 ? .done(()) : outcome(of: status)
     }
 
-    /// Decrypts at most `limit` octets.
     func read(upTo limit: Int) -> Step<[UInt8]> {
         OpenSSLErrors.clear()
         var status: Int32 = 0
@@ -109,16 +106,16 @@ extension TLSEngine {
         return status > 0 ? .done(octets) : outcome(of: status)
     }
 
-    /// Encrypts all of `octets`, which is at once possible after the handshake.
+    /// Encrypts all of `octets`; to be called after the handshake.
     func write(_ octets: [UInt8]) -> Step<Void> {
-        precondition(!octets.isEmpty, "nothing cannot be encrypted")
+        precondition(!octets.isEmpty, "an empty write")
         OpenSSLErrors.clear()
         // SAFETY: exactly the array's octets are read.
         let status = unsafe SSL_write(connection, octets, Int32(octets.count))
         return status > 0 ? .done(()) : outcome(of: status)
     }
 
-    /// Says goodbye to the peer.
+    /// Queues a close_notify alert for the peer.
     func sayGoodbye() {
         OpenSSLErrors.clear()
         // SAFETY: the connection is alive, see the type.
@@ -126,13 +123,13 @@ extension TLSEngine {
         OpenSSLErrors.clear()
     }
 
-    /// Why a step was not done.
+    /// Maps the status of an unfinished step to its result.
     private func outcome<Value>(of status: Int32) -> Step<Value> {
         // SAFETY: the connection is alive, see the type, and the step was the last one on it.
         switch unsafe SSL_get_error(connection, status) {
         case SSL_ERROR_WANT_READ: .wantsInput
         case SSL_ERROR_ZERO_RETURN: .ended
-        default: .failed(OpenSSLErrors.take() ?? "broken off")
+        default: .failed(OpenSSLErrors.take() ?? "connection aborted")
         }
     }
 }
@@ -140,14 +137,14 @@ extension TLSEngine {
 // MARK: - Octets
 
 extension TLSEngine {
-    /// Takes in what the peer sent.
+    /// Adds octets received from the peer.
     func take(_ octets: [UInt8]) {
         // SAFETY: exactly the array's octets are copied; memory always takes all of them.
         let count = unsafe BIO_write(input, octets, Int32(octets.count))
         precondition(count == octets.count, "OpenSSL is out of memory")
     }
 
-    /// What is to be sent to the peer; empty if nothing is.
+    /// Removes and returns the octets to send to the peer; empty if there are none.
     func give() -> [UInt8] {
         let waiting = unsafe BIO_ctrl_pending(output)
         guard waiting > 0 else { return [] }
@@ -162,7 +159,7 @@ extension TLSEngine {
 // MARK: - Facts
 
 extension TLSEngine {
-    /// What is wrong with the peer's certificate; nil if nothing is.
+    /// Certificate verification error; nil if there is none.
     var complaint: String? {
         let result = unsafe SSL_get_verify_result(connection)
         guard result != Int(X509_V_OK) else { return nil }
@@ -171,19 +168,17 @@ extension TLSEngine {
             ?? "certificate error \(result)"
     }
 
-    /// Whether the handshake came back to an earlier session.
     // SAFETY: the connection is alive, see the type.
     var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
 
-    /// The version of TLS that is spoken, as `TLSv1.3`.
     var version: String {
         // SAFETY: the text is static.
         unsafe SSL_get_version(connection).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// The session, if a later connection can come back to it.
+    /// Session of the connection; nil if it cannot be resumed.
     var session: TLSClient.Session? {
-        // SAFETY: the reference belongs to us; either it is passed on or freed here.
+        // SAFETY: this function owns the reference; it is either passed on or freed here.
         guard let session = unsafe SSL_get1_session(connection) else { return nil }
         guard unsafe SSL_SESSION_is_resumable(session) == 1 else {
             unsafe SSL_SESSION_free(session)

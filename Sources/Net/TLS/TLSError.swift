@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import COpenSSL
 
-/// Why there is no connection over TLS.
+/// Failure to open a TLS connection.
 package enum TLSError: Error, Hashable {
-    /// The certificates to trust cannot be read, or OpenSSL refuses to work: its words.
+    /// The trusted certificates cannot be read, or OpenSSL failed with this text.
     case setup(String)
 
-    /// No connection to encrypt, or none any more.
     case socket(SocketError)
 
-    /// The peer did not prove who it is: OpenSSL's words about its certificate.
+    /// The peer's certificate was rejected for this reason, in OpenSSL's words.
     case untrusted(String)
 
-    /// The two sides could not agree, or the peer does not speak TLS.
+    /// The handshake failed, for example because the peer does not use TLS.
     case handshake(String)
 }
 
 extension TLSError: CustomStringConvertible {
-    /// The fault in a few words.
     package var description: String {
         switch self {
         case .setup(let why): "TLS: \(why)"
@@ -28,17 +26,17 @@ extension TLSError: CustomStringConvertible {
     }
 }
 
-/// OpenSSL's queue of errors, one a thread.
+/// OpenSSL's error queue of the calling thread.
 enum OpenSSLErrors {
-    /// Empties the queue; to be done before calls whose errors are asked for.
+    /// Clears the queue; required before calls that report errors through it.
     static func clear() { ERR_clear_error() }
 
-    /// The reason of the latest error, and an empty queue; nil if there is none.
+    /// Returns the latest error and clears the queue; nil if the queue is empty.
     static func take() -> String? {
         let code = ERR_peek_last_error()
         ERR_clear_error()
         guard code != 0 else { return nil }
-        // SAFETY: the text is static, or nil for codes that OpenSSL has no words for.
+        // SAFETY: the text is static, or nil for codes without a text.
         return unsafe ERR_reason_error_string(code).map { unsafe String(cString: $0) }
             ?? "error \(code)"
     }

@@ -2,19 +2,19 @@
 internal import COpenSSL
 private import Glibc
 
-/// The certificates of one source that TLS connections trust, parsed once and shared by all of them.
+/// Trusted certificates of one source, parsed once and shared by all TLS connections.
 ///
-/// Parsing the system's bundle takes some 20 ms and 2 MiB, which is too much for each connection.
+/// Parsing the system's bundle takes 20 ms and 2 MiB, too much for each connection.
 // SAFETY: owns one reference of the store, freed once, in `deinit`; OpenSSL counts references
 // atomically and locks the store's contents, so any thread may release or use it.
 @safe
 final class TrustStore: @unchecked Sendable {
     let raw: OpaquePointer
 
-    /// Parses the certificates of `source`, on any thread.
+    /// Parses the certificates of `source`; callable from any thread.
     ///
-    /// - Throws: `TLSError.setup` if the file of the settings cannot be read or holds no certificate.
-    ///   Files of the system may be missing, as OpenSSL allows.
+    /// - Throws: `TLSError.setup` if a configured file cannot be read or has no certificate. Files
+    ///   of the system may be missing, as in OpenSSL.
     init(_ source: TrustSource) throws(TLSError) {
         OpenSSLErrors.clear()
         guard let made = unsafe X509_STORE_new() else {
@@ -28,7 +28,8 @@ final class TrustStore: @unchecked Sendable {
                 throw .setup("\(file): \(OpenSSLErrors.take() ?? "no certificates to trust")")
             }
         }
-        // SAFETY: the text ends with NUL and is copied.  Its files are read when a chain needs them.
+        // SAFETY: the text ends with NUL and is copied.  OpenSSL reads the files when a chain needs
+        // them.
         for directory in source.directories { unsafe X509_STORE_load_path(raw, directory) }
         OpenSSLErrors.clear()
     }
@@ -36,18 +37,16 @@ final class TrustStore: @unchecked Sendable {
     deinit { unsafe X509_STORE_free(raw) }
 }
 
-/// The place that trusted certificates are read from.
+/// Source of trusted certificates.
 enum TrustSource: Hashable, Sendable {
     /// The system's bundle and directory, or `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     case system
 
-    /// A PEM file of the settings (`ca-file`).
+    /// PEM file from the setting `ca-file`.
     case file(String)
 
-    /// The source for the setting `ca-file`.
     init(_ file: String?) { self = file.map { .file($0) } ?? .system }
 
-    /// The PEM files.
     var files: [String] {
         switch self {
         case .file(let path): [path]
@@ -55,17 +54,17 @@ enum TrustSource: Hashable, Sendable {
         }
     }
 
-    /// The directories of files named by the hash of a subject, which OpenSSL reads when needed.
+    /// Directories with files named by subject hash, which OpenSSL reads when needed.
     var directories: [String] { self == .system ? Self.systemDirectories : [] }
 
-    /// The version of the source: changes with any file or directory, or with where links lead.
+    /// Versions of all files and directories; changes with their contents and with link targets.
     var version: [FileVersion?] { (files + directories).map(FileVersion.init) }
 
     private static let systemFile: String? = {
         if let file = environment("SSL_CERT_FILE") { return file }
         // SAFETY: OpenSSL's text is static and ends with NUL.
         let builtIn = unsafe X509_get_default_cert_file().map { unsafe String(cString: $0) }
-        // Debian's libssl names a link that only the package openssl has.
+        // The built-in path of Debian's libssl is a link that only the package openssl installs.
         return [builtIn, "/etc/ssl/certs/ca-certificates.crt"].compactMap(\.self)
             .first { FileVersion($0) != nil }
     }()
@@ -76,7 +75,6 @@ enum TrustSource: Hashable, Sendable {
         return (environment("SSL_CERT_DIR") ?? builtIn ?? "").split(separator: ":").map(String.init)
     }()
 
-    /// A variable of the environment; nil if it is missing or empty.
     private static func environment(_ name: String) -> String? {
         // SAFETY: the value ends with NUL and is copied before anything can change it.
         let text = unsafe getenv(name).map { unsafe String(cString: $0) }
@@ -84,14 +82,14 @@ enum TrustSource: Hashable, Sendable {
     }
 }
 
-/// Facts of a file that change when it is written or replaced.
+/// File attributes that change when the file is written or replaced.
 struct FileVersion: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
     private let octets: Int
     private let modified: [Int]
 
-    /// Reads them of the file that `path` leads to; nil if there is none.
+    /// Reads the attributes of the file at `path`, following links; nil if there is none.
     init?(_ path: String) {
         var status = stat()
         // SAFETY: the text ends with NUL; one `stat` is written.
@@ -99,7 +97,7 @@ struct FileVersion: Hashable, Sendable {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
         octets = Int(status.st_size)
-        // The time of the change, too: a program can set the other one.
+        // Includes ctime, because programs can set mtime.
         modified = [
             status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
             status.st_ctim.tv_sec, status.st_ctim.tv_nsec,

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The trusted certificates of all connections: each source is parsed once, and again when its files
-/// change.
+/// Cache of parsed trusted certificates, one ``TrustStore`` per source.
 ///
-/// A connection that begins while changed files are parsed, on a thread of their own, trusts what was
-/// trusted before.
+/// Changed files are parsed again on a worker thread. Connections that start meanwhile use the
+/// previous certificates.
 @ServiceLoop
 package final class TrustStores {
-    /// The ones of this process.
+    /// The instance of this process.
     package static let shared = TrustStores()
 
-    /// An event for the log.
+    /// Event for the log.
     package enum Notice: Sendable {
-        /// Changed files are in force.
+        /// Changed files were loaded.
         case reloaded(source: String)
 
-        /// Changed files cannot be used; the certificates of before stay in force.
+        /// Changed files cannot be used; the previous certificates remain in force.
         case failed(source: String, TLSError)
     }
 
-    /// Called with what happens when files change; the composition root's, which logs.
+    /// Called after changed files were loaded or rejected.
     package var observer: (@ServiceLoop (Notice) -> Void)?
 
     private struct Entry {
@@ -28,16 +27,15 @@ package final class TrustStores {
         var checkedAt: ContinuousClock.Instant
         var isLoading = false
 
-        /// How often the files have been parsed.
         var loads = 1
     }
 
     private var entries: [TrustSource: Entry] = [:]
 
-    /// The shortest time between two looks at the files of a source.
+    /// Minimum interval between two checks of a source's files.
     private static let checkInterval: Duration = .seconds(1)
 
-    /// The system's certificates as the first connection finds them.
+    /// The system's certificates at first use.
     private nonisolated static let system = Result { () throws(TLSError) in
         let version = TrustSource.system.version
         return (store: try TrustStore(.system), version: version)
@@ -45,13 +43,12 @@ package final class TrustStores {
 
     private init() {}
 
-    /// Parses the system's certificates, so that the first connection need not: for a thread that may
-    /// take some 20 ms.
+    /// Parses the system's certificates in advance; takes about 20 ms, on a worker thread.
     package nonisolated static func prepare() { _ = system }
 
     /// Returns the certificates of `source`.
     ///
-    /// - Throws: `TLSError.setup` if they cannot be read, and never could be before.
+    /// - Throws: `TLSError.setup` if they cannot be read and were never read before.
     func store(for source: TrustSource) throws(TLSError) -> TrustStore {
         let now = Clock.now
         guard let entry = entries[source] else {
@@ -70,13 +67,12 @@ package final class TrustStores {
         return entry.store
     }
 
-    /// How often the files of `source` have been parsed.
     func loads(of source: TrustSource) -> Int { entries[source]?.loads ?? 0 }
 
-    /// Parses the files of `source`, which have changed, and puts them in force.
+    /// Parses the changed files of `source` on a worker thread and replaces its certificates.
     private func reload(_ source: TrustSource, _ version: [FileVersion?]) {
         entries[source]?.isLoading = true
-        // Not parsed again before the next change, whatever comes of it.
+        // On failure, parse again only after the next change.
         entries[source]?.version = version
         ServiceLoop.task { [self] in
             let result: Result<TrustStore, TLSError>
@@ -101,7 +97,6 @@ package final class TrustStores {
 }
 
 extension TrustSource {
-    /// The source in the log.
     fileprivate var text: String {
         switch self {
         case .file(let path): path
