@@ -2,7 +2,7 @@
 package import DNSWire
 package import Net
 
-/// One server that queries are forwarded to: asks it over its transport, and keeps count of what comes of that.
+/// One upstream server: sends queries over its transport and counts the results.
 package final class Forwarder: Forwarding {
     package let name: String
     package let url: String
@@ -12,20 +12,19 @@ package final class Forwarder: Forwarding {
     private let transport: any UpstreamTransport
     private let clocks: Clocks
 
-    /// What was counted, without what the transport counts.
+    /// Counters, except those of the transport.
     private var counted = UpstreamNumbers()
 
-    /// Until when it is asked without EDNS, because it failed a test; nil if it knows EDNS.
+    /// End of the period without EDNS after a failed EDNS test; nil if EDNS is used.
     private var noEDNSUntil: ContinuousClock.Instant?
 
-    /// When it was last tested for EDNS.
     private var ednsTestedAt: ContinuousClock.Instant?
 
-    /// Makes a server that nothing is sent to yet.
+    /// Creates a server; sends nothing.
     ///
     /// - Parameters:
-    ///   - url: what people are shown.
-    ///   - latency: what the server notes its latencies in.
+    ///   - url: the address for display.
+    ///   - latency: the histogram of successful exchanges.
     package init(
         name: String,
         url: String,
@@ -80,7 +79,7 @@ package final class Forwarder: Forwarding {
         }
     }
 
-    /// Counts a query that began at `start`, and completes it.
+    /// Counts a query that began at `start`, and calls its completion handler.
     private func finish(
         _ query: ForwardedQuery,
         _ reply: Result<Message, UpstreamError>,
@@ -110,10 +109,10 @@ package final class Forwarder: Forwarding {
 // MARK: - EDNS
 
 extension Forwarder {
-    /// Tests with the daemon's own question whether the server knows EDNS (RFC 6891 §7).
+    /// Tests with a probe query whether the server supports EDNS (RFC 6891 §7).
     ///
-    /// A client's query got an answer without EDNS only, which is reason enough for that query; for
-    /// later ones it is not, as clients choose names.
+    /// A client's query that succeeds without EDNS only is not sufficient to disable EDNS for later
+    /// queries, because clients choose names.
     private func testEDNS() {
         let now = clocks.now()
         if let ednsTestedAt, now - ednsTestedAt < UpstreamLimits.ednsTestSpacing { return }
@@ -126,10 +125,10 @@ extension Forwarder {
 }
 
 extension Message {
-    /// Whether the server does not know EDNS (RFC 6891 §6.1.3, §7).
+    /// True if the reply shows that the server does not support EDNS (RFC 6891 §6.1.3, §7).
     ///
-    /// The sign is FORMERR or NOTIMP without an OPT record, or BADVERS; with an OPT record FORMERR and
-    /// NOTIMP are about the query itself.
+    /// That is BADVERS, or FORMERR or NOTIMP without an OPT record. With an OPT record, FORMERR and
+    /// NOTIMP concern the query itself.
     fileprivate var rejectsEDNS: Bool {
         rcode == .badVers || edns == nil && (rcode == .formErr || rcode == .notImp)
     }
@@ -142,17 +141,17 @@ extension Message {
             switch rcode {
             case .noError where isReferral: throw UpstreamError(self)
             case .noError, .nxDomain: return self
-            // The substituted name would be too long: final, and proven by the DNAME (RFC 6672 §2.2).
+            // The substituted name is too long: a final answer, proven by the DNAME (RFC 6672
+            // §2.2).
             case .yxDomain where answers.contains { $0.type == .dname }: return self
             default: throw UpstreamError(self)
             }
         }
     }
 
-    /// Whether the message refers to other servers (RFC 2308 §2.2), as one without recursion does
-    /// that is no authority for the name.
+    /// True if the message is a referral (RFC 2308 §2.2), as from a non-recursive server.
     ///
-    /// NODATA without an SOA has no NS records, or comes from a server with recursion.
+    /// NODATA without SOA has no NS records, or comes from a recursive server.
     private var isReferral: Bool {
         answers.isEmpty && !header.isAuthoritative && !header.recursionAvailable
             && authorities.contains { $0.type == .ns }

@@ -2,49 +2,52 @@
 package import DNSWire
 package import Net
 
-/// An upstream resolver, whatever it is spoken to through.
+/// Upstream resolver, independent of its transport.
 @ServiceLoop
 package protocol Forwarding: AnyObject, Sendable {
-    /// Its name in the settings.
+    /// Name in the settings.
     nonisolated var name: String { get }
 
-    /// Its address as the settings write it, such as `udp://192.0.2.53`.
+    /// Address as in the settings, such as `udp://192.0.2.53`.
     nonisolated var url: String { get }
 
-    /// Whether what it says is safe from being read and changed on the way.
+    /// True if replies are encrypted and authenticated.
     nonisolated var isProtected: Bool { get }
 
-    /// Whether it is asked for AD and believed when it says it: that it validated the answer
-    /// (RFC 4035 §3.2.3).
+    /// True if the resolver sets AD in queries and trusts AD in replies (RFC 4035 §3.2.3).
     nonisolated var validates: Bool { get }
 
-    /// How long one exchange may take before the next upstream is asked.
+    /// Timeout of one exchange.
     nonisolated var timeout: Duration { get }
 
-    /// How long the exchanges took that brought a reply.
+    /// Latencies of successful exchanges.
     nonisolated var latency: LatencyHistogram { get }
 
-    /// How soon it may be asked again while it has not answered: at once where datagrams get lost,
-    /// later where only a dead connection does; nil for never.
+    /// Minimum time before an unanswered query is sent to the same server again; nil for never.
+    ///
+    /// Zero for UDP, where datagrams get lost. Longer for streams, where only a dead connection
+    /// loses a query.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// The servers behind the name, each of which is chosen and judged by itself: itself, or more.
+    /// Servers of this upstream, each selected and health-checked separately; by default the
+    /// upstream itself.
     var servers: [any Forwarding] { get }
 
-    /// How often a socket was closed because of messages that answered no query.
+    /// Number of sockets closed because of forged replies.
     var forgeries: UInt64 { get }
 
-    /// What has become of the queries sent to it.
+    /// Counters of the queries sent to this upstream.
     var numbers: UpstreamNumbers { get }
 
-    /// Asks once, and waits no longer than `deadline`.
+    /// Sends `query` once; fails at `deadline`.
     ///
     /// - Parameters:
-    ///   - earlier: when the same was asked in vain, if it was: it is not asked on a connection that has
-    ///     been silent since.
-    ///   - place: told what is known of the exchange, if somebody traces it.
-    ///   - tell: called once, perhaps before this returns, with a reply to exactly this query, with
-    ///     RCODE NOERROR or NXDOMAIN, whole.
+    ///   - earlier: the start of an earlier unanswered attempt, or nil. A connection that has been
+    ///     silent since then is not used.
+    ///   - place: records details of the exchange, if the query is traced.
+    ///   - tell: the completion handler, called once, possibly before `ask` returns. Its message is
+    ///     complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN with
+    ///     a DNAME.
     func ask(
         _ query: ForwardedQuery,
         repeating earlier: ContinuousClock.Instant?,
@@ -53,7 +56,7 @@ package protocol Forwarding: AnyObject, Sendable {
         _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     )
 
-    /// Drops what belongs to the network as it was: connections.  Queries under way are asked again.
+    /// Drops all connections after a network change; queries in flight are retried.
     func networkChanged()
 }
 
@@ -66,7 +69,7 @@ extension Forwarding {
 
     package var forgeries: UInt64 { 0 }
 
-    /// What ``ask(_:repeating:deadline:_:_:)`` tells, for whoever waits in a task.
+    /// Calls ``ask(_:repeating:deadline:_:_:)`` and waits for its completion.
     package func exchange(
         _ query: ForwardedQuery,
         repeating earlier: ContinuousClock.Instant? = nil,
@@ -82,7 +85,7 @@ extension Forwarding {
     package func networkChanged() {}
 }
 
-/// Counts of one upstream since the start.
+/// Counters of one upstream since the start of the daemon.
 package struct UpstreamNumbers: Sendable, Equatable {
     package var queries: UInt64 = 0
     package var successes: UInt64 = 0
@@ -90,27 +93,26 @@ package struct UpstreamNumbers: Sendable, Equatable {
     /// Failures by `UpstreamError.kind`.
     package var failures: [String: UInt64] = [:]
 
-    /// Queries asked again over TCP.
+    /// Queries repeated over TCP.
     package var tcpRetries: UInt64 = 0
 
-    /// Messages from the right address that answered no question of ours.
+    /// Messages from the upstream's address that match no query.
     package var foreignReplies: UInt64 = 0
 
-    /// Connections begun, also those that came to nothing; of HTTP only those that brought a reply.
+    /// Connection attempts, including failed ones; for HTTPS only those with a reply.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries put on a connection that there was already; of HTTP only those that brought a reply.
+    /// Queries sent on a reused connection; for HTTPS only those with a reply.
     package var connectionsReused: UInt64 = 0
 
     package var lastError: UpstreamError?
     package var lastErrorAt: ContinuousClock.Instant?
 
-    /// Failures since the last success.
     package var consecutiveFailures: UInt64 = 0
 
     package init() {}
 
-    /// Notes how a query ended, and when.
+    /// Counts the result of a query that ended at `end`.
     mutating func note(_ failure: UpstreamError?, at end: ContinuousClock.Instant) {
         queries += 1
         if let failure {

@@ -2,10 +2,9 @@
 package import DNSWire
 package import Net
 
-/// Several servers under one name: what an upstream with more than one address is.
+/// Upstream with several addresses under one name.
 ///
-/// A group takes it apart and chooses among its ``servers``; it is itself only what the operator
-/// sees.
+/// A group selects among its ``servers``; the upstream itself is for display only.
 package final class Upstream: Forwarding {
     package let name: String
     package let url: String
@@ -17,9 +16,9 @@ package final class Upstream: Forwarding {
 
     private lazy var group = UpstreamGroup(servers)
 
-    /// Puts servers together, of which there is at least one.
+    /// Combines at least one server.
     ///
-    /// - Parameter latency: what all of them note their latencies in.
+    /// - Parameter latency: the histogram shared by all servers.
     package init(url: String, servers: [any Forwarding], latency: LatencyHistogram) {
         precondition(!servers.isEmpty, "an upstream has at least one server")
         name = servers[0].name
@@ -31,7 +30,7 @@ package final class Upstream: Forwarding {
         self.latency = latency
     }
 
-    /// The servers' numbers together; it fails as long in a row as the best of them does.
+    /// Sum of the servers' counters; `consecutiveFailures` is that of the best server.
     package var numbers: UpstreamNumbers {
         var sum = UpstreamNumbers()
         for numbers in servers.map(\.numbers) {

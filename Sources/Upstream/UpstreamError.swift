@@ -2,36 +2,36 @@
 package import DNSWire
 internal import Net
 
-/// Why an upstream gave no answer.
+/// Reason for which an upstream returned no answer.
 package enum UpstreamError: Error, Hashable {
-    /// Nothing that answers the query came in time.
+    /// No matching reply arrived in time.
     case timedOut
 
-    /// No way there, or nobody who listens: the system's words.
+    /// The server cannot be reached; the text is the system's error.
     case unreachable(String)
 
-    /// It answered that it could not or would not (SERVFAIL, REFUSED, …), perhaps saying why
-    /// (RFC 8914).
+    /// The server returned an error RCODE, or a referral, possibly with an extended error (RFC
+    /// 8914).
     case declined(RCode, because: ExtendedError? = nil)
 
-    /// Its stream broke off or carried something else than the reply.
+    /// The connection was lost or the reply was invalid.
     case broken(String)
 
-    /// It did not prove who it is, so nothing was asked (RFC 8310 §5): OpenSSL's words.
+    /// TLS authentication failed; no query was sent (RFC 8310 §5).
     case untrusted(String)
 
-    /// It asks us what we ask it.
+    /// The server forwards queries back to this daemon.
     case loop
 
-    /// An operator has paused it, so it was not asked.
+    /// An operator has paused the upstream; no query was sent.
     case paused
 
-    /// A limit of this daemon or of the machine, which says nothing about the server.
+    /// A limit of this daemon or machine was reached; the server is not at fault.
     case exhausted(String)
 }
 
 extension UpstreamError: CustomStringConvertible {
-    /// The fault in a few words.
+    /// Error text.
     package var description: String {
         switch self {
         case .timedOut: "timed out"
@@ -47,7 +47,7 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// The name under which it is counted.
+    /// Key for counting failures.
     package var kind: String {
         switch self {
         case .timedOut: "timeout"
@@ -61,22 +61,21 @@ extension UpstreamError: CustomStringConvertible {
         }
     }
 
-    /// Whether the server did answer, if only to say no.
+    /// True if the server returned a response.
     var isDecline: Bool { if case .declined = self { true } else { false } }
 
-    /// Whether it says nothing about the server.
+    /// True if the server is not at fault.
     var isOurs: Bool { if case .exhausted = self { true } else { false } }
 }
 
 // MARK: - Faults of others
 
 extension UpstreamError {
-    /// A reply that is no answer: its RCODE, and the reason if it says one.
+    /// Creates the error for a reply that is not an answer.
     init(_ message: Message) {
         self = .declined(message.rcode, because: message.edns?.extendedErrors.first?.code)
     }
 
-    /// A socket's fault as the upstream's.
     init(_ error: SocketError) {
         switch error {
         case .timedOut: self = .timedOut
@@ -87,7 +86,6 @@ extension UpstreamError {
         }
     }
 
-    /// The fault of a handshake as the upstream's.
     init(_ error: TLSError) {
         switch error {
         case .socket(.closed): self = .broken("closed the connection before the handshake")
@@ -97,7 +95,6 @@ extension UpstreamError {
         }
     }
 
-    /// A transfer's fault as the upstream's.
     init(_ error: HTTPError) {
         switch error {
         case .timedOut: self = .timedOut
@@ -106,7 +103,7 @@ extension UpstreamError {
         case .tls(let why): self = .untrusted(why)
         case .broken(let why), .invalidRequest(let why): self = .broken(why)
         case .bodyTooLarge(let limit): self = .broken("sent more than \(limit) octets")
-        case .cancelled: self = .broken("was given up")
+        case .cancelled: self = .broken("was cancelled")
         }
     }
 }

@@ -2,25 +2,25 @@
 package import DNSWire
 package import Net
 
-/// What is asked of an upstream resolver: a question and what the client said of DNSSEC.
+/// Query for an upstream: question and DNSSEC flags of the client.
 package struct ForwardedQuery: Hashable, Sendable {
     package var question: Question
 
-    /// Whether signatures are wanted (RFC 3225).
+    /// DO flag: signatures are requested (RFC 3225).
     package var dnssecOK: Bool
 
-    /// Whether the upstream is not to validate (RFC 4035 §3.2.2).
+    /// CD flag: the upstream must not validate (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool
 
-    /// Ends the query early; nil if that never happens.
+    /// Signal that cancels the query; nil if the query is never cancelled.
     ///
-    /// Two queries that differ in this alone are equal.
+    /// Ignored by `==`.
     package var cancellation: CancellationSignal?
 
-    /// Whether the query has an OPT record; not if the server does not know EDNS (RFC 6891 §7).
+    /// True if the query has an OPT record; false if the server does not support EDNS (RFC 6891
+    /// §7).
     var usesEDNS = true
 
-    /// Puts the parts together.
     package init(
         question: Question,
         dnssecOK: Bool,
@@ -45,48 +45,50 @@ package struct ForwardedQuery: Hashable, Sendable {
         hasher.combine(usesEDNS)
     }
 
-    /// Whether nobody wants the reply any more.
+    /// True if the query was cancelled.
     @ServiceLoop
     var isCancelled: Bool { cancellation?.isCancelled ?? false }
 }
 
-/// One query sent to one upstream, and the judgement of what comes back: no I/O.
+/// One query to one upstream and the validation of replies, without I/O.
 ///
-/// The query is built afresh from what was parsed; of the client's octets nothing is passed on, nor
-/// are its EDNS options (RFC 6891 §6.1.1 makes them hop by hop).
+/// The query is built from parsed values. No octets and no EDNS options of the client are
+/// forwarded, because EDNS options are hop-by-hop (RFC 6891 §6.1.1).
 package struct UpstreamExchange {
-    /// The message to send.
+    /// Message to send.
     package private(set) var message: [UInt8]
 
-    /// Ends the query early.
+    /// Signal that cancels the query.
     let cancellation: CancellationSignal?
 
-    /// Whether it asks the daemon's own question.
+    /// True if the query is a health probe.
     let isProbe: Bool
 
-    /// What makes a reply ours, besides the question.
+    /// Message ID.
     let id: UInt16
 
-    /// Where the question ends in the message, and in each reply to it.
+    /// Offset of the end of the question in the query and in each reply.
     private let questionEnd: Int
 
-    /// What a query goes through, and so what has to protect it.
+    /// Transport of a query, which determines its protection.
     package enum Transport {
-        /// Anybody may send us datagrams: a fresh ID and a fresh mixture of upper and lower case
-        /// (0x20) are what a forger who does not see the query must guess (RFC 5452 §9.2).
+        /// UDP: random ID and random letter case (0x20), which an off-path attacker must guess (RFC
+        /// 5452 §9.2).
         case datagram
 
-        /// TCP: the ID is the connection's business, here 0.
+        /// TCP: ID 0; the connection replaces it.
         case stream
 
-        /// DoT and DoH: the same, padded, so that its length does not tell the name (RFC 8467).
-        /// For DoH the ID stays 0 (RFC 8484 §4.1).
+        /// DoT and DoH: as TCP, with padding so that the length does not reveal the name (RFC
+        /// 8467).
+        ///
+        /// In DoH the ID stays 0 (RFC 8484 §4.1).
         case encrypted
     }
 
-    /// Builds the query, with what has to be random taken from `random`.
+    /// Builds the query; `random` supplies ID and letter case.
     ///
-    /// - Parameter validates: whether to ask for AD, as nobody need say it unasked (RFC 6840 §5.7).
+    /// - Parameter validates: true to request the AD flag (RFC 6840 §5.7).
     package init(
         _ query: ForwardedQuery,
         over transport: Transport = .datagram,
@@ -118,32 +120,31 @@ package struct UpstreamExchange {
         }
     }
 
-    /// Where the name is in a message: behind the header (RFC 1035 §4.1.1).
+    /// Offset of the name in a message, after the header (RFC 1035 §4.1.1).
     private static let nameStart = QueryFacts.headerCount
 
-    /// What a datagram or TCP message turned out to be.
+    /// Result of validating a received message.
     package enum Judgement {
-        /// Not the reply to this query: the wait goes on as if it had not come (RFC 5452 §9.1), so a
-        /// forger can neither answer nor stop us from hearing the answer.
+        /// Not a reply to this query: ignored, so that a forger cannot end the wait (RFC 5452
+        /// §9.1).
         case foreign
 
-        /// The reply, cut: to be asked again over TCP (RFC 7766 §5).
+        /// Truncated reply: repeat the query over TCP (RFC 7766 §5).
         case truncated
 
-        /// The reply in all but the case of its letters: a server that does not keep it, or a
-        /// forger; TCP, which cannot be forged blindly, will tell.
+        /// Reply with other letter case, from a server that does not preserve it or from a forger:
+        /// repeat the query over TCP.
         case caseLost
 
         case reply(Message)
     }
 
-    /// Judges `octets`, which came from the address that the query was sent to.
+    /// Validates `octets`, received from the server's address.
     package func judge(_ octets: [UInt8]) -> Judgement { judge(octets.span) }
 
-    /// Judges octets that are in somebody's buffer.
+    /// Validates octets in a borrowed buffer.
     ///
-    /// The question is compared where it is: it is the first thing in a message, so nothing can be
-    /// compressed in it.
+    /// Compares the question in place: it follows the header, so its name cannot be compressed.
     func judge(_ octets: Span<UInt8>) -> Judgement {
         if isBareError(octets) { return .caseLost }
         guard octets.count >= questionEnd, octets[0] == message[0], octets[1] == message[1],
@@ -162,17 +163,17 @@ package struct UpstreamExchange {
         return reply.header.isTruncated ? .truncated : .reply(reply)
     }
 
-    /// Whether octets are a header alone that says FORMERR or NOTIMP with the ID of the query.
+    /// Returns true for a bare header with FORMERR or NOTIMP and the query's ID.
     ///
-    /// Servers that cannot read a query may send that.  It proves too little over UDP, so that the
-    /// query is repeated over TCP.
+    /// Servers that cannot parse a query may send it. Over UDP it could be forged, so the query is
+    /// repeated over TCP.
     private func isBareError(_ octets: Span<UInt8>) -> Bool {
         octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
             && octets[2] & 0xF8 == 0x80 && octets[4] == 0 && octets[5] == 0
             && [RCode.formErr.rawValue, RCode.notImp.rawValue].contains(UInt16(octets[3] & 0x0F))
     }
 
-    /// Judges the octets of a stream's reply, where the case of letters proves nothing more.
+    /// Validates a reply received over a stream, where letter case is irrelevant.
     package func judgeStream(_ octets: [UInt8]) -> Message? {
         switch judge(octets) {
         case .reply(let message): message
@@ -183,19 +184,18 @@ package struct UpstreamExchange {
 }
 
 extension UInt8 {
-    /// Whether it is a letter of ASCII.
     fileprivate var isLetter: Bool { (0x41...0x5A).contains(self & 0xDF) }
 
-    /// Whether it and another octet are one letter, be its case as it may.
+    /// Returns true if both octets are the same letter, ignoring case.
     fileprivate func isSameLetter(as other: UInt8) -> Bool {
         isLetter && self & 0xDF == other & 0xDF
     }
 }
 
 extension [UInt8] {
-    /// Draws the case of each letter by lot.
+    /// Randomizes the case of each letter.
     ///
-    /// The lengths of a name's labels, at most 63, are no letters.
+    /// The length octets of labels are at most 63, so they are not letters.
     fileprivate mutating func drawCase(
         in name: Range<Int>,
         using random: inout some RandomNumberGenerator

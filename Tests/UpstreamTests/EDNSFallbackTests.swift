@@ -12,7 +12,7 @@ struct EDNSFallbackTests {
 
     init() { ServiceLoop.start() }
 
-    /// A transport to a server that a closure plays.
+    /// Transport to a server that a closure simulates.
     private final class Played: UpstreamTransport {
         let isProtected = false
         let validates = false
@@ -63,7 +63,7 @@ struct EDNSFallbackTests {
 
     @Test(arguments: [(RCode.formErr, false), (.notImp, false), (.badVers, true)])
     @ServiceLoop
-    func `a server that rejects EDNS is asked without it, and tested again after 15 minutes`(
+    func `a server that rejects EDNS is queried without EDNS for 15 minutes`(
         _ rcode: RCode,
         _ hasOPT: Bool
     ) async {
@@ -84,7 +84,7 @@ struct EDNSFallbackTests {
 
     @Test
     @ServiceLoop
-    func `a name that only fails with EDNS does not switch EDNS off for others`() async {
+    func `a name that fails only with EDNS does not disable EDNS for other names`() async {
         let transport = Played { query in
             query.usesEDNS && !query.isProbe ? (.formErr, false) : (.noError, false)
         }
@@ -98,7 +98,7 @@ struct EDNSFallbackTests {
 
     @Test
     @ServiceLoop
-    func `a FORMERR with an OPT record is about the query`() async {
+    func `FORMERR with an OPT record does not disable EDNS`() async {
         let transport = Played { _ in (.formErr, true) }
         #expect(await ask(forwarder(transport)) == false)
         #expect(transport.sent == ["name EDNS"])
@@ -106,7 +106,7 @@ struct EDNSFallbackTests {
 
     @Test
     @ServiceLoop
-    func `another network is tested for EDNS again`() async {
+    func `a network change enables EDNS again`() async {
         let transport = Played { $0.usesEDNS ? (.formErr, false) : (.noError, false) }
         let forwarder = forwarder(transport)
         #expect(await ask(forwarder))
@@ -118,7 +118,7 @@ struct EDNSFallbackTests {
 
     @Test
     @ServiceLoop
-    func `a query without EDNS ends behind the question`() throws {
+    func `a query without EDNS has no OPT record`() throws {
         var random = SystemRandomNumberGenerator()
         var query = Scene.query
         query.usesEDNS = false
@@ -131,7 +131,7 @@ struct EDNSFallbackTests {
 
     @Test
     @ServiceLoop
-    func `a header alone that says FORMERR is believed over streams only`() {
+    func `FORMERR without a question is accepted only over streams`() {
         var random = SystemRandomNumberGenerator()
         let exchange = UpstreamExchange(Scene.query, random: &random)
         var octets = [UInt8](repeating: 0, count: 12)

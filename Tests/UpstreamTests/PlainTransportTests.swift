@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An upstream over UDP and TCP", .timeLimit(.minutes(15)))
 struct PlainTransportTests {
-    /// The server at an address.
+    /// Returns an upstream at an address.
     @ServiceLoop
     private static func upstream(
         _ address: SocketAddress,
@@ -30,7 +30,7 @@ struct PlainTransportTests {
         checkingDisabled: false
     )
 
-    /// Asks a server of this script once.
+    /// Sends one query to a server with this script.
     @ServiceLoop
     private static func ask(
         _ script: @escaping ScriptedServer.Datagrams,
@@ -72,7 +72,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `forged replies before the right one are not heard`() async throws {
+    func `forged replies before the right one are ignored`() async throws {
         let (result, numbers, tcp) = try await Self.ask { query in
             [
                 reply(to: query) { message in
@@ -98,7 +98,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `after eight wrong IDs the query goes over TCP`() async throws {
+    func `after eight wrong IDs the query is sent over TCP`() async throws {
         let (result, numbers, tcp) = try await Self.ask(
             { query in
                 (1...20).map { number in reply(to: query) { $0.header.id &+= UInt16(number) } }
@@ -113,7 +113,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `silence, or nothing but forgeries, times out`() async throws {
+    func `no reply, or only forged replies, is a timeout`() async throws {
         let scripts: [(String, ScriptedServer.Datagrams)] = [
             ("silence", { _ in [] }),
             ("forgeries", { query in [reply(to: query) { $0.header.id &+= 1 }] }),
@@ -129,15 +129,15 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `a closed port is told at once`() async throws {
+    func `a closed port is reported immediately`() async throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         var address = any
         do {
-            // Bound and let go: nobody has it now.
+            // The port is closed after the listener is released.
             address = try DatagramListener(binding: any, shared: false).address
         }
         let upstream = Self.upstream(address, timeout: .seconds(60))
-        // Without the ICMP message this would take until the suite's time limit.
+        // Without the ICMP message the test would run into the suite's time limit.
         let result = await Self.result(upstream, within: .seconds(120))
         guard case .failure(.unreachable(let why)) = result else {
             Issue.record("\(result)")
@@ -149,7 +149,7 @@ struct PlainTransportTests {
 
     @Test(arguments: [RCode.servFail, .refused, .formErr, .notImp])
     @ServiceLoop
-    func `an upstream that does not answer the question has declined`(_ rcode: RCode) async throws {
+    func `SERVFAIL, REFUSED, FORMERR and NOTIMP are failures`(_ rcode: RCode) async throws {
         let (result, numbers, _) = try await Self.ask { query in
             [
                 reply(to: query) { message in
@@ -165,7 +165,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `NXDOMAIN is an answer`() async throws {
+    func `NXDOMAIN is not a failure`() async throws {
         let (result, numbers, _) = try await Self.ask { query in
             [
                 reply(to: query) { message in
@@ -187,7 +187,7 @@ struct PlainTransportTests {
 
     @Test(arguments: [0, 1])
     @ServiceLoop
-    func `a reply that is cut or in another case is asked for again over TCP`(
+    func `a truncated reply, or one with changed case, is requested again over TCP`(
         _ index: Int
     ) async throws {
         let (label, change) = Self.first[index]
@@ -198,7 +198,8 @@ struct PlainTransportTests {
                     reply(to: query) { message in
                         message.answers += message.answers
                         if index == 1 {
-                            // A server that keeps no case does not keep it over TCP either.
+                            // A server that does not preserve case does not preserve it over TCP
+                            // either.
                             message.questions[0].name = message.questions[0].name.respelt
                         }
                     }
@@ -244,7 +245,7 @@ struct PlainTransportTests {
 
     @Test(arguments: broken.indices)
     @ServiceLoop
-    func `an upstream that fails over TCP is broken`(_ index: Int) async throws {
+    func `an invalid reply over TCP is a failure`(_ index: Int) async throws {
         let (label, stream) = Self.broken[index]
         let (result, numbers, _) = try await Self.ask(
             { query in [reply(to: query) { $0.header.isTruncated = true }] },
@@ -260,7 +261,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `an upstream whose TCP port is closed is unreachable`() async throws {
+    func `an upstream with a closed TCP port is unreachable`() async throws {
         let (result, numbers, _) = try await Self.ask { query in
             [reply(to: query) { $0.header.isTruncated = true }]
         }
@@ -275,7 +276,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `failures in a row are counted until the next success`() async throws {
+    func `consecutive failures are counted until the next success`() async throws {
         let round = Rounds()
         let server = try ScriptedServer { query in
             let isGood = round.next() == 2
@@ -294,7 +295,7 @@ struct PlainTransportTests {
         #expect(upstream.numbers.successes == 1)
     }
 
-    /// Counts from zero on, on any thread.
+    /// Thread-safe counter from zero.
     private final class Rounds: Sendable {
         private let round = Atomic(0)
         func next() -> Int { round.add(1, ordering: .relaxed).oldValue }
@@ -302,7 +303,7 @@ struct PlainTransportTests {
 
     @Test
     @ServiceLoop
-    func `many queries at once are answered each with its own reply`() async throws {
+    func `each of many concurrent queries gets its own reply`() async throws {
         let server = try ScriptedServer { query in
             [
                 reply(to: query) { message in
@@ -326,7 +327,7 @@ struct PlainTransportTests {
                     dnssecOK: false,
                     checkingDisabled: false
                 )
-                let deadline = Clock.now + .seconds(20)
+                let deadline = Clock.now + .seconds(300)
                 let message = try await upstream.exchange(query, deadline: deadline)
                 let expected = IPv4Address(value: UInt32(letter & 0xDF))
                 #expect(message.answers.first?.data == .a(expected))

@@ -6,31 +6,31 @@ import Testing
 
 @testable import Upstream
 
-/// Groups of scripted upstreams, and who of them was asked when, in a world of their own.
+/// Scripted upstreams in virtual time, with a log of the queries to each.
 @ServiceLoop
 final class Scene {
     let world = World()
 
-    /// Who was asked, when (in milliseconds), in order: `one@0`, `two@400`.
+    /// Server and time in milliseconds of each query: `one@0`, `two@400`.
     private(set) var asked: [String] = []
 
-    /// The same of questions that look for loops.
+    /// The same for loop probes.
     private(set) var probed: [String] = []
 
-    /// The same of probes of health.
+    /// The same for health probes.
     private(set) var checked: [String] = []
 
     nonisolated init() {}
 
-    /// The present, in milliseconds.
+    /// Elapsed time in milliseconds.
     var elapsed: Int { world.elapsed.milliseconds }
 
-    /// A group with a book of its own.
+    /// Creates a group with its own health table.
     func group(_ members: any Forwarding...) -> UpstreamGroup {
         UpstreamGroup(members, health: HealthBook(clocks: world.clocks))
     }
 
-    /// Notes that a server was asked.
+    /// Records a query to a server.
     func note(_ who: String, _ query: ForwardedQuery) {
         let line = "\(who)@\(elapsed)"
         if query == .probe {
@@ -42,19 +42,19 @@ final class Scene {
         }
     }
 
-    /// The servers that were asked since the last call.
+    /// Returns the queries since the last call.
     func takeAsked() -> String {
         defer { asked = [] }
         return asked.joined(separator: " ")
     }
 
-    /// The servers that were probed since the last call.
+    /// Returns the health probes since the last call.
     func takeChecked() -> String {
         defer { checked = [] }
         return checked.joined(separator: " ")
     }
 
-    /// Lets some time pass.
+    /// Advances the time.
     func advance(by duration: Duration) async { await world.advance(by: duration) }
 
     static let query = ForwardedQuery(
@@ -63,7 +63,7 @@ final class Scene {
         checkingDisabled: false
     )
 
-    /// Asks a group, and lets time pass until it says who answered.
+    /// Sends a query to a group, and advances the time until it completes.
     func ask(
         _ group: UpstreamGroup,
         within time: Duration = .milliseconds(4_800)
@@ -81,11 +81,11 @@ final class Scene {
     }
 }
 
-/// An upstream that does as it is told, in the time of a ``Scene``.
+/// Scripted upstream, in the virtual time of a ``Scene``.
 final class ScriptedUpstream: Forwarding {
-    /// What it does with a query.
+    /// Reaction to a query.
     enum Step: Sendable {
-        /// Answers after so many milliseconds, or too late.
+        /// Answers after so many milliseconds, possibly after the deadline.
         case answer(Int)
 
         /// Fails after so many milliseconds.
@@ -104,20 +104,20 @@ final class ScriptedUpstream: Forwarding {
     var numbers = UpstreamNumbers()
     var forgeries: UInt64 = 0
 
-    /// Reaction to each client's query; may be changed while the test runs.
+    /// Reaction to clients' queries, by query number; can change during the test.
     var script: (Int) -> Step
 
-    /// Reaction to probes; as to the next client's query if nil.
+    /// Reaction to probes; nil: as to the next client's query.
     var own: Step?
 
-    /// The deadlines it was given, in milliseconds from the query.
+    /// Time until the deadline of each query, in milliseconds.
     private(set) var waits: [Int] = []
     private(set) var repeats = 0
     private(set) var resets = 0
     private(set) var questions: [Question] = []
     private let scene: Scene
 
-    /// Makes one; `script` is given the number of the query, from 0.
+    /// Creates an upstream; `script` gets the number of the query, from 0.
     init(
         _ name: String,
         in scene: Scene,
@@ -185,7 +185,7 @@ final class ScriptedUpstream: Forwarding {
 }
 
 extension UpstreamGroup {
-    /// Asks, for whoever waits in a task.
+    /// Sends a query, for a caller in a task.
     func exchange(
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant

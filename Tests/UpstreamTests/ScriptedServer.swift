@@ -4,16 +4,16 @@ import Net
 import Synchronization
 import Testing
 
-/// A DNS server on loopback that sends what its script says, over real sockets.
+/// DNS server on loopback sockets that follows a script.
 @ServiceLoop
 final class ScriptedServer {
-    /// What is sent for a datagram, in order; nothing if nobody is to hear anything.
+    /// Returns the datagrams to send for a query, in order; empty for no reply.
     typealias Datagrams = @Sendable (_ query: [UInt8]) -> [[UInt8]]
 
-    /// What is written to a TCP connection for a query, lengths included; then it is closed.
+    /// Returns the octets to write for a query over TCP, lengths included; then the server closes.
     typealias Stream = @Sendable (_ query: [UInt8]) -> [UInt8]
 
-    /// Where it listens.
+    /// Address of the server.
     let address: SocketAddress
 
     private let datagrams: DatagramListener
@@ -22,7 +22,7 @@ final class ScriptedServer {
     private let isStopping = Flag()
     private let accepted = Count()
 
-    /// TCP connections so far.
+    /// Number of TCP connections so far.
     var connections: Int { accepted.value.load(ordering: .relaxed) }
 
     /// Starts a server; without `stream` its TCP port is closed.
@@ -47,7 +47,7 @@ final class ScriptedServer {
         if let listener = self.stream, let stream { serve(listener, stream) }
     }
 
-    /// Stops; the object is of no use afterwards.
+    /// Stops the server permanently.
     func stop() {
         isStopping.value.store(true, ordering: .relaxed)
         datagrams.stopReceiving()
@@ -55,7 +55,7 @@ final class ScriptedServer {
         stream?.close()
     }
 
-    /// Sockets of one port, whichever is free for both transports.
+    /// Binds a UDP socket, and a TCP socket if requested, to one free port.
     private static func bind(both: Bool) throws -> (DatagramListener, StreamListener?) {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         while true {
@@ -76,7 +76,7 @@ final class ScriptedServer {
                 accepted.value.add(1, ordering: .relaxed)
                 Task { @ServiceLoop in
                     defer { client.close() }
-                    let patience = Clock.now + .seconds(10)
+                    let patience = Clock.now + .seconds(300)
                     var octets: [UInt8] = []
                     while octets.count < 2
                         || octets.count < 2 + Int(octets[0]) << 8 + Int(octets[1])
@@ -85,7 +85,7 @@ final class ScriptedServer {
                         guard !more.isEmpty else { return }
                         octets += more
                     }
-                    // One octet at a time: a reader that takes a piece for the whole fails.
+                    // Single octets test that the reader assembles partial reads.
                     for octet in script(Array(octets[2...])) {
                         try await client.write([octet], deadline: patience)
                     }
@@ -105,7 +105,7 @@ final class ScriptedServer {
 
 // MARK: - Replies
 
-/// The right reply to a query, before `change` makes it something else.
+/// Returns the correct reply to a query, modified by `change`.
 func reply(
     to query: [UInt8],
     _ change: (inout Message) -> Void = { _ in }
@@ -123,13 +123,13 @@ func reply(
     return message.encoded()
 }
 
-/// A message as it goes over TCP.
+/// Returns a message with its length prefix for TCP.
 func framed(_ message: [UInt8]) -> [UInt8] {
     [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
 }
 
 extension Name {
-    /// The same name with the case of its first letter changed.
+    /// The name with the case of its first letter changed.
     var respelt: Name {
         var octets = octets
         octets[1] ^= 0x20
@@ -137,7 +137,7 @@ extension Name {
     }
 }
 
-/// Names as literals, which only tests write in source.
+/// Names as literals, for tests only.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -148,7 +148,7 @@ extension Name: ExpressibleByStringLiteral {
     }
 }
 
-/// A generator whose numbers follow from its seed alone (SplitMix64), so that a failure repeats.
+/// Reproducible random numbers (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -3,10 +3,10 @@ import DNSWire
 import Net
 import Testing
 
-/// A DNS server over TCP that does with each connection what its script says.
+/// DNS server over TCP that follows a script per connection.
 @ServiceLoop
 final class StreamServer {
-    /// One connection that was accepted, and its number.
+    /// An accepted connection and its number.
     @ServiceLoop
     final class Client {
         let number: Int
@@ -18,7 +18,7 @@ final class StreamServer {
             self.stream = stream
         }
 
-        /// The next query; nil when the client is done.
+        /// Returns the next query; nil when the client has closed the connection.
         func next() async -> [UInt8]? {
             while true {
                 if inbox.count >= 2 {
@@ -28,15 +28,15 @@ final class StreamServer {
                         return Array(inbox[2..<(2 + count)])
                     }
                 }
-                let more = try? await stream.read(upTo: 65_535, deadline: Clock.now + .seconds(30))
+                let more = try? await stream.read(upTo: 65_535, deadline: Clock.now + .seconds(300))
                 guard let more, !more.isEmpty else { return nil }
                 inbox += more
             }
         }
 
-        /// Writes octets as they are.
+        /// Writes octets without a length prefix.
         func write(_ octets: [UInt8]) async {
-            try? await stream.write(octets, deadline: Clock.now + .seconds(30))
+            try? await stream.write(octets, deadline: Clock.now + .seconds(300))
         }
 
         /// Closes the connection.
@@ -46,10 +46,10 @@ final class StreamServer {
     let address: SocketAddress
     private let listener: StreamListener
 
-    /// How many connections there were.
+    /// Number of connections so far.
     private(set) var connections = 0
 
-    /// Starts one.
+    /// Starts a server.
     init(_ script: @escaping @Sendable @ServiceLoop (Client) async -> Void) throws {
         listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         address = try #require(listener.localAddress)

@@ -9,7 +9,7 @@ import Testing
 struct StreamTransportTests {
     init() { ServiceLoop.start() }
 
-    /// An upstream over TCP.
+    /// Returns an upstream over TCP.
     @ServiceLoop
     private func upstream(_ server: StreamServer, _ clocks: Clocks = .system) -> Forwarder {
         upstream(server.address, clocks)
@@ -26,7 +26,7 @@ struct StreamTransportTests {
         )
     }
 
-    /// A clock that goes when it is told to; timers are the system's.
+    /// Clock that advances on request; timers are the system's.
     @ServiceLoop
     private final class StandingClock {
         var now = Clock.now
@@ -40,7 +40,7 @@ struct StreamTransportTests {
         }
     }
 
-    /// Asks for names at the same time, and returns who was told that there is an answer.
+    /// Sends queries concurrently, and returns their results.
     @ServiceLoop
     private func ask(
         _ upstream: Forwarder,
@@ -70,16 +70,16 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `queries are pipelined, and replies taken in any order`() async throws {
+    func `queries are pipelined, and replies are accepted in any order`() async throws {
         let server = try StreamServer { client in
             var queries: [[UInt8]] = []
             while let query = await client.next() {
                 queries.append(query)
                 guard queries.count == 50 else { continue }
-                // All have different IDs, and none is the client's 0x20 or padding business.
+                // The IDs of concurrent queries differ.
                 #expect(Set(queries.map { [$0[0], $0[1]] }).count == 50)
                 for query in queries.shuffled() {
-                    // One octet at a time: a reader that takes a piece for the whole fails.
+                    // Single octets test that the reader assembles partial reads.
                     for octet in framed(reply(to: query)) { await client.write([octet]) }
                 }
                 queries = []
@@ -99,7 +99,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `queries that are lost with their connection are asked once more on another`()
+    func `queries lost with their connection are sent once more on a new one`()
         async throws
     {
         let server = try StreamServer { client in
@@ -118,7 +118,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a server that always hangs up is asked twice and no more`() async throws {
+    func `a server that closes each connection gets the query twice`() async throws {
         let server = try StreamServer { client in _ = await client.next() }
         defer { server.stop() }
         let upstream = upstream(server)
@@ -131,8 +131,8 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a port without a listener is known at once`() async throws {
-        // A client's port: nobody listens there, nor can while the client has it.
+    func `a port without a listener is reported immediately`() async throws {
+        // The port of a connected client has no listener, and no other process can bind it.
         let server = try StreamServer { _ in }
         defer { server.stop() }
         let client = try await StreamConnection.connect(to: server.address, deadline: nil)
@@ -149,7 +149,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a connection on which nothing comes is not used again`() async throws {
+    func `an unresponsive connection is not used again`() async throws {
         let clock = StandingClock()
         let server = try StreamServer { client in
             while let query = await client.next() {
@@ -162,7 +162,7 @@ struct StreamTransportTests {
         }
         defer { server.stop() }
         let upstream = upstream(server, clock.clocks)
-        // It is lost once, or more often if this loop is so busy that a query comes after its time.
+        // At least one query is lost; more on a busy machine, if queries miss their deadlines.
         var lost = 0
         while await ask(upstream, ["www.example.com"], within: .milliseconds(300))
             != [.success("www.example.com")]
@@ -175,7 +175,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a repeated query leaves a silent connection to those that wait on it`() async throws {
+    func `a repeated query uses a new connection, and the old one stays open`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 if client.number > 0 { await client.write(framed(reply(to: query))) }
@@ -199,7 +199,7 @@ struct StreamTransportTests {
             deadline: start + .seconds(20)
         )
         #expect(server.connections == 2)
-        // Another network: what still waits on the old connection gets an end or an answer.
+        // Network changes complete the first query, which still waits on the old connection.
         upstream.networkChanged()
         upstream.networkChanged()
         first.cancel()
@@ -208,7 +208,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a slow answer does not hold up others, nor end the connection`() async throws {
+    func `a slow answer neither delays others nor closes the connection`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 let isSlow = (try? Message(parsing: query))?.question?.name == "slow.example.com"
@@ -221,7 +221,7 @@ struct StreamTransportTests {
         let slow = ServiceLoop.task {
             await ask(upstream, ["slow.example.com"], within: .milliseconds(300))
         }
-        // Longer than would be fair since it was asked, but not since anything was heard.
+        // The slow query exceeds `fairWait`, but the time since the last reply does not.
         let most = UpstreamLimits.fairWait - .milliseconds(1)
         clock.now += most
         #expect(await ask(upstream, ["www.example.com"]) == [.success("www.example.com")])
@@ -233,7 +233,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a reply to nothing is counted, and one to another question is a broken stream`()
+    func `unexpected replies are counted, and a wrong question is a failure`()
         async throws
     {
         let server = try StreamServer { client in
@@ -257,13 +257,13 @@ struct StreamTransportTests {
         #expect(upstream.numbers.foreignReplies == 2)
         #expect(
             await ask(upstream, ["other.example.com"])
-                == [.failure(.broken("sent something else than the reply over its stream"))]
+                == [.failure(.broken("the reply does not match the query"))]
         )
     }
 
     @Test
     @ServiceLoop
-    func `a server that wants the connection gone after a reply gets its wish`() async throws {
+    func `a keepalive timeout of 0 closes the connection after the reply`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 await client.write(
@@ -281,7 +281,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `a change of the network moves queries to another connection`() async throws {
+    func `a network change moves queries to a new connection`() async throws {
         let server = try StreamServer { client in
             while let query = await client.next() {
                 if client.number > 0 { await client.write(framed(reply(to: query))) }
@@ -298,7 +298,7 @@ struct StreamTransportTests {
 
     @Test
     @ServiceLoop
-    func `queries over TCP are not padded, and those over TLS are (RFC 7830, RFC 8467)`() throws {
+    func `queries are padded over TLS, but not over TCP (RFC 7830, RFC 8467)`() throws {
         var random = Seeded(seed: 1)
         let query = ForwardedQuery(
             question: Question(name: "www.example.com", type: .a),

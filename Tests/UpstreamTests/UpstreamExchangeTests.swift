@@ -4,7 +4,7 @@ import Testing
 
 @testable import Upstream
 
-@Suite("One query and the judgement of what comes back (RFC 5452 §9, RFC 7766 §5)")
+@Suite("One query, and the check of its reply (RFC 5452 §9, RFC 7766 §5)")
 struct UpstreamExchangeTests {
     private static func exchange(
         _ name: Name = "www.example.com",
@@ -26,7 +26,7 @@ struct UpstreamExchangeTests {
     // MARK: - What is sent
 
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
-    func `a query asks for recursion and carries DO and CD and an OPT of ours`(
+    func `a query has RD, the client's DO and CD, and its own OPT record`(
         _ dnssecOK: Bool,
         _ checkingDisabled: Bool
     ) throws {
@@ -46,7 +46,7 @@ struct UpstreamExchangeTests {
     @Test(arguments: [
         UpstreamExchange.Transport.datagram, .stream, .encrypted,
     ])
-    func `only one that validates is asked for AD (RFC 6840 §5.7)`(
+    func `AD is requested only from upstreams that validate (RFC 6840 §5.7)`(
         _ transport: UpstreamExchange.Transport
     ) throws {
         var random = Seeded(seed: 1)
@@ -69,7 +69,7 @@ struct UpstreamExchangeTests {
     }
 
     @Test
-    func `IDs and the case of letters are drawn anew for each query`() throws {
+    func `each query has a random ID and random letter case`() throws {
         var random = Seeded(seed: 2)
         let query = ForwardedQuery(
             question: Question(name: "www.example.com", type: .a),
@@ -89,12 +89,12 @@ struct UpstreamExchangeTests {
         }
         #expect(ids.count > 380)
         #expect(spellings.count > 350)
-        // 13 letters, each a capital in half of the queries.
+        // 13 letters per name, each upper case in half of the 400 queries.
         #expect(abs(upper - 2_600) < 200)
     }
 
     @Test
-    func `nothing but letters changes, in names of any length`() throws {
+    func `random case changes only letters, in names of any length`() throws {
         var random = Seeded(seed: 3)
         let label = String(repeating: "a-1_", count: 15)
         let long = try Name("\(label).\(label).\(label).\(label)")
@@ -184,7 +184,7 @@ struct UpstreamExchangeTests {
     ]
 
     @Test(arguments: cases)
-    private func `what comes back is judged`(_ example: Case) {
+    private func `replies are classified`(_ example: Case) {
         let exchange = Self.exchange()
         let octets = example.make(exchange.message)
         let verdict: Verdict =
@@ -199,12 +199,12 @@ struct UpstreamExchangeTests {
     }
 
     @Test
-    func `a reply that is not quite right is never taken`() throws {
+    func `a reply with one wrong bit is never accepted`() throws {
         var random = Seeded(seed: 4)
         let exchange = Self.exchange()
         let right = reply(to: exchange.message)
         for _ in 0..<5_000 {
-            // In the ID, the flags that matter and the question every bit counts.
+            // Every bit matters except in the flags, octets 2 and 3.
             var octets = right
             let place = Int.random(in: 0..<33, using: &random)
             guard ![2, 3].contains(place) else { continue }

@@ -16,7 +16,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `the first that answers has answered`() async throws {
+    func `a query goes to the first upstream only, if that answers`() async throws {
         let group = scene.group(
             ScriptedUpstream("one", in: scene) { _ in .answer(20) },
             ScriptedUpstream("two", in: scene) { _ in .answer(1) }
@@ -30,7 +30,9 @@ struct UpstreamGroupTests {
         .declined(.notImp), .declined(.formErr), .broken("rubbish"), .untrusted("expired"),
     ])
     @ServiceLoop
-    func `one that fails is followed by the next at once`(_ failure: UpstreamError) async throws {
+    func `a failure sends the query to the next upstream immediately`(_ failure: UpstreamError)
+        async throws
+    {
         let group = scene.group(
             ScriptedUpstream("one", in: scene) { _ in .fail(failure, 10) },
             ScriptedUpstream("two", in: scene) { _ in .fail(failure, 10) },
@@ -42,7 +44,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `after the last comes the first once more, and then nobody`() async throws {
+    func `each upstream is tried twice, in order`() async throws {
         let group = scene.group(
             ScriptedUpstream("one", in: scene) { _ in .fail(.unreachable("no route"), 10) },
             ScriptedUpstream("two", in: scene) { _ in .fail(.broken("last"), 10) }
@@ -53,7 +55,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `one that said no is not asked again, and its reason is the failure's`() async throws {
+    func `an upstream that declined is not tried again, and its error is reported`() async throws {
         let bogus = UpstreamError.declined(.servFail, because: .dnssecBogus)
         let group = scene.group(
             ScriptedUpstream("one", in: scene) { _ in .fail(bogus, 10) },
@@ -65,7 +67,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a query makes a bounded number of tries, whoever there is to ask`() async throws {
+    func `the number of tries per query is bounded`() async throws {
         let members = (0..<16).map { index in
             ScriptedUpstream("\(index)", in: scene) { _ in .fail(.broken("no"), 1) }
         }
@@ -76,7 +78,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `nobody is asked when there is no time left`() async throws {
+    func `an expired query is not sent`() async throws {
         let group = scene.group(ScriptedUpstream("one", in: scene) { _ in .answer(1) })
         #expect(try await scene.ask(group, within: .zero) == .failure(.timedOut))
         #expect(scene.asked.isEmpty)
@@ -84,7 +86,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `no one is waited for longer than its timeout or the query's`() async throws {
+    func `a try ends at the upstream's timeout or at the query's deadline`() async throws {
         let one = ScriptedUpstream("one", in: scene, timeout: .milliseconds(500)) { _ in .silence }
         #expect(try await scene.ask(scene.group(one), within: .seconds(1)) == .failure(.timedOut))
         #expect(one.waits == [500, 500])
@@ -99,13 +101,13 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `one that is silent is joined by the next, and the first answer counts`() async throws {
+    func `a slow upstream is hedged by the next, and the first answer wins`() async throws {
         let one = ScriptedUpstream("one", in: scene) { _ in .answer(600) }
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(50) })
         #expect(try await scene.ask(group) == .success("two"))
         #expect(scene.takeAsked() == "one@0 two@400")
         #expect(scene.elapsed == 450)
-        // Its late answer is no failure, and is a measurement.
+        // The late answer is a measurement, not a failure.
         await scene.advance(by: .seconds(1))
         #expect(group.health.health(of: one).latency == .milliseconds(600))
         #expect(group.health.health(of: one).isFit)
@@ -113,7 +115,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `patience follows the latency that was measured (RFC 6298 §2)`() async throws {
+    func `the hedging delay follows the measured latency (RFC 6298 §2)`() async throws {
         let one = ScriptedUpstream("one", in: scene) { $0 < 30 ? .answer(40) : .answer(900) }
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(30) })
         for _ in 0..<30 { #expect(try await scene.ask(group) == .success("one")) }
@@ -125,7 +127,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `datagrams that get lost are sent again`() async throws {
+    func `lost datagrams are sent again`() async throws {
         let one = ScriptedUpstream("one", in: scene, repeatsAfter: .zero) {
             $0 < 2 ? .silence : .answer(10)
         }
@@ -136,7 +138,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a slow answer over a stream is asked for again only after a second`() async throws {
+    func `a query over a stream is repeated after a second at the earliest`() async throws {
         let one = ScriptedUpstream("one", in: scene, repeatsAfter: .seconds(1)) { number in
             number == 0 ? .silence : .answer(10)
         }
@@ -149,7 +151,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected one never races a protected one`() async throws {
+    func `an unprotected upstream does not hedge a protected one`() async throws {
         let group = scene.group(
             ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .answer(1_500) },
             ScriptedUpstream("isp", in: scene) { _ in .answer(1) }
@@ -160,7 +162,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected one stands in when the protected ones have failed, with time left`()
+    func `an unprotected upstream is used, in time, after the protected ones failed`()
         async throws
     {
         let doh = ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .silence }
@@ -169,14 +171,14 @@ struct UpstreamGroupTests {
         #expect(try await scene.ask(group, within: .milliseconds(1_800)) == .success("isp"))
         #expect(scene.takeAsked() == "doh@0 dot@400 isp@1333")
         #expect(scene.takeChecked() == "doh@400 dot@800")
-        // Two thirds of what was left, each time.
+        // Each server gets two thirds of the remaining time.
         #expect(doh.waits == [1_200])
         #expect(dot.waits == [933])
     }
 
     @Test
     @ServiceLoop
-    func `a silent protected server gives way after its timeout, and then rests`() async throws {
+    func `a protected server backs off after its timeout and a failed probe`() async throws {
         let dot = ScriptedUpstream("dot", in: scene, isProtected: true, repeatsAfter: .seconds(1)) {
             _ in .silence
         }
@@ -193,7 +195,7 @@ struct UpstreamGroupTests {
         .fail(.timedOut, 700), .fail(.exhausted("too many open files"), 1),
     ])
     @ServiceLoop
-    func `no name makes an unprotected server be asked while the protected one is in service`(
+    func `no failing name is sent in the clear while the protected server is healthy`(
         _ step: ScriptedUpstream.Step
     ) async throws {
         let dot = ScriptedUpstream(
@@ -216,7 +218,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a flood of dead names sends no other name in the clear`() async throws {
+    func `a flood of failing names sends no other name in the clear`() async throws {
         var isDead = true
         let dot = ScriptedUpstream("dot", in: scene, isProtected: true, own: .answer(20)) { _ in
             isDead ? .silence : .answer(20)
@@ -238,7 +240,7 @@ struct UpstreamGroupTests {
         UpstreamError.unreachable("connect: refused"), .untrusted("expired"), .broken("reset"),
     ])
     @ServiceLoop
-    func `an unprotected one stands in at once when connections fail`(
+    func `an unprotected upstream is used immediately when connections fail`(
         _ failure: UpstreamError
     ) async throws {
         let group = scene.group(
@@ -252,7 +254,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected one stands in when the protected one declines every question`()
+    func `an unprotected upstream is used when the protected one declines probes, too`()
         async throws
     {
         let dot = ScriptedUpstream("dot", in: scene, isProtected: true) { _ in
@@ -268,7 +270,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an unprotected server that the settings name first is asked first`() async throws {
+    func `an unprotected upstream that is first in the settings is used first`() async throws {
         let group = scene.group(
             ScriptedUpstream("isp", in: scene) { _ in .answer(1) },
             ScriptedUpstream("dot", in: scene, isProtected: true) { _ in .answer(1) }
@@ -278,7 +280,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `a protected one does not yield to an unprotected one that is faster`() async throws {
+    func `a faster unprotected upstream does not replace a protected one`() async throws {
         let group = scene.group(
             ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .answer(300) },
             ScriptedUpstream("isp", in: scene) { _ in .answer(1) }
@@ -294,12 +296,12 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `one that is clearly slower yields, and comes back when it is not any more`()
+    func `a clearly slower upstream loses its first place until it is fast again`()
         async throws
     {
         let one = ScriptedUpstream("one", in: scene) { _ in .answer(300) }
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(20) })
-        // Round trips are not known yet, and are measured by own questions.
+        // The latency is not known yet; probes measure it.
         for _ in 0..<3 {
             #expect(try await scene.ask(group) == .success("one"))
             await scene.advance(by: .seconds(1))
@@ -308,7 +310,7 @@ struct UpstreamGroupTests {
         #expect(scene.takeChecked() == "one@1300 one@1600 two@2600 two@2620")
         for _ in 0..<5 { #expect(try await scene.ask(group) == .success("two")) }
         #expect(scene.takeAsked().contains("one") == false)
-        // Once a minute it is measured again.
+        // The latency is measured again once a minute.
         one.script = { _ in .answer(10) }
         for _ in 0..<30 {
             await scene.advance(by: .seconds(61))
@@ -319,7 +321,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `names that are slow do not change the order of servers`() async throws {
+    func `slow names do not change the order of servers`() async throws {
         let one = ScriptedUpstream("one", in: scene, own: .answer(20)) { _ in .answer(300) }
         let group = scene.group(
             one,
@@ -334,7 +336,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `nobody else is told a name while the first is fast`() async throws {
+    func `while the first upstream is fast, no name is sent to the others`() async throws {
         let group = scene.group(
             ScriptedUpstream("one", in: scene) { _ in .answer(30) },
             ScriptedUpstream("two", in: scene) { _ in .answer(1) }
@@ -361,7 +363,7 @@ struct UpstreamGroupTests {
         (.loop, "loop", "leads back to this server"),
         (.exhausted("socket: too many"), "exhausted", "socket: too many"),
     ])
-    func `failures have a name to be counted by and words to be read`(
+    func `each failure has a metric label and a description`(
         _ failure: UpstreamError,
         _ kind: String,
         _ words: String
@@ -372,7 +374,7 @@ struct UpstreamGroupTests {
 
     @Test
     @ServiceLoop
-    func `an upstream of several addresses is several servers, and one sum`() async throws {
+    func `an upstream with two addresses is two servers with summed counters`() async throws {
         let servers = ["a", "b"].map { name in
             ScriptedUpstream(name, in: scene) { _ in
                 name == "a" ? .fail(.broken("no"), 5) : .answer(5)

@@ -12,7 +12,7 @@ struct UpstreamHealthTests {
 
     init() { ServiceLoop.start() }
 
-    /// Collects the news of a group.
+    /// Collects the health reports of a group.
     @ServiceLoop
     private final class Log {
         var lines: [String] = []
@@ -24,7 +24,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `one that fails a query and a probe rests, and comes back by a probe`() async throws {
+    func `a server that fails a query and a probe backs off until a probe succeeds`() async throws {
         var isDown = true
         let one = ScriptedUpstream("one", in: scene) { _ in
             isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
@@ -32,13 +32,13 @@ struct UpstreamHealthTests {
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(20) })
         let log = Log(group)
         #expect(try await scene.ask(group) == .success("two"))
-        #expect(log.lines == ["upstream one (scripted, unprotected) rests: no route"])
+        #expect(log.lines == ["upstream one (scripted, unprotected): backing off: no route"])
         #expect(scene.takeAsked() == "one@0 two@5")
         #expect(scene.takeChecked() == "one@5")
-        // At rest it is not asked.
+        // A server that backs off gets no queries.
         #expect(try await scene.ask(group) == .success("two"))
         #expect(scene.takeAsked().contains("one") == false)
-        // After a second a probe tries it, in vain; then after two more.
+        // Probes fail after 1 s and after another 2 s.
         await scene.advance(by: .seconds(1))
         #expect(try await scene.ask(group) == .success("two"))
         #expect(scene.takeChecked().contains("one"))
@@ -49,7 +49,7 @@ struct UpstreamHealthTests {
         await scene.advance(by: .seconds(1))
         #expect(try await scene.ask(group) == .success("two"))
         await scene.advance(by: .milliseconds(50))
-        #expect(log.lines.last == "upstream one (scripted, unprotected) answers again")
+        #expect(log.lines.last == "upstream one (scripted, unprotected): answers again")
         #expect(scene.takeAsked().contains("one") == false)
         #expect(try await scene.ask(group) == .success("one"))
         #expect(log.lines.count == 2)
@@ -57,7 +57,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `nothing is probed without a reason or a query`() async throws {
+    func `servers are probed only after a failure, or when a query needs a server`() async throws {
         let one = ScriptedUpstream("one", in: scene) { _ in .answer(20) }
         let two = ScriptedUpstream("two", in: scene) { _ in .answer(20) }
         let group = scene.group(one, two)
@@ -66,14 +66,14 @@ struct UpstreamHealthTests {
         _ = try await scene.ask(group)
         await scene.advance(by: .seconds(2))
         #expect(scene.takeChecked().split(separator: " ").count == 1)
-        // It rests, and is not tried before a query needs a server.
+        // The server backs off, and is probed only when a query needs a server.
         await scene.advance(by: .seconds(600))
         #expect(scene.takeChecked() == "")
     }
 
     @Test
     @ServiceLoop
-    func `names that fail cost a bounded number of probes`() async throws {
+    func `failing names cause a bounded number of probes`() async throws {
         let one = ScriptedUpstream("one", in: scene, own: .answer(5)) { _ in
             .fail(.declined(.servFail), 1)
         }
@@ -88,7 +88,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a silence in which other queries were answered is no suspicion`() async throws {
+    func `a timeout while other queries were answered starts no probe`() async throws {
         var number = 0
         let one = ScriptedUpstream("one", in: scene, own: .silence) { _ in
             number += 1
@@ -105,7 +105,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a probe over datagrams is repeated`() async throws {
+    func `a lost probe datagram is sent again`() async throws {
         var probes = 0
         let one = ScriptedUpstream("one", in: scene, repeatsAfter: .zero) { _ in .silence }
         let group = scene.group(one)
@@ -120,7 +120,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `rests grow to a minute and no further`() {
+    func `the back-off time doubles up to one minute`() {
         var health = ServerHealth()
         var now = scene.world.start
         func fail() {
@@ -147,7 +147,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `an operator can see who rests, until when and why, and how fast the others are`()
+    func `the report has back-off end and reason, or the latency`()
         async throws
     {
         let one = ScriptedUpstream("one", in: scene) { _ in .fail(.unreachable("no route"), 5) }
@@ -168,7 +168,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `when all rest, all are asked, so that the first sign of life is seen`() async throws {
+    func `if all servers back off, all are tried`() async throws {
         var isDown = true
         let step: (Int) -> ScriptedUpstream.Step = { _ in
             isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
@@ -186,7 +186,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `a name that is declined says nothing about a server`() async throws {
+    func `a declined name does not affect a server's health`() async throws {
         let one = ScriptedUpstream("one", in: scene, own: .answer(5)) { _ in
             .fail(.declined(.servFail), 5)
         }
@@ -203,7 +203,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `one that declines names and three probes rests`() async throws {
+    func `a server that declines three probes backs off`() async throws {
         let one = ScriptedUpstream("one", in: scene) { _ in .fail(.declined(.refused), 5) }
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
         for _ in 0..<3 {
@@ -216,7 +216,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `another network is another chance`() async throws {
+    func `a network change ends the back-off`() async throws {
         let one = ScriptedUpstream("one", in: scene) { _ in .fail(.broken("no"), 5) }
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
         for _ in 0..<3 { _ = try await scene.ask(group) }
@@ -229,7 +229,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `groups with the same upstream know the same of it`() async throws {
+    func `groups share the health of their upstreams`() async throws {
         let one = ScriptedUpstream("one", in: scene) { _ in .fail(.broken("no"), 5) }
         let two = ScriptedUpstream("two", in: scene) { _ in .answer(5) }
         let book = HealthBook(clocks: scene.world.clocks)
@@ -246,7 +246,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `an operator learns of forged replies, once for each socket that they closed`()
+    func `forged replies are reported once per closed socket`()
         async throws
     {
         let one = ScriptedUpstream("one", in: scene) { _ in .answer(5) }
@@ -257,24 +257,24 @@ struct UpstreamHealthTests {
         one.forgeries = 1
         for _ in 0..<3 { _ = try await scene.ask(group) }
         #expect(log.lines.count == 1)
-        #expect(log.lines[0].contains("messages from its address answer no query"))
+        #expect(log.lines[0].contains("messages from its address match no query"))
     }
 
     // MARK: - Loops
 
     @Test
     @ServiceLoop
-    func `a question that comes back shows a loop, which is left alone until it is gone`()
+    func `an upstream that loops back is not used until the loop is gone`()
         async throws
     {
         let one = ScriptedUpstream("one", in: scene) { _ in .silence }
         let group = scene.group(one)
         let log = Log(group)
-        // The wait in vain is what a loop looks like, and has it looked for.
+        // A timeout starts a loop probe.
         #expect(try await scene.ask(group) == .failure(.timedOut))
         let probe = try #require(one.questions.first { $0.type == .txt })
         #expect(probe.name.text.hasSuffix(".loop-probe.httpdnsd"))
-        // A question of somebody else's of the kind is none of ours.
+        // Loop probes of other instances are not recognised.
         #expect(!group.health.recognises(Question(name: "x.loop-probe.httpdnsd", type: .txt)))
         #expect(
             !group.health.recognises(
@@ -288,7 +288,7 @@ struct UpstreamHealthTests {
         _ = scene.takeAsked()
         #expect(try await scene.ask(group) == .failure(.loop))
         #expect(scene.takeAsked() == "")
-        // Later it is looked at again, by a question of ours and no client's.
+        // After the pause the daemon sends another loop probe, and no client's query.
         await scene.advance(by: UpstreamLimits.loopRest)
         #expect(try await scene.ask(group) == .failure(.loop))
         await scene.advance(by: .milliseconds(10))
@@ -302,7 +302,7 @@ struct UpstreamHealthTests {
 
     @Test
     @ServiceLoop
-    func `one upstream that loops leaves the others`() async throws {
+    func `a loop of one upstream does not affect the others`() async throws {
         let one = ScriptedUpstream("one", in: scene) { _ in .silence }
         let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
         #expect(try await scene.ask(group) == .success("two"))
@@ -315,11 +315,11 @@ struct UpstreamHealthTests {
     }
 }
 
-@Suite("The course of a query, whatever happens")
+@Suite("Attempt plan of a query, under random events")
 struct CourseTests {
-    /// What the course must keep to, under any order of events.
+    /// Checks the invariants of the plan for random orders of events.
     @Test(arguments: 0..<400)
-    func `tries are bounded, legal, and the query ends`(_ seed: Int) throws {
+    func `tries are bounded and allowed, and the query ends`(_ seed: Int) throws {
         var random = Seeded(seed: UInt64(seed))
         let start = ContinuousClock().systemEpoch + .seconds(1_000)
         var now = start
@@ -351,7 +351,7 @@ struct CourseTests {
                 #expect(until <= now + candidates[server].timeout)
                 #expect(running[number] == nil && !refused.contains(server))
                 #expect((since == nil) == (times[server] == nil))
-                // The health of protected servers decides on the clear, and no outcome of a name.
+                // Only the health of protected servers allows plain DNS, not the result of a name.
                 #expect(
                     candidates[server].isProtected
                         || candidates.prefix(server).allSatisfy {
@@ -390,8 +390,8 @@ struct CourseTests {
                 continue
             }
             guard !running.isEmpty else {
-                // The course ends only if no probe is pending.
-                Issue.record("the course waits for nothing")
+                // The plan must not end while a probe is pending.
+                Issue.record("the plan waits for no event")
                 return
             }
             if Int.random(in: 0..<4, using: &random) == 0,
@@ -438,7 +438,7 @@ struct CourseTests {
     }
 
     @Test(arguments: 0..<400)
-    func `an order has everybody who may be asked, once, the protected where they were`(
+    func `the order has each usable server once, and keeps the protected positions`(
         _ seed: Int
     ) {
         var random = Seeded(seed: UInt64(seed))
@@ -463,7 +463,7 @@ struct CourseTests {
         let askable = entries.indices.filter { !entries[$0].health.loops }
         #expect(standing.order.sorted() == askable)
         let fit = entries.indices.filter { entries[$0].health.isFit }
-        // Protection keeps its places among the fit, which come first.
+        // Healthy servers come first, and protected ones keep their positions among them.
         #expect(
             standing.order.prefix(fit.count).map { entries[$0].isProtected }
                 == fit.map { entries[$0].isProtected }

@@ -1,47 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Failover and hedging plan of one query among the servers of a group: an event in, at most one move
-/// out; no clock, no network.
+/// Failover and hedging plan of one query in a group: a state machine without clock or network.
 ///
-/// The next server is asked when one fails, and also when one has been silent for longer than its
-/// usual latency.  The first answer ends the course.  After the last server the first one has another
-/// turn, unless it declined.
+/// The next server is queried when an attempt fails or takes longer than the server's usual
+/// latency. The first answer ends the plan. After the last server, the first one is tried again
+/// unless it declined.
 ///
-/// An unprotected server is asked only if every protected server before it in the settings is down.
-/// The health of a server decides that, and never what became of this query: a client chose its name.
-/// While a probe decides, the query waits for the verdict.
+/// An unprotected server is queried only if every protected server before it in the settings is
+/// down. Only health probes decide that, because the client chose the name of this query. While a
+/// probe is in flight, the query waits for its result.
 struct Course: Sendable, Hashable {
-    /// A server as far as the course has to know it.
+    /// Server as seen by the plan.
     struct Candidate: Sendable, Hashable {
-        /// Its index in the group, in the order of the settings.
+        /// Index in the group, in the order of the settings.
         var server: Int
 
-        /// Whether its answers cannot be forged on the way.
+        /// True if answers cannot be forged in transit.
         var isProtected: Bool
 
-        /// Whether it is judged to be out of service, so that an unprotected server may stand in.
+        /// True if the server is down, so that an unprotected server may replace it.
         var isDown = false
 
-        /// How long one try may take.
         var timeout: Duration
 
-        /// How long it is waited for alone.
+        /// Time to wait before a hedged query is sent to the next server.
         var patience: Duration
 
-        /// The least time after which it may be asked again while it has not answered; nil: never.
+        /// Minimum time before an unanswered query is repeated to this server; nil for never.
         var repeatsAfter: Duration?
     }
 
-    /// What to do now.
+    /// Action for the caller.
     enum Move: Sendable, Hashable {
-        /// Ask a server, and report what came of it under the number of the try.
+        /// Query a server, and report the result under the number of the attempt.
         case ask(Int, server: Int, until: ContinuousClock.Instant, since: ContinuousClock.Instant?)
 
-        /// Nothing more will come: the query has failed.
         case end
     }
 
-    /// A try that runs.
+    /// Attempt in flight.
     private struct Try: Sendable, Hashable {
         var number: Int
         var candidate: Candidate
@@ -50,38 +47,34 @@ struct Course: Sendable, Hashable {
 
     private let deadline: ContinuousClock.Instant
 
-    /// The servers, in the order in which they take turns.
+    /// Servers in the order in which they are tried.
     private var candidates: [Candidate]
 
     /// Servers that declined the query.
     private var refused: [Int] = []
 
-    /// Servers that a probe is deciding on.
+    /// Servers with a probe in flight.
     private var suspects: [Int] = []
 
-    /// The most tries of one server, and of all.
+    /// Maximum attempts per server, and of all servers.
     private let rounds: Int
     private let mostTries: Int
 
-    /// The tries of each server so far.
     private var triesOf: [Int]
 
-    /// The tries that run.
     private var running: [Try] = []
 
-    /// How many tries there were.
     private(set) var count = 0
 
-    /// The latest try.
     private var latest: Try?
 
-    /// When each server of the group was last asked.
+    /// Time of the last attempt per server.
     private var asked: [ContinuousClock.Instant?]
 
-    /// Whether there was an answer, or none will come.
+    /// True after an answer or a final failure.
     private(set) var isOver = false
 
-    /// Makes the course of a query that was not sent yet.
+    /// Creates the plan of a query that was not sent yet.
     init(_ candidates: [Candidate], deadline: ContinuousClock.Instant) {
         let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
         rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
@@ -93,10 +86,10 @@ struct Course: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// The instant at which ``tick(now:)`` has something to do; nil if only another event can.
+    /// Instant of the next ``tick(now:)``; nil if only another event can continue the plan.
     var wake: ContinuousClock.Instant? {
         guard !isOver else { return nil }
-        // Only a verdict is awaited, and no longer than the query may take.
+        // Only the result of a probe is pending; wait for it until the query's deadline.
         guard let latest, !running.isEmpty else { return deadline }
         guard let next, mayJoin(next), !isHeld(next) else { return nil }
         var wake = latest.start + latest.candidate.patience
@@ -106,7 +99,7 @@ struct Course: Sendable, Hashable {
         return wake < deadline ? wake : nil
     }
 
-    /// The server to ask next: of those that may be asked, the first with the fewest tries.
+    /// Next server: among the allowed ones, the first with the fewest attempts.
     private var next: Candidate? {
         guard count < mostTries else { return nil }
         var next: Candidate?
@@ -117,23 +110,22 @@ struct Course: Sendable, Hashable {
         return next
     }
 
-    /// Whether a server has tries left, and may be asked in the clear if it is unprotected.
+    /// Returns true if a server has attempts left and, if unprotected, may be queried.
     private func mayBeAsked(_ candidate: Candidate) -> Bool {
         isLeft(candidate)
             && (candidate.isProtected || protectedBefore(candidate).allSatisfy(\.isDown))
     }
 
-    /// Whether a server has tries left and has not declined.
+    /// Returns true if a server has attempts left and has not declined.
     private func isLeft(_ candidate: Candidate) -> Bool {
         triesOf[candidate.server] < rounds && !refused.contains(candidate.server)
     }
 
-    /// The protected servers that stand before an unprotected one in the settings.
     private func protectedBefore(_ candidate: Candidate) -> some Sequence<Candidate> {
         candidates.lazy.filter { $0.isProtected && $0.server < candidate.server }
     }
 
-    /// Whether a verdict could let an unprotected server be asked that may not be asked now.
+    /// True if a probe in flight could permit an unprotected server.
     private var awaitsVerdict: Bool {
         count < mostTries
             && candidates.contains { candidate in
@@ -144,14 +136,13 @@ struct Course: Sendable, Hashable {
             }
     }
 
-    /// Whether a server is being asked.
     private func isRunning(_ candidate: Candidate) -> Bool {
         running.contains { $0.candidate.server == candidate.server }
     }
 
-    /// Whether `next` may be asked while others have not answered.
+    /// Returns true if `next` may be queried in parallel with the attempts in flight.
     ///
-    /// An unprotected server must not win a race against protected ones that are in service.
+    /// An unprotected server must not race healthy protected servers.
     private func mayJoin(_ next: Candidate) -> Bool {
         running.count < UpstreamLimits.triesAtOnce
             && running.allSatisfy { other in
@@ -160,8 +151,8 @@ struct Course: Sendable, Hashable {
             }
     }
 
-    /// Whether a server that has failed is not asked again before a verdict, which may let an
-    /// unprotected one stand in.
+    /// Returns true if a failed server must wait for a probe, which may permit an unprotected
+    /// server.
     private func isHeld(_ next: Candidate) -> Bool {
         (next.isDown || suspects.contains(next.server)) && !isRunning(next) && awaitsVerdict
     }
@@ -174,18 +165,17 @@ struct Course: Sendable, Hashable {
 // MARK: - Events
 
 extension Course {
-    /// Returns the first move.
     mutating func begin(now: ContinuousClock.Instant) -> Move { advance(now: now) }
 
-    /// Returns the move that time has brought.
+    /// Returns the move that is due by time.
     mutating func tick(now: ContinuousClock.Instant) -> Move? {
         guard let wake, now >= wake else { return nil }
         return advance(now: now)
     }
 
-    /// Ends a try that brought no answer.
+    /// Ends a failed attempt.
     ///
-    /// - Parameter isFinal: whether the server declined, and so is not asked again.
+    /// - Parameter isFinal: true if the server declined and must not be queried again.
     mutating func failed(
         _ number: Int,
         isFinal: Bool,
@@ -196,12 +186,12 @@ extension Course {
         return proceed(now: now)
     }
 
-    /// Notes that a probe is deciding on a server, of which ``judged(_:isDown:now:)`` will tell.
+    /// Records that a probe of a server is in flight; ``judged(_:isDown:now:)`` reports its result.
     mutating func suspected(_ server: Int) {
         if !suspects.contains(server) { suspects.append(server) }
     }
 
-    /// Ends the suspicion of a server.
+    /// Records the result of a probe.
     mutating func judged(_ server: Int, isDown: Bool, now: ContinuousClock.Instant) -> Move? {
         suspects.removeAll { $0 == server }
         for index in candidates.indices where candidates[index].server == server {
@@ -213,33 +203,32 @@ extension Course {
         return running.isEmpty || mayStandIn ? proceed(now: now) : nil
     }
 
-    /// Asks the next server if nothing speaks against it, or ends.
+    /// Queries the next server if the plan permits it, or ends.
     private mutating func proceed(now: ContinuousClock.Instant) -> Move? {
         guard now < deadline, let next else {
             guard running.isEmpty, now >= deadline || !awaitsVerdict else { return nil }
             isOver = true
             return .end
         }
-        // A server that is being asked is not asked again because of another's failure.
+        // The failure of one server must not repeat the query to another one.
         guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
         return advance(now: now)
     }
 
-    /// A try brought an answer.
+    /// Ends an attempt that was answered.
     ///
-    /// - Returns: whether it is the first, which counts.
+    /// - Returns: true for the first answer, which is the result of the query.
     mutating func answered(_ number: Int) -> Bool {
         guard end(number) != nil, !isOver else { return false }
         isOver = true
         return true
     }
 
-    /// Takes a try out of those that run.
     private mutating func end(_ number: Int) -> Try? {
         running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
     }
 
-    /// Asks the next server.
+    /// Queries the next server.
     private mutating func advance(now: ContinuousClock.Instant) -> Move {
         guard now < deadline, let next else {
             isOver = true
@@ -248,7 +237,7 @@ extension Course {
         triesOf[next.server] += 1
         var left = deadline - now
         if next.isProtected, candidates.contains(where: { !$0.isProtected && isLeft($0) }) {
-            // An unprotected server is asked only when this one is down, and needs time for it.
+            // Leave time for an unprotected server in case this one is down.
             let (part, whole) = UpstreamLimits.protectedShare
             left = left * part / whole
         }

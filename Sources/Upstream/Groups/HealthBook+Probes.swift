@@ -3,25 +3,24 @@ internal import DNSWire
 internal import Net
 
 extension ForwardedQuery {
-    /// The daemon's own question, `. IN NS`: every resolver knows the answer, and no
-    /// client can choose it.
+    /// Health probe `. IN NS`: every resolver knows the answer, and clients cannot choose it.
     static let probe = ForwardedQuery(
         question: Question(name: .root, type: .ns),
         dnssecOK: false,
         checkingDisabled: false
     )
 
-    /// Whether it asks the daemon's own question.
+    /// True if this query is a health probe.
     var isProbe: Bool { question == Self.probe.question }
 }
 
 extension HealthBook {
-    /// Suspects a server: a probe decides whether it is down.
+    /// Probes a suspected server.
     ///
     /// - Parameters:
-    ///   - began: when it was asked what it has not answered.
-    ///   - end: when the probe fails at the latest; ``UpstreamLimits/fairWait`` is its least time.
-    ///   - verdict: called once, perhaps before this returns.
+    ///   - began: the start of the unanswered attempt.
+    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    ///   - verdict: called once with the result, possibly before `suspect` returns.
     func suspect(
         _ server: any Forwarding,
         silentSince began: ContinuousClock.Instant?,
@@ -34,7 +33,7 @@ extension HealthBook {
         probe(server, silentSince: began, until: end)
     }
 
-    /// Sends a probe, unless one is under way.
+    /// Sends a probe, unless one is in flight.
     func probe(
         _ server: any Forwarding,
         silentSince began: ContinuousClock.Instant? = nil,
@@ -57,7 +56,7 @@ extension HealthBook {
 
     /// Measures the round trip of a server.
     ///
-    /// The first question opens a connection if there is none; only the second one is timed.
+    /// The first of two queries opens a connection if there is none; only the second one is timed.
     func measure(_ server: any Forwarding) {
         update(server) { $0.beganMeasuring(now: clocks.now()) }
         ServiceLoop.task { [self] in
@@ -72,14 +71,14 @@ extension HealthBook {
         }
     }
 
-    /// Notes the outcome of a probe, and tells it to the queries that wait for it.
+    /// Applies the result of a probe and passes it to the waiting queries.
     private func probed(
         _ server: any Forwarding,
         _ page: Page,
         _ began: ContinuousClock.Instant,
         _ outcome: UpstreamError?
     ) {
-        // Otherwise all was forgotten meanwhile, as the network changed.
+        // False if a network change has reset the health since the probe was sent.
         if page.health.isProbed {
             let now = clocks.now()
             if let error = outcome {
@@ -97,17 +96,17 @@ extension HealthBook {
     }
 }
 
-/// One own question to one server, repeated where datagrams get lost.
+/// One health probe of one server; over UDP it is repeated.
 @ServiceLoop
 private final class Probe {
-    /// Completion, called once: when the question was first sent, and the failure if there was one.
+    /// Called once with the time of the first query, and with the failure if there was one.
     typealias Completion = @ServiceLoop (ContinuousClock.Instant, UpstreamError?) -> Void
 
     private let server: any Forwarding
     private let clocks: Clocks
     private let silentSince: ContinuousClock.Instant?
 
-    /// Nil once it was called.
+    /// Nil after it was called.
     private var completion: Completion?
 
     private var began: ContinuousClock.Instant
@@ -126,7 +125,7 @@ private final class Probe {
         began = clocks.now()
     }
 
-    /// Sends the question.
+    /// Sends the probe; over UDP repeats it every `pause`.
     func begin(until end: ContinuousClock.Instant, repeatingAfter pause: Duration) {
         began = clocks.now()
         ask(until: end)
@@ -142,7 +141,6 @@ private final class Probe {
         }
     }
 
-    /// Sends the question once.
     private func ask(until end: ContinuousClock.Instant) {
         running += 1
         server.ask(.probe, repeating: silentSince, deadline: end, nil) { [self] reply in
@@ -151,8 +149,8 @@ private final class Probe {
             case .success: complete(nil)
             case .failure(.timedOut) where running > 0: break
             case .failure(.timedOut) where clocks.now() - end > UpstreamLimits.lateness:
-                // A reply may lie unread: a busy daemon does not make a server silent.
-                complete(.exhausted("was too busy to hear the answer"))
+                // The reply may be unread: a busy daemon is not a failure of the server.
+                complete(.exhausted("the daemon was too busy to read the reply"))
             case .failure(let error): complete(error)
             }
         }

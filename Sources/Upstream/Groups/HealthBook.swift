@@ -3,35 +3,35 @@ package import DNSWire
 package import Net
 
 extension Forwarding {
-    /// Its URL, marked if it is unprotected.
+    /// URL, marked if it is unprotected.
     nonisolated var label: String { isProtected ? url : "\(url), unprotected" }
 }
 
-/// Health of all servers, shared by the groups they are in; it sends the probes that decide on it.
+/// Health of all servers, shared by all groups; sends the health probes.
 @ServiceLoop
 package final class HealthBook {
-    /// What an operator should hear of.
+    /// Change of a server's state, for the log.
     package enum News: Sendable, Hashable {
-        /// A server rests, and why.
+        /// A probe failed; the server is backed off.
         case rests(name: String, url: String, UpstreamError)
 
-        /// A server that rested has answered.
+        /// A backed-off server has answered a probe.
         case recovered(name: String, url: String)
 
-        /// What a server is asked comes back to us, so it is not asked.
+        /// Queries to the server come back to this daemon, so it is not used.
         case loops(name: String, url: String)
 
-        /// Messages that answer no query come from the address of a server.
+        /// Messages that match no query come from the server's address.
         case forged(name: String, url: String)
 
-        /// It does so no longer.
+        /// The server no longer loops.
         case loopsNoMore(name: String, url: String)
     }
 
-    /// Told of news; each once.
+    /// Called once for each change of a server's state.
     package var report: @ServiceLoop (News) -> Void = { _ in }
 
-    /// Told of each failure, with the server's name and URL, for who wants to know all.
+    /// Called for each failure with the server's name and URL.
     package var reportFailure: @ServiceLoop (String, String, UpstreamError) -> Void = { _, _, _ in }
 
     let clocks: Clocks
@@ -41,35 +41,33 @@ package final class HealthBook {
     final class Page {
         var health = ServerHealth()
 
-        /// Completions of queries that wait for the probe under way.
+        /// Completion handlers of the queries that wait for the probe in flight.
         var verdicts: [Verdict] = []
 
-        /// ``Forwarding/forgeries`` of the server when they were last reported.
+        /// Value of ``Forwarding/forgeries`` at the last report.
         fileprivate var forgeries: UInt64 = 0
     }
 
-    /// Told whether a suspected server is down.
+    /// Receives the result of a probe.
     typealias Verdict = @ServiceLoop (_ isDown: Bool) -> Void
 
-    /// With the servers, so that no later one is taken for one that is gone.
+    /// Health by server; retains the servers so that an identifier is not reused.
     private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
 
-    /// The upstreams that an operator has paused, by their names in the settings.
     private var paused: Set<String> = []
 
-    /// Questions that look for a loop and were not yet given up, by their first label.
+    /// Loop probes in flight, by their first label.
     private var probes: [[UInt8]: any Forwarding] = [:]
     private var random = SystemRandomNumberGenerator()
 
-    /// Makes a book without entries.
+    /// Creates a table without entries.
     package nonisolated init(clocks: Clocks = .system) {
         self.clocks = clocks
     }
 
-    /// What is known of a server.
     func health(of server: any Forwarding) -> ServerHealth { page(of: server).health }
 
-    /// Where what is known of a server is kept, for good.
+    /// Returns the entry of a server, which stays valid permanently.
     func page(of server: any Forwarding) -> Page {
         if let known = pages[ObjectIdentifier(server)] { return known.page }
         let page = Page()
@@ -77,16 +75,16 @@ package final class HealthBook {
         return page
     }
 
-    /// Forgets all servers but these.
+    /// Removes all servers except `servers`.
     ///
-    /// What is under way to another one brings it back until the next time.
+    /// A query in flight may add a removed server again until the next call.
     package func keep(only servers: [any Forwarding]) {
         paused.formIntersection(servers.map(\.name))
         let kept = Set(servers.map { ObjectIdentifier($0) })
         pages = pages.filter { kept.contains($0.key) }
     }
 
-    /// Whether a server is asked, and the smoothed time that its answers take.
+    /// Returns the condition of a server and its smoothed latency.
     package func report(
         of server: any Forwarding
     ) -> (condition: ServerCondition, latency: Duration?) {
@@ -96,25 +94,23 @@ package final class HealthBook {
 
     // MARK: - Pausing
 
-    /// Whether an operator has paused the upstream of a server.
     func isPaused(_ server: any Forwarding) -> Bool {
         !paused.isEmpty && paused.contains(server.name)
     }
 
-    /// Whether an operator has paused the upstream of this name.
+    /// True if an operator has paused the upstream `name`.
     package func isPaused(_ name: String) -> Bool { paused.contains(name) }
 
-    /// Sends no more queries to the upstream of this name; queries under way go on.
+    /// Stops sending queries to the upstream `name`; queries in flight continue.
     ///
-    /// - Returns: whether it was asked before.
+    /// - Returns: true if the upstream was not paused before.
     package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
 
-    /// Sends queries to the upstream of this name again.
+    /// Resumes sending queries to the upstream `name`.
     ///
-    /// - Returns: whether it was paused before.
+    /// - Returns: true if the upstream was paused before.
     package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
 
-    /// Changes what is known of a server.
     @discardableResult
     func update<Value>(
         _ server: any Forwarding,
@@ -123,7 +119,7 @@ package final class HealthBook {
         change(&page(of: server).health)
     }
 
-    /// Forgets everything, as after a change of the network.
+    /// Resets the health of all servers after a network change.
     package func networkChanged() {
         for (_, page) in pages.values { page.health = ServerHealth() }
         probes = [:]
@@ -131,17 +127,17 @@ package final class HealthBook {
 
     // MARK: - Outcomes of clients' queries
 
-    /// Notes that a server answered.
+    /// Records an answer to a client's query.
     func answered(_ server: any Forwarding, began: ContinuousClock.Instant) {
         let now = clocks.now()
         let page = page(of: server)
         page.health.answered(in: now - began, now: now)
         reportForgeries(of: server, page)
-        // A sign of life: let a probe end the rest early.
+        // A probe may end the back-off early.
         if page.health.rests { probe(server, until: now + server.timeout) }
     }
 
-    /// Notes that a server did not answer, which says nothing about its health.
+    /// Records a failed client query, which does not change the server's health.
     func failed(
         _ server: any Forwarding,
         _ error: UpstreamError,
@@ -153,7 +149,7 @@ package final class HealthBook {
         if error == .timedOut { seekLoop(through: server, failedSince: began) }
     }
 
-    /// Reports sockets that were closed because of forged messages since the last report.
+    /// Reports forged messages since the last report.
     private func reportForgeries(of server: any Forwarding, _ page: Page) {
         guard server.forgeries != page.forgeries else { return }
         page.forgeries = server.forgeries
@@ -164,16 +160,15 @@ package final class HealthBook {
 // MARK: - Loops
 
 extension HealthBook {
-    /// Names below this one are asked to see whether they come back.
     private static let loopZone: [UInt8] =
         [10] + Array("loop-probe".utf8) + [8]
         + Array("httpdnsd".utf8) + [0]
 
-    /// Asks `server` for a name that nobody else knows, unless that was done lately.
+    /// Sends a loop probe, a query for a random name, to `server` unless one was sent recently.
     ///
     /// Only after a slow failure: in a loop each query waits for itself.
     ///
-    /// - Parameter began: when it was asked what it failed to answer.
+    /// - Parameter began: the start of the failed attempt.
     func seekLoop(through server: any Forwarding, failedSince began: ContinuousClock.Instant) {
         let now = clocks.now()
         guard now - began >= UpstreamLimits.loopTime, update(server, { $0.seekLoop(now: now) })
@@ -190,7 +185,7 @@ extension HealthBook {
                 dnssecOK: false,
                 checkingDisabled: false
             )
-            // What it says is of no interest, only whether the question arrives.
+            // The reply is irrelevant; only the arrival of the query at this daemon matters.
             _ = try? await server.exchange(query, deadline: end)
             try? await clocks.sleep(end)
             guard probes.removeValue(forKey: label) != nil else { return }
@@ -200,7 +195,7 @@ extension HealthBook {
         }
     }
 
-    /// Whether a client's question is one that looks for a loop: ours, come back.
+    /// Returns true if a client's question is a loop probe of this daemon.
     package func recognises(_ question: Question) -> Bool {
         guard question.type == .txt else { return false }
         let octets = question.name.lowercased.octets
@@ -215,25 +210,25 @@ extension HealthBook {
 }
 
 extension HealthBook.News: CustomStringConvertible {
-    /// The news as a line of the log.
+    /// Log line.
     package var description: String {
         switch self {
         case .rests(let name, let url, let error):
-            "upstream \(name) (\(url)) rests: \(error)"
+            "upstream \(name) (\(url)): backing off: \(error)"
         case .recovered(let name, let url):
-            "upstream \(name) (\(url)) answers again"
+            "upstream \(name) (\(url)): answers again"
         case .loops(let name, let url):
-            "upstream \(name) (\(url)) leads back to this server, ignoring it: "
-                + "name a resolver that does not ask this one"
+            "upstream \(name) (\(url)): leads back to this server, ignoring it: "
+                + "use a resolver that does not forward to this server"
         case .forged(let name, let url):
-            "upstream \(name) (\(url)): messages from its address answer no query, asking over TCP: "
-                + "forged? use an encrypted upstream"
+            "upstream \(name) (\(url)): messages from its address match no query, using TCP: "
+                + "possible forgery; use an encrypted upstream"
         case .loopsNoMore(let name, let url):
-            "upstream \(name) (\(url)) no longer leads back to this server"
+            "upstream \(name) (\(url)): no longer leads back to this server"
         }
     }
 
-    /// The server that it is about.
+    /// Server concerned.
     package var server: (name: String, url: String) {
         switch self {
         case .rests(let name, let url, _), .recovered(let name, let url), .loops(let name, let url),
@@ -242,7 +237,7 @@ extension HealthBook.News: CustomStringConvertible {
         }
     }
 
-    /// The event in one word, by which lines of the log are limited.
+    /// Event in one word, the key for rate-limiting log lines.
     package var kind: String {
         switch self {
         case .rests: "rests"
@@ -253,7 +248,7 @@ extension HealthBook.News: CustomStringConvertible {
         }
     }
 
-    /// Whether it is bad news.
+    /// True for failures, false for recoveries.
     package var isTrouble: Bool {
         switch self {
         case .rests, .loops, .forged: true

@@ -1,106 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether a server is asked, and if not, until when and why.
+/// Condition of a server as shown to the operator.
 package enum ServerCondition: Sendable, Hashable {
     case up
 
-    /// A probe failed; a probe after this time ends or prolongs the rest.
+    /// A probe failed; the server is backed off until another probe succeeds, after `until` at the
+    /// earliest.
     case rests(until: ContinuousClock.Instant, because: UpstreamError)
 
-    /// Queries to it come back to this server; after this time a probe looks for the loop again.
+    /// Queries to the server come back to this daemon; the next loop probe is sent after `until`.
     case loops(until: ContinuousClock.Instant)
 
-    /// An operator has paused the upstream; it is not asked until it is resumed.
     case paused
 }
 
-/// Health of one server: its latency, and whether it is in service.
+/// Latency and health of one server.
 ///
-/// Only probes decide: questions of the daemon's own, which no client can choose.  A failed probe
-/// makes the server rest, for a second that doubles with each further one, until a probe is answered.
-/// Clients' queries only give reasons for a probe, and measure how long to wait before hedging.
+/// Only probes decide the health, because clients cannot choose their names. A failed probe backs
+/// the server off for 1 s; further failures double the interval until a probe succeeds. Client
+/// queries only trigger probes and measure the latency for hedging.
 struct ServerHealth: Sendable, Hashable {
-    /// A rest, and the probe after it.
+    /// Back-off interval, followed by a probe.
     private struct Rest: Sendable, Hashable {
         var since: ContinuousClock.Instant
         var length: Duration
 
-        /// The latest failure.
         var reason: UpstreamError
 
         var end: ContinuousClock.Instant { since + length }
     }
 
-    /// The smoothed latency of answers and its deviation (RFC 6298 §2).
+    /// Smoothed latency of answers and its deviation (RFC 6298 §2).
     private(set) var latency: Duration?
     private var deviation: Duration = .zero
 
-    /// The latency of an own question over an open connection, and when it was last measured.
+    /// Latency of a probe over an open connection, and the time of its measurement.
     private(set) var roundTrip: Duration?
     private var measuredAt: ContinuousClock.Instant?
 
-    /// When the server last sent a reply to a query of ours, whatever its RCODE.
+    /// Instant of the last reply with any RCODE.
     private var heardAt: ContinuousClock.Instant?
 
-    /// Whether a probe is under way, and when the latest one began.
+    /// True while a probe is in flight; `probedAt` is the start of the latest one.
     private(set) var isProbed = false
     private var probedAt: ContinuousClock.Instant?
 
-    /// Probes that were declined since the last answer.
+    /// Consecutive probes that were declined.
     private var declines = 0
 
     private var rest: Rest?
 
-    /// Until when it is not asked because it leads back to us; nil if it does not.
+    /// End of the period in which a looping server is not used; nil if it does not loop.
     private(set) var loopsUntil: ContinuousClock.Instant?
 
-    /// When a loop was last looked for.
     private var soughtLoopAt: ContinuousClock.Instant?
 }
 
 // MARK: - Reading
 
 extension ServerHealth {
-    /// Whether it belongs into the order of those that are asked first.
+    /// True if the server is neither backed off nor looping.
     var isFit: Bool { rest == nil && loopsUntil == nil }
 
-    /// Whether it may not be asked at all.
     var loops: Bool { loopsUntil != nil }
 
-    /// What it is like for people.
     var condition: ServerCondition {
         if let loopsUntil { return .loops(until: loopsUntil) }
         return rest.map { .rests(until: $0.end, because: $0.reason) } ?? .up
     }
 
-    /// How long it is waited for alone.
+    /// Time to wait for the server before a hedged query is sent.
     var patience: Duration {
         guard let latency else { return UpstreamLimits.firstPatience }
         let range = UpstreamLimits.patience
         return min(max(latency + deviation.doubled(2), range.lowerBound), range.upperBound)
     }
 
-    /// Whether it rests, and does not lead back to us.
+    /// True if the server is backed off and does not loop.
     var rests: Bool { rest != nil && !loops }
 
-    /// Whether its rest is over and no probe has tried it since.
+    /// Returns true if the back-off interval has ended and no probe is in flight.
     func isDue(at now: ContinuousClock.Instant) -> Bool {
         guard let rest, !loops else { return false }
         return !isProbed && now >= rest.end
     }
 
-    /// Whether the server has sent no reply after `began`.
+    /// Returns true if the server has sent no reply after `began`.
     func isSilent(since began: ContinuousClock.Instant) -> Bool {
         heardAt.map { $0 <= began } ?? true
     }
 
-    /// Whether its round trip was not measured lately.
+    /// Returns true if a healthy server's round trip must be measured again.
     func isUnmeasured(at now: ContinuousClock.Instant) -> Bool {
         guard isFit else { return false }
         return measuredAt.map { now - $0 >= UpstreamLimits.measurementAge } ?? true
     }
 
-    /// Whether it is clearly slower than `other`.
+    /// Returns true if the server is clearly slower than `other`.
     func isSlower(than other: ServerHealth) -> Bool {
         guard let roundTrip, let fast = other.roundTrip else { return false }
         return roundTrip > fast * 2 + UpstreamLimits.slack
@@ -110,7 +106,7 @@ extension ServerHealth {
 // MARK: - Replies to clients' queries
 
 extension ServerHealth {
-    /// Notes an answer that took `time`.
+    /// Records an answer with latency `time`.
     mutating func answered(in time: Duration, now: ContinuousClock.Instant) {
         if let smoothed = latency {
             let distance = smoothed > time ? smoothed - time : time - smoothed
@@ -124,17 +120,17 @@ extension ServerHealth {
         declines = 0
     }
 
-    /// Notes a reply that is no answer.
+    /// Records an error response.
     mutating func declined(now: ContinuousClock.Instant) { heardAt = now }
 }
 
 // MARK: - Probes
 
 extension ServerHealth {
-    /// Begins a probe.
+    /// Starts a probe.
     ///
-    /// - Returns: when to send it, ``UpstreamLimits/probeSpacing`` after the one before; nil while
-    ///   another one is under way.
+    /// - Returns: the time at which to send it, ``UpstreamLimits/probeSpacing`` after the previous
+    ///   probe at the earliest; nil if one is in flight.
     mutating func beginProbe(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         guard !isProbed else { return nil }
         isProbed = true
@@ -143,9 +139,9 @@ extension ServerHealth {
         return start
     }
 
-    /// Ends a probe that was answered.
+    /// Records a successful probe.
     ///
-    /// - Returns: whether that ends a rest.
+    /// - Returns: true if a back-off ended.
     mutating func passedProbe(now: ContinuousClock.Instant) -> Bool {
         isProbed = false
         heardAt = now
@@ -154,23 +150,23 @@ extension ServerHealth {
         return rest != nil
     }
 
-    /// Ends a probe, sent at `began`, that was not answered for this reason.
+    /// Records a probe, sent at `began`, that failed for `reason`.
     ///
-    /// - Returns: whether the server begins to rest.
+    /// - Returns: true if a back-off started.
     mutating func failedProbe(
         _ reason: UpstreamError,
         began: ContinuousClock.Instant,
         now: ContinuousClock.Instant
     ) -> Bool {
         isProbed = false
-        // A limit of this daemon or machine says nothing about the server.
+        // A limit of this daemon or machine is not a failure of the server.
         guard !reason.isOurs else { return false }
         if reason.isDecline {
             heardAt = now
             declines += 1
             guard rest != nil || declines >= UpstreamLimits.declinesBeforeRest else { return false }
         } else if rest == nil, !isSilent(since: began) {
-            // Only the probe was lost.
+            // The server has replied to other queries since, so only the probe was lost.
             return false
         }
         declines = 0
@@ -180,36 +176,34 @@ extension ServerHealth {
         return before == nil
     }
 
-    /// Begins to measure the round trip.
     mutating func beganMeasuring(now: ContinuousClock.Instant) { measuredAt = now }
 
-    /// Notes the round trip of an own question.
     mutating func measured(_ time: Duration) { roundTrip = time }
 }
 
 // MARK: - Loops
 
 extension ServerHealth {
-    /// It is to be seen whether it leads back to us.
+    /// Records a loop probe, unless the last one was recent.
     ///
-    /// - Returns: whether that was not done lately.
+    /// - Returns: true if a loop probe should be sent.
     mutating func seekLoop(now: ContinuousClock.Instant) -> Bool {
         if let soughtLoopAt, now - soughtLoopAt < UpstreamLimits.loopRest { return false }
         soughtLoopAt = now
         return true
     }
 
-    /// A question that only it was asked came back to us.
+    /// Records that a loop probe came back.
     ///
-    /// - Returns: whether that is news.
+    /// - Returns: true if the server did not loop before.
     mutating func looped(now: ContinuousClock.Instant) -> Bool {
         defer { loopsUntil = now + UpstreamLimits.loopRest }
         return loopsUntil == nil
     }
 
-    /// Such a question did not come back.
+    /// Records that a loop probe did not come back.
     ///
-    /// - Returns: whether that is news.
+    /// - Returns: true if the server looped before.
     mutating func didNotLoop() -> Bool {
         defer { loopsUntil = nil }
         return loopsUntil != nil
@@ -217,8 +211,9 @@ extension ServerHealth {
 }
 
 extension Duration {
-    /// Doubled so many times, or halved and rounded down: every answer is reckoned with, and `/` takes
-    /// 600 instructions.
+    /// Returns the duration doubled `times` times; negative values halve it, rounding down.
+    ///
+    /// Used for every answer; `/` would take 600 instructions.
     fileprivate func doubled(_ times: Int) -> Duration {
         Duration(attoseconds: attoseconds << times)
     }

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Order in which a group asks its servers for one query.
+/// Order in which a group queries its servers.
 ///
-/// The order of the settings holds among servers that are fit, except that one which is clearly
-/// slower than another of equal protection comes after it.  Latency never puts an unprotected server
-/// before a protected one: forged answers are always the fastest.  Those that rest come last.
+/// Healthy servers are in the order of the settings, but a clearly slower server follows a faster
+/// one of equal protection. Latency never moves an unprotected server before a protected one,
+/// because forged answers are always the fastest. Backed-off servers come last.
 struct Standing: Sendable, Hashable {
-    /// What a group knows of a server.
+    /// State of a server.
     struct Entry: Sendable, Hashable {
         var isProtected: Bool
 
-        /// Whether an operator has paused it: it is neither asked nor gets a copy.
+        /// True if an operator has paused the server; it then receives no queries.
         var isPaused = false
         var health: ServerHealth
     }
 
-    /// The servers to ask, by index; without those that lead back to us or are paused.
+    /// Indices of the servers to query, without looping and paused ones.
     private(set) var order: [Int]
 
-    /// A server whose round trip is to be measured by an own question; one a query.
+    /// Index of a server for which a probe should measure the round trip; nil for none.
     private(set) var measure: Int?
 
-    /// The only server is asked unless it leads back to us or is paused.
+    /// Creates the order for a single server, which is used unless it loops or is paused.
     init(alone health: borrowing ServerHealth, isPaused: Bool = false) {
         order = health.loops || isPaused ? [] : [0]
     }
 
-    /// Puts servers, which are in the order of the settings, into the order in which to ask.
+    /// Orders `entries`, which are in the order of the settings.
     init(_ entries: [Entry], now: ContinuousClock.Instant) {
         let fit = entries.indices.filter { entries[$0].health.isFit && !entries[$0].isPaused }
         let slow = Set(
@@ -58,6 +58,6 @@ struct Standing: Sendable, Hashable {
 }
 
 extension ServerHealth {
-    /// Whether another server could be so much faster that it would matter.
+    /// True if another server could be noticeably faster.
     fileprivate var isBeatable: Bool { latency.map { $0 > UpstreamLimits.slack } ?? false }
 }

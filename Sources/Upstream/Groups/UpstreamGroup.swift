@@ -2,28 +2,27 @@
 package import DNSWire
 package import Net
 
-/// Upstreams in the order of the settings, asked such that the first one that can, answers.
+/// Upstreams in the order of the settings, with failover, hedging and health checks.
 ///
-/// The rules are in ``Standing``, ``Course`` and ``ServerHealth``, which know neither clock nor
-/// network; this is the shell around them.
+/// ``Standing``, ``Course`` and ``ServerHealth`` contain the rules, without clock or network.
 @ServiceLoop
 package final class UpstreamGroup {
     package nonisolated let members: [any Forwarding]
 
-    /// What is known of the servers.
+    /// Health of the servers.
     package let health: HealthBook
 
-    /// All servers of all members, and what is known of each.
+    /// All servers of all members, and their health entries.
     fileprivate let servers: [any Forwarding]
     fileprivate let pages: [HealthBook.Page]
 
-    /// The queries under way for which another server may have to be asked, and when that is next.
+    /// Queries in flight that may need another server, and the timer for the next one.
     private var patient: [ObjectIdentifier: Run] = [:]
     private lazy var alarm = Alarm(health.clocks) { [weak self] in self?.tick() }
 
-    /// Makes a group of at least one.
+    /// Creates a group of at least one upstream.
     ///
-    /// - Parameter health: a book that other groups with the same upstreams share.
+    /// - Parameter health: the table shared with other groups.
     package init(_ members: [any Forwarding], health: HealthBook = HealthBook()) {
         self.members = members
         self.health = health
@@ -31,23 +30,23 @@ package final class UpstreamGroup {
         pages = servers.map(health.page)
     }
 
-    /// A reply and who gave it.
+    /// Reply and the upstream that sent it.
     package struct Reply: Sendable {
         package let message: Message
         package let upstream: any Forwarding
     }
 
-    /// Told once what came of a query.
+    /// Completion handler of a query.
     package typealias Tell = @ServiceLoop (Result<Reply, UpstreamError>) -> Void
 
-    /// Asks until one answers or `deadline` passes.
+    /// Queries servers until one answers or `deadline` passes.
     ///
-    /// SERVFAIL, REFUSED, NOTIMP and FORMERR are no answers: the next one may do better.
+    /// SERVFAIL, REFUSED, NOTIMP and FORMERR are failures: the next server may answer.
     ///
     /// - Parameters:
-    ///   - trace: told of the queries that are sent.
-    ///   - tell: called once, perhaps before this returns; of a failure it hears the refusal of one
-    ///     that was reached if there is any, else the last failure.
+    ///   - trace: records the queries that are sent.
+    ///   - tell: the completion handler, called once, possibly before `ask` returns. On failure it
+    ///     receives the first error response of a server, otherwise the last failure.
     package func ask(
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant,
@@ -83,14 +82,13 @@ package final class UpstreamGroup {
         Run(query, course, self, trace, tell).begin(now)
     }
 
-    /// The servers in the order in which they would be asked now, those that never are last.
+    /// Servers in the order in which a query would use them now; excluded servers come last.
     package var standing: [(server: any Forwarding, condition: ServerCondition)] {
         let order = standing(health.clocks.now()).order
         let others = servers.indices.filter { !order.contains($0) }
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
-    /// Whom to ask now.
     private func standing(_ now: ContinuousClock.Instant) -> Standing {
         guard servers.count > 1 else {
             return Standing(alone: pages[0].health, isPaused: health.isPaused(servers[0]))
@@ -107,22 +105,22 @@ package final class UpstreamGroup {
         )
     }
 
-    /// Remembers when a query wants to go on, or that it does not any more.
+    /// Schedules the next `tick` of a query; nil removes the query.
     fileprivate func wake(_ run: Run, at instant: ContinuousClock.Instant?) {
         patient[ObjectIdentifier(run)] = instant == nil ? nil : run
         if let instant { alarm.bring(forward: instant) }
     }
 
-    /// Lets the queries go on whose patience has ended.
+    /// Advances the queries that have waited long enough.
     private func tick() {
         let now = health.clocks.now()
         for run in Array(patient.values) { run.tick(now) }
-        // Not for each of many that were asked in a row.
+        // Rounded up, so that many queries share one timer.
         let next = patient.values.compactMap(\.wake).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 
-    /// A server that led back here is looked at again some time later, by no client's query.
+    /// Sends a loop probe to a looping server after ``UpstreamLimits/loopRest``.
     private func lookAgain(
         at server: any Forwarding,
         loopsUntil: ContinuousClock.Instant?,
@@ -134,7 +132,7 @@ package final class UpstreamGroup {
     }
 }
 
-/// One query under way.
+/// Query in flight, sent to one or more servers.
 @ServiceLoop
 private final class Run {
     private let query: ForwardedQuery
@@ -142,31 +140,30 @@ private final class Run {
     private var course: Course
     private let trace: Trace?
 
-    /// Who is to be told; nil once he was.
+    /// Completion handler; nil after it was called.
     private var tell: UpstreamGroup.Tell?
 
-    /// When ``tick(_:)`` has something to do.
+    /// Instant of the next ``tick(_:)``.
     private(set) var wake: ContinuousClock.Instant?
 
-    /// Servers that declined, and when they were asked.
+    /// Servers that returned an error response, and the start of each attempt.
     private var declined: [(server: any Forwarding, error: UpstreamError, began: Instant)] = []
 
-    /// The tries that have not yet been silent for long enough to suspect the server.
+    /// Attempts that are not yet silent for long enough to suspect the server.
     private var unsuspected: [Try] = []
 
-    /// The latest failure.
     private var latestError = UpstreamError.timedOut
 
     private typealias Instant = ContinuousClock.Instant
 
-    /// A query to one server.
+    /// Query sent to one server.
     private struct Try {
         let number: Int
         let server: Int
         let began: Instant
         let until: Instant
 
-        /// When silence becomes suspicious.
+        /// Instant at which the server becomes suspected.
         let suspicious: Instant
     }
 
@@ -184,13 +181,12 @@ private final class Run {
         self.tell = tell
     }
 
-    /// Asks the first server.
     func begin(_ now: ContinuousClock.Instant) {
         query.cancellation?.whenCancelled { [weak self] in self?.end(.failure(.timedOut)) }
         perform(course.begin(now: now), .first)
     }
 
-    /// Suspects servers that have been silent, and hedges.
+    /// Suspects silent servers and sends a hedged query.
     func tick(_ now: ContinuousClock.Instant) {
         guard let wake, wake <= now else { return }
         let due = unsuspected.filter { $0.suspicious <= now }
@@ -202,21 +198,19 @@ private final class Run {
 
     private var health: HealthBook { group.health }
 
-    /// Wants ``tick(_:)`` when the course or a suspicion is due.
+    /// Schedules ``tick(_:)`` for the plan or for the next suspicion.
     private func wait() {
         var next = course.wake
         for each in unsuspected { next = min(next ?? each.suspicious, each.suspicious) }
         wait(until: tell == nil ? nil : next)
     }
 
-    /// Wants to go on at `instant`, or not at all.
     private func wait(until instant: ContinuousClock.Instant?) {
         guard wake != instant else { return }
         wake = instant
         group.wake(self, at: instant)
     }
 
-    /// Makes the move of the course.
     private func perform(_ move: Course.Move?, _ why: Trace.Why) {
         switch move {
         case .ask(let number, let server, let until, let since):
@@ -229,7 +223,6 @@ private final class Run {
         wait()
     }
 
-    /// Sends the query to a server.
     private func ask(
         _ index: Int,
         _ number: Int,
@@ -263,7 +256,6 @@ private final class Run {
         }
     }
 
-    /// Notes a try that brought no answer.
     private func failed(_ failed: Try, _ error: UpstreamError) {
         guard !query.isCancelled else { return }
         let server = group.servers[failed.server]
@@ -282,7 +274,7 @@ private final class Run {
         perform(course.failed(failed.number, isFinal: error.isDecline, now: now), .next)
     }
 
-    /// Suspects a server, unless it has sent replies to other queries since.
+    /// Suspects a server; a silent one only if it has not replied to any query since.
     private func suspect(_ silent: Try, isSilent: Bool) {
         let health = group.pages[silent.server].health
         guard !isSilent || health.isSilent(since: silent.began) else { return }
@@ -298,7 +290,6 @@ private final class Run {
         }
     }
 
-    /// The query has its answer, or will have none.
     private func end(_ outcome: Result<UpstreamGroup.Reply, UpstreamError>) {
         wait(until: nil)
         guard let tell else { return }
@@ -308,7 +299,6 @@ private final class Run {
 }
 
 extension Message {
-    /// Its RCODE and answers, for people.
     fileprivate var summary: String {
         let records = answers.map { "\($0.type) \($0.data) (\($0.ttl) s)" }
         return ([rcode.description] + records).joined(separator: ", ")

@@ -2,20 +2,19 @@
 internal import DNSWire
 internal import Net
 
-/// Asks one server over UDP, queries that are under way together over a few sockets together.
+/// UDP exchanges with one server; concurrent queries share a few sockets.
 ///
-/// The kernel picks each socket's port at random and lets in nothing from any other address
-/// (RFC 5452 §9.2).  A query goes through one of the sockets that are open, drawn by lot, or through
-/// a new one.  A socket is closed with its last reply and soon takes no more queries, so a query
-/// that is alone has a port of its own, and no port lives long enough to be found out: see the
-/// room's page.
+/// The kernel chooses a random port for each socket and drops messages from other addresses (RFC
+/// 5452 §9.2). A query uses the socket of a random slot. A socket accepts queries for a short time
+/// only and is closed after its last reply. So a single query has its own port, and a port closes
+/// before a forger can find it; see the page of this module.
 @ServiceLoop
 final class DatagramAsker {
-    /// What came of a query.
+    /// Result of a query.
     enum Outcome {
         case reply(Message)
 
-        /// UDP does not carry the reply, or not beyond doubt (RFC 7766 §5).
+        /// The reply does not fit in UDP or may be forged; repeat the query over TCP (RFC 7766 §5).
         case needsStream
 
         case failed(UpstreamError)
@@ -23,10 +22,10 @@ final class DatagramAsker {
 
     typealias Tell = @ServiceLoop (Outcome) -> Void
 
-    /// Messages from the right address that answered no question of ours.
+    /// Messages from the server's address that match no query.
     fileprivate(set) var foreignReplies: UInt64 = 0
 
-    /// Sockets closed because of such messages.
+    /// Sockets closed because of forged messages.
     fileprivate(set) var forgeries: UInt64 = 0
 
     private let server: SocketAddress
@@ -34,23 +33,22 @@ final class DatagramAsker {
     private let clocks: Clocks
     private var random = RandomPool()
 
-    /// The sockets that take queries.
+    /// Sockets that accept queries.
     private var lanes = [Lane?](repeating: nil, count: UpstreamLimits.lanes)
 
-    /// All sockets, also those that only wait for replies.
+    /// All sockets, including those that only wait for replies.
     private var open: [ObjectIdentifier: Lane] = [:]
 
-    /// Ends what has waited too long.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Makes one that asks `server`; opens nothing.
+    /// Creates an exchanger for `server`; opens nothing.
     nonisolated init(_ server: SocketAddress, validates: Bool, clocks: Clocks) {
         self.server = server
         self.validates = validates
         self.clocks = clocks
     }
 
-    /// Asks; `tell` is called once, perhaps before this returns.
+    /// Sends a query; `tell` is called once, possibly before `ask` returns.
     func ask(
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant,
@@ -72,12 +70,12 @@ final class DatagramAsker {
         }
     }
 
-    /// Asks nothing more through the sockets that there are.
+    /// Stops sending queries on the existing sockets.
     func renew() {
         for index in lanes.indices { lanes[index] = nil }
     }
 
-    /// The socket for the next query.
+    /// Returns the socket for the next query.
     private func lane() throws(SocketError) -> Lane {
         let index = Int.random(in: lanes.indices, using: &random)
         let now = clocks.now()
@@ -88,29 +86,27 @@ final class DatagramAsker {
         return lane
     }
 
-    /// A socket is closed.
     fileprivate func closed(_ lane: Lane) { open[ObjectIdentifier(lane)] = nil }
 
-    /// Ends the queries whose time is over.
     private func expire() {
         let now = clocks.now()
         for lane in open.values { lane.expire(now) }
-        // Not for each of many that were asked in a row.
+        // Rounded up, so that many queries share one timer.
         let next = open.values.compactMap(\.deadline).min()
         alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
     }
 }
 
-/// A socket, and the queries under way on it; closed when there are none.
+/// UDP socket with its outstanding queries; closed when there are none.
 @ServiceLoop
 private final class Lane: DatagramReceiving {
-    /// A query that has no reply yet.
+    /// Outstanding query.
     private struct Waiting {
         let exchange: UpstreamExchange
         let deadline: ContinuousClock.Instant
         let tell: DatagramAsker.Tell
 
-        /// What tells it from earlier queries with the same ID.
+        /// Distinguishes the query from earlier ones with the same ID.
         let number: Int
     }
 
@@ -118,21 +114,19 @@ private final class Lane: DatagramReceiving {
     private var socket: DatagramSocket?
     private weak var asker: DatagramAsker?
 
-    /// Queries without a reply, by ID.
+    /// Outstanding queries by ID.
     private var waiting: [UInt16: Waiting] = [:]
 
-    /// IDs of queries that timed out or were cancelled: a late reply to one of them is not forged.
+    /// IDs of timed-out and cancelled queries: a late reply does not count as forged.
     ///
     /// At most ``UpstreamLimits/queriesPerLane``.
     private var expired: Set<UInt16> = []
 
-    /// Messages that answered no query.
     private var foreignReplies = 0
 
-    /// Queries that may still be sent.
+    /// Number of queries that may still be sent.
     private var left = UpstreamLimits.queriesPerLane
 
-    /// Opens a socket.
     init(
         to server: SocketAddress,
         of asker: DatagramAsker,
@@ -144,22 +138,21 @@ private final class Lane: DatagramReceiving {
         socket = try DatagramSocket(connectedTo: server, receiver: self)
     }
 
-    /// Whether another query may be sent: not if its port has been open for long.
     func takesQueries(at now: ContinuousClock.Instant) -> Bool {
         socket != nil && left > 0 && now - opened < UpstreamLimits.laneLife
     }
 
-    /// Whether a query has this ID already.
+    /// Returns true if an outstanding query has this ID.
     func waits(for id: UInt16) -> Bool { waiting[id] != nil }
 
-    /// When the first of the queries is given up.
+    /// Earliest deadline of the outstanding queries.
     var deadline: ContinuousClock.Instant? { waiting.values.lazy.map(\.deadline).min() }
 
     /// Sends a query.
     ///
     /// - Returns: the number of the query, for ``cancel(_:_:)``.
-    /// - Throws: what the kernel says, be it of this query or of an earlier one: that is the end of
-    ///   all that wait here.
+    /// - Throws: the kernel's error, which may concern an earlier query. All outstanding queries
+    ///   then fail.
     func send(
         _ exchange: UpstreamExchange,
         until deadline: ContinuousClock.Instant,
@@ -182,7 +175,6 @@ private final class Lane: DatagramReceiving {
         return left
     }
 
-    /// Ends a query early, if it still waits.
     func cancel(_ id: UInt16, _ number: Int) {
         guard let query = waiting[id], query.number == number else { return }
         expired.insert(id)
@@ -210,7 +202,8 @@ private final class Lane: DatagramReceiving {
         asked.tell(outcome)
     }
 
-    /// Counts a message that answers no query; after a few of them the port is known to a forger.
+    /// Counts an unmatched message; closes the socket after several, because a forger may know its
+    /// port.
     private func noteForeign() {
         asker?.foreignReplies += 1
         foreignReplies += 1
@@ -227,7 +220,6 @@ private final class Lane: DatagramReceiving {
         close()
     }
 
-    /// Ends the queries whose time is over.
     func expire(_ now: ContinuousClock.Instant) {
         let late = waiting.values.filter { $0.deadline <= now }
         for query in late { expired.insert(query.exchange.id) }

@@ -2,12 +2,12 @@
 package import DNSWire
 package import Net
 
-/// HTTPS (DoH, RFC 8484): POST, and HTTP/2 wherever the server speaks it.
+/// DNS over HTTPS (RFC 8484) with POST, and HTTP/2 if the server supports it.
 package final class HTTPSTransport: UpstreamTransport {
     package let isProtected = true
     package let validates: Bool
 
-    /// A slow answer is the server's affair; a silent connection may be dead.
+    /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let url: String
@@ -15,25 +15,23 @@ package final class HTTPSTransport: UpstreamTransport {
     private let certificateFile: String?
     private let http: any HTTPTransport
 
-    /// Carries probes: behind slow names of clients they would condemn a server that is well.
+    /// Transport for probes, which must not wait behind slow client queries.
     private let probes: any HTTPTransport
     private let clocks: Clocks
     private var opened: UInt64 = 0
     private var reused: UInt64 = 0
 
-    /// Requests in flight.
     private var inFlight = 0
 
-    /// When the server last replied.
     private var lastHeard: ContinuousClock.Instant?
     private var random = SystemRandomNumberGenerator()
 
-    /// Makes a way of POST requests for `url` at `server`.
+    /// Creates a transport for POST requests to `url` at `server`.
     ///
     /// - Parameters:
-    ///   - http: carries clients' queries; shared with other servers.
-    ///   - probes: carries the daemon's own questions over connections of their own, also shared; nil
-    ///     for `http`.
+    ///   - http: the HTTP client for client queries, shared with other servers.
+    ///   - probes: the HTTP client for probes with its own connections, also shared; nil to use
+    ///     `http`.
     package init(
         to url: String,
         at server: SocketAddress,
@@ -60,7 +58,7 @@ package final class HTTPSTransport: UpstreamTransport {
         _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         guard inFlight < UpstreamLimits.requestsInFlight || query.isProbe else {
-            return tell(.failure(.exhausted("has \(inFlight) queries to answer already")))
+            return tell(.failure(.exhausted("too many queries in flight (\(inFlight))")))
         }
         let exchange = UpstreamExchange(
             query,
@@ -71,7 +69,7 @@ package final class HTTPSTransport: UpstreamTransport {
         var request = HTTPRequest(url: url, server: server, body: exchange.message)
         request.headers = Self.headers
         request.certificateFile = certificateFile
-        // A slow name is no reason for another connection, only a silent connection is.
+        // Only a silent connection, not a slow name, justifies another connection.
         request.wantsFreshConnection = earlier.map { (lastHeard ?? $0) <= $0 } ?? false
         request.wantsTimes = place != nil
         place?.update { $0.request = request.redacted }
@@ -95,7 +93,7 @@ package final class HTTPSTransport: UpstreamTransport {
         probes.reset()
     }
 
-    /// Sends a request, and once more if the first is lost with its connection.
+    /// Sends a request; repeats it once if its connection was lost.
     private func send(
         _ request: HTTPRequest,
         over way: any HTTPTransport,
@@ -114,7 +112,6 @@ package final class HTTPSTransport: UpstreamTransport {
         cancellation?.whenCancelled { [weak transfer] in transfer?.cancel() }
     }
 
-    /// The message in what was sent back.
     private func message(
         in sent: Result<HTTPReply, HTTPError>,
         to exchange: UpstreamExchange
@@ -128,17 +125,16 @@ package final class HTTPSTransport: UpstreamTransport {
         }
     }
 
-    /// What every request says of itself.
     private static let headers = ["Content-Type: \(mediaType)", "Accept: \(mediaType)"]
 
-    /// What a message is called in HTTP (RFC 8484 §6).
+    /// Media type of a DNS message (RFC 8484 §6).
     private static let mediaType = "application/dns-message"
 }
 
 // MARK: - Replies
 
 extension HTTPSTransport {
-    /// The message in a reply, older by the time that it spent in HTTP caches (RFC 8484 §5.1).
+    /// Returns the message in a reply; TTLs are reduced by the HTTP `Age` (RFC 8484 §5.1).
     static func message(
         in reply: HTTPReply,
         to exchange: UpstreamExchange
@@ -147,24 +143,24 @@ extension HTTPSTransport {
             throw .broken("answered with HTTP status \(reply.status)")
         }
         guard isMessage(reply.contentType) else {
-            throw .broken("sent something else than a DNS message")
+            throw .broken("sent a body that is not a DNS message")
         }
         guard var message = exchange.judgeStream(reply.body) else {
-            throw .broken("sent something else than the reply")
+            throw .broken("the reply does not match the query")
         }
         if let age = reply.age.flatMap(seconds), age > 0 { message.grow(olderBy: age) }
         return message
     }
 
-    /// Whether a type of content is a DNS message's, in any case and with any parameters.
+    /// Returns true if the content type is that of a DNS message, ignoring case and parameters.
     private static func isMessage(_ type: String?) -> Bool {
         guard let type else { return false }
-        // Nearly all servers write it so, and taking a text apart costs as much as reading the message.
+        // Fast path for the usual spelling: parsing the text costs as much as parsing the message.
         if type == mediaType { return true }
         return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == [mediaType[...]]
     }
 
-    /// A number of seconds as HTTP writes it; larger ones are the largest (RFC 9111 §1.2.2).
+    /// Parses a number of seconds, limited to the maximum (RFC 9111 §1.2.2).
     private static func seconds(_ text: String) -> UInt32? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -174,11 +170,11 @@ extension HTTPSTransport {
 }
 
 extension Message {
-    /// Takes `age` seconds off what is left of each record's life.
+    /// Reduces the TTL of each record by `age` seconds.
     fileprivate mutating func grow(olderBy age: UInt32) {
         func older(_ record: Record) -> Record {
             var record = record
-            // A denial lives for the lesser of two numbers (RFC 2308 §5); both are older now.
+            // The TTL of a negative answer is the minimum of two values (RFC 2308 §5).
             if case .soa(let soa) = record.data { record.ttl = min(record.ttl, soa.minimum) }
             record.ttl -= min(record.ttl, age)
             return record

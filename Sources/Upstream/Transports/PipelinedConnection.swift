@@ -2,19 +2,18 @@
 internal import DNSWire
 internal import Net
 
-/// A connection on which queries are sent as they come and replies are taken in any order
-/// (RFC 7766 §6.2.1.1).
+/// Pipelined connection with replies in any order (RFC 7766 §6.2.1.1).
 ///
-/// Queries may come before it is open; they leave with the handshake's end.  It ends when it has
-/// been without work for a while, when the server ends it, or when it breaks, and is not used again:
-/// ``StreamAsker`` makes the next one.
+/// Queries may be queued before the connection is established. The connection ends when it is idle,
+/// when the server closes it or on an error. It is then not reused: ``StreamAsker`` creates a new
+/// one.
 @ServiceLoop
 final class PipelinedConnection {
-    /// Makes the connection.
+    /// Opens the connection.
     typealias Opening =
         @ServiceLoop (ContinuousClock.Instant) async throws(UpstreamError) -> any OctetStream
 
-    /// Somebody who waits for a reply.
+    /// Query that waits for its reply.
     @ServiceLoop
     private final class Pending {
         let waiter = Waiter()
@@ -26,63 +25,60 @@ final class PipelinedConnection {
         }
     }
 
-    /// When it was begun.
     let begun: ContinuousClock.Instant
 
-    /// Whether the handshake was done.
+    /// True once the connection was established.
     private(set) var wasOpen = false
 
-    /// When anything last came.
+    /// Time of the last received data.
     private(set) var lastHeard: ContinuousClock.Instant?
 
-    /// Why it is over; nil while it is not.
+    /// Reason for which the connection ended; nil while it is in use.
     private(set) var end: UpstreamError?
 
-    /// Messages that answered nothing.
+    /// Messages that match no query.
     private(set) var foreignReplies: UInt64 = 0
 
     private let clocks: Clocks
     private var stream: (any OctetStream)?
 
-    /// Who waits, by the ID of the query.
+    /// Waiting queries by ID.
     private var pending: [UInt16: Pending] = [:]
 
-    /// IDs of queries that nobody waits for any more, but whose replies may come.
+    /// IDs of abandoned queries that may still be answered.
     private var givenUp: Set<UInt16> = []
 
-    /// What is to be written, and whether somebody is writing.
+    /// Octets to write; `isWriting` is true while a task writes.
     private var outbox: [UInt8] = []
     private var isWriting = false
 
-    /// What has come of the next message.
+    /// Received part of the next message.
     private var inbox: [UInt8] = []
 
-    /// How long it is kept without work.
     private var idle = UpstreamLimits.idle
 
-    /// Whether no more queries come.
+    /// True if no more queries are accepted.
     private var isRetired = false
 
     private var random = SystemRandomNumberGenerator()
 
-    /// Begins a connection.
     init(_ clocks: Clocks, _ open: @escaping Opening) {
         self.clocks = clocks
         begun = clocks.now()
         ServiceLoop.task { await self.run(open) }
     }
 
-    /// Whether another query may be put on it.
+    /// True if another query may be sent.
     ///
-    /// A full connection is followed by another one: clients' queries must not keep out a probe.
+    /// A full connection is replaced, so that client queries cannot block a probe.
     var isUsable: Bool {
         end == nil && !isRetired && givenUp.count < UpstreamLimits.givenUp
             && pending.count < UpstreamLimits.inFlight
     }
 
-    /// Sends `query`, whose ID is replaced, and waits for the reply with that ID.
+    /// Sends `query` with a new ID and waits for the reply with that ID.
     ///
-    /// - Returns: the reply, its ID put back to that of `query`.
+    /// - Returns: the reply with the original ID of `query`.
     func ask(
         _ query: [UInt8],
         cancellation: CancellationSignal? = nil,
@@ -108,24 +104,24 @@ final class PipelinedConnection {
         case .closed:
             throw end ?? .timedOut
         case .timedOut:
-            // Nothing at all for a fair time: it is the path, not the question.
+            // No data at all for this time: the connection has failed, not the name.
             let silentSince = max(entry.since, lastHeard ?? clocks.now())
             if clocks.now() - silentSince >= UpstreamLimits.fairWait {
-                close(.broken("has been silent"))
+                close(.broken("the connection is silent"))
             }
             throw .timedOut
         case .cancelled:
-            throw .broken("was given up")
+            throw .broken("was cancelled")
         }
     }
 
-    /// Takes no more queries, and ends when those it has are answered.
+    /// Accepts no more queries; the connection ends after the last reply.
     func retire() {
         isRetired = true
-        if pending.isEmpty { close(.broken("was retired")) }
+        if pending.isEmpty { close(.broken("the connection was retired")) }
     }
 
-    /// Ends the connection; who waits on it gets `reason`.
+    /// Closes the connection; waiting queries fail with `reason`.
     func close(_ reason: UpstreamError) {
         guard end == nil else { return }
         end = reason
@@ -136,7 +132,6 @@ final class PipelinedConnection {
         for entry in waiting { entry.waiter.resume(.closed) }
     }
 
-    /// An ID that no query on this connection has, drawn by lot.
     private func freeID() -> UInt16 {
         while true {
             let id = UInt16.random(in: 0...UInt16.max, using: &random)
@@ -148,9 +143,8 @@ final class PipelinedConnection {
 // MARK: - Writing
 
 extension PipelinedConnection {
-    /// Puts a query behind those that wait to be written.
     private func send(_ query: [UInt8], id: UInt16) {
-        // Length and message go out together (RFC 7766 §8).
+        // Length and message are sent together (RFC 7766 §8).
         outbox += [UInt8(query.count >> 8), UInt8(query.count & 0xFF)]
         outbox += [UInt8(id >> 8), UInt8(id & 0xFF)]
         outbox += query[2...]
@@ -158,7 +152,7 @@ extension PipelinedConnection {
         write(to: stream)
     }
 
-    /// Begins to write; what comes until the next turn of the loop goes with it.
+    /// Starts to write; queries of the same turn are sent together.
     private func write(to stream: any OctetStream) {
         guard !isWriting, !outbox.isEmpty else { return }
         isWriting = true
@@ -181,7 +175,7 @@ extension PipelinedConnection {
 // MARK: - Reading
 
 extension PipelinedConnection {
-    /// The connection's life.
+    /// Opens the connection and reads until it ends.
     private func run(_ open: Opening) async {
         do throws(UpstreamError) {
             let stream = try await open(begun + UpstreamLimits.connect)
@@ -199,13 +193,13 @@ extension PipelinedConnection {
         }
     }
 
-    /// Takes what comes next, or ends a connection that has been without work.
+    /// Reads the next data, or closes an idle connection.
     private func read(from stream: any OctetStream) async throws(UpstreamError) {
         let octets: [UInt8]
         do throws(SocketError) {
             octets = try await stream.read(upTo: 65_535, deadline: clocks.now() + idle)
         } catch .timedOut {
-            if pending.isEmpty { close(.broken("was without work")) }
+            if pending.isEmpty { close(.broken("the connection was idle")) }
             return
         } catch {
             throw UpstreamError(error)
@@ -221,10 +215,10 @@ extension PipelinedConnection {
             start += 2 + count
         }
         inbox.removeFirst(start)
-        if isRetired, pending.isEmpty { close(.broken("was retired")) }
+        if isRetired, pending.isEmpty { close(.broken("the connection was retired")) }
     }
 
-    /// Gives a reply to who waits for it.
+    /// Passes a reply to the waiting query.
     private func take(_ reply: [UInt8]) {
         guard reply.count >= 12 else { return noteForeign() }
         let id = UInt16(reply[0]) << 8 | UInt16(reply[1])
@@ -236,7 +230,7 @@ extension PipelinedConnection {
         entry.waiter.resume(.ready)
     }
 
-    /// Counts a message that answers nothing; only the server can have sent it, so a few are enough.
+    /// Counts an unmatched message; only the server can have sent it, so a few end the connection.
     private func noteForeign() {
         foreignReplies += 1
         if foreignReplies >= UpstreamLimits.foreignReplies {
@@ -244,7 +238,7 @@ extension PipelinedConnection {
         }
     }
 
-    /// What the server says of how long a connection may be without work (RFC 7828 §3.4).
+    /// Applies the server's idle timeout (RFC 7828 §3.4).
     func keep(for timeout: Duration) {
         idle = min(timeout, UpstreamLimits.longestIdle)
         if idle == .zero { retire() }

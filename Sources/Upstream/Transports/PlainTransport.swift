@@ -2,22 +2,21 @@
 package import DNSWire
 package import Net
 
-/// Plain UDP, and TCP where UDP does not carry the reply: unprotected.
+/// Unprotected DNS over UDP, with TCP for replies that UDP cannot carry.
 package final class PlainTransport: UpstreamTransport {
     package let isProtected = false
     package let validates: Bool
 
-    /// Datagrams get lost.
+    /// UDP loses datagrams, so queries are repeated without delay.
     package let repeatsAfter: Duration? = .zero
 
-    /// Queries asked again over TCP.
     private var tcpRetries: UInt64 = 0
 
     private let datagrams: DatagramAsker
     private let stream: StreamAsker
     private var random = RandomPool()
 
-    /// Makes a way to `address`.
+    /// Creates a transport to `address`.
     package init(
         to address: SocketAddress,
         validates: Bool = false,

@@ -2,37 +2,33 @@
 internal import DNSWire
 internal import Net
 
-/// Asks one server over connections that are kept: one for clients' queries, one for probes.
+/// Exchanges with one server over two persistent connections: client queries and probes.
 ///
-/// A server that answers in order makes a probe wait behind slow names of clients if both share a
-/// connection; the probe would then condemn a server that is well.
+/// A server that answers in order would delay a probe behind slow client queries on a shared
+/// connection, and a healthy server would seem down.
 @ServiceLoop
 final class StreamAsker {
-    /// Connections begun so far.
     private var opened: UInt64 = 0
 
-    /// Queries put on a connection that there was already.
     private var reused: UInt64 = 0
 
-    /// Messages that answered nothing, on connections that are over.
+    /// Unmatched messages on closed connections.
     private var earlierForeignReplies: UInt64 = 0
 
     private let clocks: Clocks
     private let open: PipelinedConnection.Opening
     private var current: [Purpose: PipelinedConnection] = [:]
 
-    /// Queries that may share a connection.
     private enum Purpose {
         case queries, probes
     }
 
-    /// Makes one that connects with `open`; nothing is opened before the first query.
+    /// Creates an exchanger that connects with `open` at the first query.
     nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
         self.clocks = clocks
         self.open = open
     }
 
-    /// Puts what was counted where it belongs.
     func count(in numbers: inout UpstreamNumbers) {
         numbers.connectionsOpened = opened
         numbers.connectionsReused = reused
@@ -41,11 +37,11 @@ final class StreamAsker {
         }
     }
 
-    /// Asks, and asks once more on a new connection if the first is lost before the reply.
+    /// Sends a query; repeats it once on a new connection if the first is lost before the reply.
     ///
     /// - Parameters:
-    ///   - since: a connection is suspected of being dead on which nothing came since then.
-    ///   - tell: gets a whole reply to exactly this query, whatever its RCODE.
+    ///   - since: a connection without received data since then is not used.
+    ///   - tell: the completion handler; receives a complete matching reply of any RCODE.
     func ask(
         _ exchange: UpstreamExchange,
         since: ContinuousClock.Instant?,
@@ -80,7 +76,7 @@ final class StreamAsker {
                 deadline: deadline
             )
         } catch {
-            // A connection that was never made is no loss, except to another network.
+            // A connection that was never established is not lost, except by a network change.
             let wasLost = connection.wasOpen || error == Self.dropped
             guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
                 throw error
@@ -100,7 +96,7 @@ final class StreamAsker {
         return try judge(octets, exchange, on: connection)
     }
 
-    /// Drops the connections; queries on them are asked again on others.
+    /// Drops the connections; their queries are repeated on new ones.
     func drop() {
         for connection in current.values {
             connection.close(Self.dropped)
@@ -109,10 +105,8 @@ final class StreamAsker {
         current = [:]
     }
 
-    /// Why connections end that ``drop()`` ends.
-    private static let dropped = UpstreamError.broken("was dropped, as the network changed")
+    private static let dropped = UpstreamError.broken("connection dropped after a network change")
 
-    /// The connection for the next query.
     private func connection(
         for purpose: Purpose,
         heardSince since: ContinuousClock.Instant?
@@ -132,14 +126,13 @@ final class StreamAsker {
         return new
     }
 
-    /// The message, if it is the reply.
     private func judge(
         _ octets: [UInt8],
         _ exchange: UpstreamExchange,
         on connection: PipelinedConnection
     ) throws(UpstreamError) -> Message {
         guard let message = exchange.judgeStream(octets) else {
-            throw .broken("sent something else than the reply over its stream")
+            throw .broken("the reply does not match the query")
         }
         for case .keepalive(let units?) in message.edns?.options ?? [] {
             connection.keep(for: .milliseconds(100) * Int(units))
@@ -147,7 +140,6 @@ final class StreamAsker {
         return message
     }
 
-    /// Connects over TCP.
     nonisolated static func connect(
         to server: SocketAddress,
         deadline: ContinuousClock.Instant
@@ -159,7 +151,6 @@ final class StreamAsker {
         }
     }
 
-    /// Connects over TLS.
     nonisolated static func connect(
         to server: SocketAddress,
         name: String,

@@ -2,18 +2,18 @@
 package import DNSWire
 package import Net
 
-/// TCP (RFC 7766) or TLS (DoT, RFC 7858), on one connection that is kept.
+/// DNS over TCP (RFC 7766) or TLS (DoT, RFC 7858) on a persistent connection.
 package final class StreamTransport: UpstreamTransport {
     package let isProtected: Bool
     package let validates: Bool
 
-    /// A slow answer is the server's affair; a silent connection may be dead.
+    /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
     package let repeatsAfter: Duration? = .seconds(1)
 
     private let asker: StreamAsker
     private var random = SystemRandomNumberGenerator()
 
-    /// Makes a way over TCP: unprotected.
+    /// Creates an unprotected transport over TCP.
     package init(to server: SocketAddress, validates: Bool = false, clocks: Clocks = .system) {
         self.validates = validates
         isProtected = false
@@ -22,8 +22,8 @@ package final class StreamTransport: UpstreamTransport {
         }
     }
 
-    /// Makes a way over TLS, which carries only if the server proves to be `tlsName`: the strict
-    /// profile (RFC 8310 §5).
+    /// Creates a transport over TLS in the strict profile (RFC 8310 §5): `tlsName` must be
+    /// authenticated.
     package init(
         to server: SocketAddress,
         tlsName: String,

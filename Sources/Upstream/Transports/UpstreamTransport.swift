@@ -2,28 +2,29 @@
 package import DNSWire
 package import Net
 
-/// A way to one server: carries a query there, and the reply to exactly this query back.
+/// Transport to one server: sends a query and returns the matching reply.
 ///
-/// It judges what is a reply, not whether that is an answer, and counts only what it alone can know:
-/// the rest is ``Forwarder``'s.
+/// It validates that a message is the reply, not that the reply is an answer; ``Forwarder`` does
+/// the rest.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
-    /// Whether what it brings is safe from being read and changed on the way.
+    /// True if replies are encrypted and authenticated.
     nonisolated var isProtected: Bool { get }
 
-    /// Whether it asks for AD, and its server is believed when it says it.
+    /// True if queries request AD and AD in replies is trusted.
     nonisolated var validates: Bool { get }
 
     /// See ``Forwarding/repeatsAfter``.
     nonisolated var repeatsAfter: Duration? { get }
 
-    /// Carries a query; `tell` is called once, perhaps before this returns.
+    /// Sends a query; fails at `deadline`.
     ///
     /// - Parameters:
-    ///   - earlier: when the same was asked in vain, if it was: not on a connection that has been
-    ///     silent since.
-    ///   - place: told what is known of the exchange, if somebody traces it.
-    ///   - tell: gets a whole reply, whatever its RCODE.
+    ///   - earlier: the start of an earlier unanswered attempt, or nil. A connection that has been
+    ///     silent since then is not used.
+    ///   - place: records details of the exchange, if the query is traced.
+    ///   - tell: the completion handler, called once, possibly before `carry` returns, with a
+    ///     complete reply of any RCODE.
     func carry(
         _ query: ForwardedQuery,
         repeating earlier: ContinuousClock.Instant?,
@@ -35,10 +36,10 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     /// See ``Forwarding/forgeries``.
     var forgeries: UInt64 { get }
 
-    /// Puts what it has counted where it belongs.
+    /// Stores the transport's counters in `numbers`.
     func count(in numbers: inout UpstreamNumbers)
 
-    /// Drops what belongs to the network as it was: connections.  Queries under way are asked again.
+    /// Drops all connections after a network change; queries in flight are retried.
     func networkChanged()
 }
 
