@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The one account each emulated vendor knows, with demo values so that demos need none.
+/// The emulator's account with each vendor; every field has a demo value.
 struct Account: Sendable, Equatable {
-    /// What a vendor's console shows, by the name it has in `--account` and `--set`.
+    /// Account fields, with their names in `--account` and `--set`.
     enum Field: String, CaseIterable, Sendable {
         case id
         case keyDES = "key-des"
@@ -19,7 +19,7 @@ struct Account: Sendable, Equatable {
         case volcengineID = "volcengine-id"
         case volcengineSecret = "volcengine-secret"
 
-        /// The demo value; those of Baidu and Volcengine are their documents' examples.
+        /// Demo value; those of Baidu and Volcengine are from their documentation.
         var demo: String {
             switch self {
             case .id: "12345"
@@ -40,39 +40,37 @@ struct Account: Sendable, Equatable {
             }
         }
 
-        /// Why a value is none a console would issue, nil if it is one.
+        /// Returns the reason why `value` is invalid for the field; nil if it is valid.
         func complaint(about value: String) -> String? {
             switch self {
             case .id:
                 Int32(value).map { $0 > 0 } == true
-                    ? nil : "'\(value)' is no positive 32-bit integer"
+                    ? nil : "'\(value)' is not a positive 32-bit integer"
             case .token, .alibabaID, .alidnsUID, .baiduID, .volcengineID:
                 value.isDigits && Int(value) != nil ? nil : "not a positive integer"
             case .keyDES: value.utf8.count == 8 ? nil : "\(value.utf8.count) octets, not 8"
             case .keyAES: value.utf8.count == 16 ? nil : "\(value.utf8.count) octets, not 16"
-            case .alibabaAES: Hex.decode(value)?.count == 16 ? nil : "not 32 hex digits"
+            case .alibabaAES: Hex.decode(value)?.count == 16 ? nil : "not 32 hexadecimal digits"
             case .alibabaSecret, .alidnsKey, .alidnsSecret, .baiduSecret, .volcengineSecret:
                 value.isEmpty ? "empty" : nil
             }
         }
     }
 
-    /// Why an account cannot be used; the text names the field.
+    /// Error in an account; the text names the field or the line.
     struct Failure: Error, CustomStringConvertible {
-        /// What is wrong.
         var description: String
     }
 
-    /// Values that are not the demo's.
+    /// Values that differ from the demo values.
     private var values: [Field: String] = [:]
 
-    /// The value of a field.
     subscript(field: Field) -> String {
         get { values[field] ?? field.demo }
         set { values[field] = newValue }
     }
 
-    /// Takes `FIELD = VALUE` lines; `#` begins a comment.
+    /// Applies `FIELD = VALUE` lines; `#` starts a comment.
     mutating func apply(text: String) throws(Failure) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()
@@ -89,7 +87,7 @@ struct Account: Sendable, Equatable {
         }
     }
 
-    /// Takes one `FIELD=VALUE`.
+    /// Applies one `FIELD=VALUE`.
     mutating func apply(option: String) throws(Failure) {
         let parts = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { throw Failure(description: "'\(option)' has no '='") }
@@ -99,7 +97,7 @@ struct Account: Sendable, Equatable {
         self[field] = String(parts[1])
     }
 
-    /// Refuses what no console would issue.
+    /// Checks that a vendor's console could issue every value.
     func check() throws(Failure) {
         for field in Field.allCases {
             if let complaint = field.complaint(about: self[field]) {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// The paths below `/_emulator`, with which tests and users steer a running emulator.
+/// Handler of the paths below `/_emulator`, which control a running emulator.
 struct Admin {
-    /// What is steered.
     let emulator: Emulator
 
-    /// Whether a path is one of ours; no vendor has such a path.
+    /// Returns true if the path belongs to the emulator; no vendor has such a path.
     static func owns(_ path: String) -> Bool { path.hasPrefix("/_emulator/") }
 
-    /// Does what is asked.
     func response(to request: Request) -> Response {
         switch (request.method, request.path) {
         case ("GET", "/_emulator/calls"):
@@ -30,7 +28,7 @@ struct Admin {
                 try emulator.reload()
                 return Response(text: "reloaded\n")
             } catch {
-                return Response(status: 400, text: "zone: \(error), keeping the old one\n")
+                return Response(status: 400, text: "zone: \(error), keeping the old zone\n")
             }
 
         case ("POST", "/_emulator/clock"):
@@ -50,10 +48,10 @@ struct Admin {
         }
     }
 
-    /// The type of the counters.
     private static let json = "application/json"
 
-    /// Puts one specification per line in force, or, if any is wrong, none.
+    /// Replaces all faults by one specification per line; keeps the old faults if any line is
+    /// invalid.
     private func replaceFaults(_ text: String) -> Response {
         let lines = text.split(whereSeparator: \.isNewline)
             .map { $0.trimmingCharacters(in: .whitespaces) }

@@ -2,25 +2,24 @@
 import Foundation
 import Locks
 
-/// What clients asked, counted before any fault, so that a test can say "one call for both".
+/// Counters of client calls, taken before any fault.
 final class Calls: Sendable {
-    /// The numbers, as `GET /_emulator/calls` prints them.
+    /// Counters as printed by `GET /_emulator/calls`.
     struct Numbers: Codable, Sendable, Equatable {
-        /// Calls for addresses, of all vendors; refused ones too.
+        /// Lookup calls of all vendors, including refused ones.
         var lookups = 0
-        /// All calls by path, of vendors only.
+        /// All vendor calls by path.
         var paths: [String: Int] = [:]
-        /// Lookups by name in lower case; a batch counts once for each of its names.
+        /// Lookups by lower-case name; a batch counts once for each of its names.
         var names: [String: Int] = [:]
-        /// Calls by vendor and channel, as in `tencent-aes`.
+        /// Calls by vendor and channel, for example `tencent-aes`.
         var channels: [String: Int] = [:]
-        /// Connections that carried at least one call.
+        /// Connections with at least one call.
         var connections = 0
-        /// Faults that happened, by call and fault.
+        /// Injected faults; one call may have several.
         var faults = 0
-        /// The last call, if any.
         var last: Last?
-        /// How often the zone has been loaded, and its names; never reset.
+        /// State of the zone; never reset.
         var zone = Loaded()
 
         enum CodingKeys: String, CodingKey, CaseIterable {
@@ -28,36 +27,29 @@ final class Calls: Sendable {
         }
     }
 
-    /// The last call.
+    /// Latest call.
     struct Last: Codable, Sendable, Equatable {
-        /// The method.
         var method: String
-        /// The path.
         var path: String
-        /// The parameters as they came.
+        /// Parameters as received.
         var parameters: [String: String]
-        /// The names after decryption.
+        /// Names after decryption.
         var names: [String]
-        /// The vendor and channel.
         var channel: String
-        /// The client's address.
         var client: String
-        /// Header fields, names in lower case.
+        /// Header fields with lower-case names.
         var headers: [String: String]
     }
 
-    /// The zone in use.
+    /// State of the loaded zone.
     struct Loaded: Codable, Sendable, Equatable {
-        /// 1 at the start, one more for each reload that worked.
+        /// 1 at start, plus one for each successful reload.
         var generation = 1
-        /// Registered names.
         var names = 0
     }
 
-    /// The numbers.
     private let numbers = Lock(Numbers())
 
-    /// Counts one call.
     func count(_ call: Call, of request: Request, faults: Int, onNewConnection: Bool) {
         numbers.withLock { numbers in
             numbers.paths[request.path, default: 0] += 1
@@ -87,29 +79,27 @@ final class Calls: Sendable {
         }
     }
 
-    /// Sets everything to zero.
     func reset() { numbers.withLock { $0 = Numbers() } }
 
-    /// The numbers as JSON, with the zone's.
+    /// Returns the counters as JSON, with the state of the zone.
     func json(zone: Loaded) -> String {
         var copy = numbers.withLock { $0 }
         copy.zone = zone
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Strings and whole numbers always encode; an empty object would only hide a mistake.
+        // Strings and integers always encode; a failure is a programming error.
         guard let data = try? encoder.encode(copy) else {
-            preconditionFailure("calls do not encode")
+            preconditionFailure("cannot encode the counters")
         }
         return String(decoding: data, as: UTF8.self) + "\n"
     }
 }
 
-/// How many connections are open, for `Limits.connections`.
+/// Number of open connections, limited by `Limits.connections`.
 final class OpenConnections: Sendable {
-    /// The number.
     private let number = Lock(0)
 
-    /// Takes a place, false if none is left.
+    /// Counts a new connection; returns false if the limit is reached.
     func open() -> Bool {
         number.withLock { number in
             guard number < Limits.connections else { return false }
@@ -118,6 +108,5 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Gives a place back.
     func close() { number.withLock { $0 -= 1 } }
 }

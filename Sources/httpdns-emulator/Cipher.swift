@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// The ciphers of Tencent's document 379/3530 and of Alibaba's 2978980.
+/// Ciphers of the Tencent document 379/3530 and the Alibaba document 2978980.
 enum Cipher: Sendable {
-    /// DES-ECB with PKCS#5 padding; weak, and still Tencent's default.
+    /// DES-ECB with PKCS#5 padding; weak, but Tencent's default.
     case des
-    /// AES-128-CBC with PKCS#7 padding, the IV in front of the ciphertext.
+    /// AES-128-CBC with PKCS#7 padding; the IV precedes the ciphertext.
     case aes
-    /// AES-128-GCM, the nonce in front of the ciphertext and the tag behind it, nothing else.
+    /// AES-128-GCM; the nonce precedes the ciphertext, the tag follows it.
     case gcm
 
-    /// Why text cannot be encrypted or decrypted.
+    /// Error of encryption or decryption.
     enum Failure: Error {
-        /// OpenSSL has no such cipher, e.g. no legacy provider is installed for DES.
+        /// OpenSSL lacks the cipher, for example without the legacy provider for DES.
         case unavailable
-        /// The key or the IV has the wrong length.
         case length
-        /// The ciphertext is not whole blocks, or its padding or tag is wrong.
+        /// The ciphertext is not a whole number of blocks, or its padding or tag is wrong.
         case undecryptable
     }
 
-    /// Octets of a block; GCM has none to fill, so that any length will do.
+    /// Octets of a block; 1 for GCM, which accepts any length.
     var blockOctets: Int {
         switch self {
         case .des: 8
@@ -29,7 +28,7 @@ enum Cipher: Sendable {
         }
     }
 
-    /// What OpenSSL calls it, and octets of key, IV and tag.
+    /// OpenSSL name, and octets of key, IV and tag.
     private var shape: (name: String, key: Int, vector: Int, tag: Int) {
         switch self {
         case .des: ("DES-ECB", 8, 0, 0)
@@ -40,11 +39,11 @@ enum Cipher: Sendable {
 
     // MARK: - Messages
 
-    /// Encrypts a message as it goes over the wire, before hex.
+    /// Encrypts a message; the caller encodes the result.
     ///
     /// - Parameters:
-    ///   - initialVector: 16 octets for CBC, 12 for GCM; nil draws fresh ones. Unused by DES.
-    ///   - padded: false leaves out the padding, so that the text must be whole blocks.
+    ///   - initialVector: 16 octets for CBC, 12 for GCM; nil for random octets. Unused by DES.
+    ///   - padded: false for no padding; the text must then be whole blocks.
     func seal(
         _ text: [UInt8],
         key: [UInt8],
@@ -69,9 +68,9 @@ enum Cipher: Sendable {
         return vector + sealed + tag
     }
 
-    /// Decrypts a message from the wire, after hex.
+    /// Decrypts a decoded message.
     ///
-    /// - Throws: `undecryptable` for whatever is wrong with the message.
+    /// - Throws: `undecryptable` for any fault of the message.
     func open(_ message: [UInt8], key: [UInt8]) throws(Failure) -> [UInt8] {
         let (_, _, vector, tag) = shape
         guard message.count > vector + tag, message.count.isMultiple(of: blockOctets) else {
@@ -90,12 +89,11 @@ enum Cipher: Sendable {
 
     // MARK: - OpenSSL
 
-    /// A library context with both of the providers we need; it stays until the process ends.
+    /// OpenSSL library context with the default and the legacy provider (for DES); never freed.
     ///
-    /// DES-ECB lives in OpenSSL 3's legacy provider, and loading one provider by name keeps the
-    /// default one from being loaded by itself, so both are named (`OSSL_PROVIDER_load(3)`).  A
-    /// context of its own, so that nobody else in the process finds DES without asking for it.
-    // SAFETY: made once and never freed; OpenSSL locks what its contexts share.
+    /// Loading one provider by name disables the automatic loading of the default provider, so both
+    /// are loaded (`OSSL_PROVIDER_load(3)`).
+    // SAFETY: created once and never freed; OpenSSL locks what its contexts share.
     private nonisolated(unsafe) static let library: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new(),
             unsafe OSSL_PROVIDER_load(library, "default") != nil,
@@ -104,7 +102,6 @@ enum Cipher: Sendable {
         return unsafe library
     }()
 
-    /// Random octets for an IV.
     private static func random(_ count: Int) throws(Failure) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         // SAFETY: RAND_bytes writes exactly `count` octets, the length of the array.
@@ -114,7 +111,7 @@ enum Cipher: Sendable {
 
     /// Runs the cipher over one buffer.
     ///
-    /// - Parameter tag: GCM's: what encryption made, or what decryption must find.
+    /// - Parameter tag: GCM tag: set by encryption, checked by decryption.
     private func run(
         _ input: [UInt8],
         key: [UInt8],
@@ -130,9 +127,9 @@ enum Cipher: Sendable {
         var written: Int32 = 0
         var last: Int32 = 0
 
-        // SAFETY: cipher and context are owned here and freed once; key and IV have the lengths
-        // the cipher reads; output holds the input and one block more, the most EVP may write;
-        // the tag has the octets its two calls read or write.
+        // SAFETY: cipher and context are owned here and freed once. Key and IV have the lengths
+        // that the cipher reads. The output has one block more than the input, the most that EVP
+        // may write. The tag has the octets that its two calls read or write.
         ERR_clear_error()
         guard let cipher = unsafe EVP_CIPHER_fetch(library, shape.name, nil) else {
             throw .unavailable

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// The digests vendors sign with, all written as lower-case hex.
+/// Digests of the vendors' signatures, in lower-case hexadecimal.
 enum Digest {
-    /// MD5: Alibaba v1, Baidu, Volcengine.
+    /// Returns the MD5 digest: Alibaba v1, Baidu, Volcengine.
     static func md5(_ text: String) -> String { hash(text, "MD5") }
 
-    /// SHA-256: AliDNS.
+    /// Returns the SHA-256 digest: AliDNS.
     static func sha256(_ text: String) -> String { hash(text, "SHA256") }
 
-    /// HMAC-SHA256: Alibaba v2.
+    /// Returns the HMAC-SHA256: Alibaba v2.
     static func hmacSHA256(_ text: String, key: [UInt8]) -> String {
         var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
         let text = Array(text.utf8)
-        // SAFETY: the output has room for any digest, and lengths are those of the arrays.
+        // SAFETY: the output has space for any digest, and the lengths are those of the arrays.
         let done = unsafe EVP_Q_mac(
             nil,
             "HMAC",
@@ -33,29 +33,28 @@ enum Digest {
         return Hex.encode(Array(octets[..<count]))
     }
 
-    /// Whether texts are equal, in a time that depends on their lengths only.
+    /// Compares in constant time for equal lengths.
     static func areEqual(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         guard left.count == right.count else { return false }
-        // SAFETY: CRYPTO_memcmp reads as many octets of both as the guard found in both.
+        // SAFETY: CRYPTO_memcmp reads `left.count` octets of both; the guard checked that they are
+        // equal.
         return unsafe CRYPTO_memcmp(left, right, left.count) == 0
     }
 
-    /// The digest of a text.
     private static func hash(_ text: String, _ name: String) -> String {
         var octets = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count = 0
         let text = Array(text.utf8)
-        // SAFETY: the output has room for any digest, and the length is that of the array.
+        // SAFETY: the output has space for any digest, and the length is that of the array.
         let done = unsafe EVP_Q_digest(nil, name, nil, text, text.count, &octets, &count)
         precondition(done == 1, "OpenSSL has no \(name)")
         return Hex.encode(Array(octets[..<count]))
     }
 }
 
-/// Hexadecimal digits: lower case out, any case in.
+/// Hexadecimal encoding (lower case) and decoding (any case).
 enum Hex {
-    /// The digits of octets.
     static func encode(_ octets: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
@@ -64,7 +63,7 @@ enum Hex {
         )
     }
 
-    /// The octets of digits, nil if they are odd in number or not digits.
+    /// Decodes digits; nil for an odd number of characters, or a character that is not a digit.
     static func decode(_ text: String) -> [UInt8]? {
         let digits = text.utf8.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
         guard digits.count.isMultiple(of: 2) else { return nil }

@@ -2,35 +2,31 @@
 import Foundation
 import Locks
 
-/// The stand-in as a whole: vendors, zone, faults, counters, clock.
+/// Emulator of the vendors' servers: vendors, zone, faults, counters and clock.
 final class Emulator: Sendable {
-    /// The vendors, asked in turn whose request it is.
+    /// Vendors, in the order in which they are matched to requests.
     private let vendors: [any Vendor]
 
-    /// Where the zone comes from; nil: built in.
+    /// Zone file; nil for the built-in zone.
     private let zoneFile: String?
 
-    /// The zone in use, and how often it was loaded.
+    /// Zone in use, and its state for the counters.
     private let zone: Lock<(zone: Zone, loaded: Calls.Loaded)>
 
-    /// The faults in force.
     let faults: FaultPlan
 
-    /// What clients asked.
     let calls = Calls()
 
-    /// The time vendors believe in.
     let clock: Clock
 
-    /// How many connections are open.
     let connections = OpenConnections()
 
-    /// Whether each call is written to stderr.
+    /// True if each call is logged to standard error.
     private let logsCalls: Bool
 
     // MARK: - Making
 
-    /// Loads the zone.
+    /// Creates an emulator and loads the zone.
     ///
     /// - Throws: `ZoneError`.
     init(
@@ -49,7 +45,7 @@ final class Emulator: Sendable {
         self.logsCalls = logsCalls
     }
 
-    /// Loads the zone again; on failure the old one stays.
+    /// Reloads the zone; keeps the old zone on failure.
     ///
     /// - Throws: `ZoneError`.
     func reload() throws(ZoneError) {
@@ -59,7 +55,7 @@ final class Emulator: Sendable {
         }
     }
 
-    /// The zone of a file, or the built-in one.
+    /// Returns the zone of a file, or the built-in zone.
     private static func load(_ file: String?) throws(ZoneError) -> Zone {
         guard let file else { return try Zone(text: Zone.demoText) }
         return try Zone(file: file)
@@ -67,9 +63,9 @@ final class Emulator: Sendable {
 
     // MARK: - Answering
 
-    /// What to send for a request.
+    /// Returns the reply to a request.
     ///
-    /// - Parameter onNewConnection: whether no call came over this connection before.
+    /// - Parameter onNewConnection: true if the connection has carried no call before.
     func reply(to request: Request, onNewConnection: Bool) -> Reply {
         if Admin.owns(request.path) {
             return Reply(response: Admin(emulator: self).response(to: request))
@@ -94,8 +90,8 @@ final class Emulator: Sendable {
                     try call.answer(zone.withLock { $0.zone }, damage.distortion)
                 }
         } catch {
-            // Encrypting our own text fails only if OpenSSL lacks a cipher or memory.
-            log("\(request.path) cannot be answered: \(error)")
+            // Encryption of a reply fails only if OpenSSL lacks a cipher or memory.
+            log("\(request.path): cannot answer: \(error)")
             return Reply(response: Response(status: 500))
         }
         let reply = damage.applied(to: response)
@@ -103,25 +99,24 @@ final class Emulator: Sendable {
         return reply
     }
 
-    /// Whose request it is, if anyone's.
+    /// Returns the vendor that serves the request; nil if there is none.
     func vendor(of request: Request) -> (any Vendor)? { vendors.first { $0.serves(request) } }
 
-    /// The zone's numbers.
+    /// State of the zone for the counters.
     var loaded: Calls.Loaded { zone.withLock { $0.loaded } }
 
     // MARK: - Logging
 
-    /// Writes a line to stderr if asked to log.
+    /// Writes a line to standard error if logging is enabled.
     func log(_ line: @autoclosure () -> String) {
         if logsCalls { Self.complain(line()) }
     }
 
-    /// Writes a line to stderr in any case.
+    /// Writes a line to standard error.
     static func complain(_ line: String) {
         FileHandle.standardError.write(Data((line + "\n").utf8))
     }
 
-    /// Writes one call as one line.
     private func logCall(_ call: Call, _ request: Request, _ reply: Reply, _ firing: [Fault]) {
         log(
             "\(request.client) \(request.method) \(request.path) \(call.channel) "

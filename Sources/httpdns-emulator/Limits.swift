@@ -1,43 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a client, or a file, may make us do at most.
+/// Limits on what clients and files can use.
 enum Limits {
-    /// Connections open at once; one more is closed unanswered.
+    /// Open connections; further connections are closed without an answer.
     static let connections = 4096
 
-    /// Octets of a request's head; a batch of 8 names of 253 octets is 4.2 kB of hex digits.
+    /// Octets of a request head; a batch of 8 names of 253 octets has 4.2 kB of hexadecimal digits.
     static let headOctets = 32 * 1024
 
-    /// Octets of a request's content.
     static let bodyOctets = 64 * 1024
 
-    /// Octets read from a socket at once.
+    /// Octets of one read from a socket.
     static let readOctets = 4096
 
-    /// Octets still read after a request was refused unread.
+    /// Octets read after a request was refused.
     static let drainedOctets = 1024 * 1024
 
-    /// Octets of filler written to a socket at once.
+    /// Octets of one write of filler to a socket.
     static let writeOctets = 64 * 1024
 
-    /// Octets of a response a `huge` fault may ask for: 1 TiB, of which none is kept in memory.
+    /// Octets of a response with a `huge` fault: 1 TiB, never held in memory.
     static let hugeOctets = 1 << 40
 
-    /// Milliseconds a `delay` fault may ask for: one hour.
+    /// Milliseconds of a `delay` fault: one hour.
     static let delayMilliseconds = 3_600_000
 
-    /// Faults in force at once.
     static let faults = 256
 
-    /// Names counted one by one; calls for others are counted under `(other)`.
+    /// Names with their own counter; further names are counted as `(other)`.
     static let countedNames = 10_000
 
     /// Aliases followed for one name.
     static let aliases = 16
 
-    /// Octets of a zone or account file.
     static let fileOctets = 64 * 1024 * 1024
 
-    /// Seconds a record may live: 2^31 - 1 (RFC 2181 §8).
+    /// TTL of a record in seconds: 2^31 - 1 (RFC 2181 §8).
     static let ttlSeconds = Int(Int32.max)
 }

@@ -3,53 +3,53 @@ import ArgumentParser
 import Dispatch
 import Foundation
 
-/// The command line, and the order of things.
+/// Command line program.
 @main
 struct Program: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdns-emulator",
-        abstract: "Stands in for HTTPDNS vendors' servers, and misbehaves when told to.",
+        abstract: "Emulator of HTTPDNS vendors' servers, with fault injection.",
         usage: "httpdns-emulator [--listen <addr:port>] [--zone <file>] [<option>...]",
         discussion: Manual.discussion
     )
 
-    @Option(help: .init("Where to listen; port 0 picks a free one.", valueName: "addr:port"))
+    @Option(help: .init("Listening address; port 0 selects a free port.", valueName: "addr:port"))
     var listen = "127.0.0.1:8053"
 
-    @Option(help: .init("The registered names; read again on SIGHUP.", valueName: "file"))
+    @Option(help: .init("File of registered names; SIGHUP reloads it.", valueName: "file"))
     var zone: String?
 
-    @Option(help: .init("Accounts: lines 'FIELD = VALUE', see ACCOUNTS.", valueName: "file"))
+    @Option(help: .init("File of 'FIELD = VALUE' lines, see ACCOUNTS.", valueName: "file"))
     var account: String?
 
-    @Option(help: .init("One field of an account; may be repeated.", valueName: "field=value"))
+    @Option(help: .init("Account field, see ACCOUNTS; may be repeated.", valueName: "field=value"))
     var set: [String] = []
 
-    @Option(help: .init("Tencent's account number (12345).", valueName: "number"))
+    @Option(help: .init("Tencent account number (12345).", valueName: "number"))
     var id: String?
 
-    @Option(help: .init("Tencent's DES key, 8 octets (testkey1).", valueName: "key"))
+    @Option(help: .init("Tencent DES key, 8 octets (testkey1).", valueName: "key"))
     var keyDes: String?
 
-    @Option(help: .init("Tencent's AES key, 16 octets (1234567890123456).", valueName: "key"))
+    @Option(help: .init("Tencent AES key, 16 octets (1234567890123456).", valueName: "key"))
     var keyAes: String?
 
-    @Option(help: .init("Token of Tencent's HTTPS channel (987654321).", valueName: "number"))
+    @Option(help: .init("Token of the Tencent HTTPS channel (987654321).", valueName: "number"))
     var token: String?
 
-    @Option(help: .init("A fault, see FAULTS; may be repeated.", valueName: "spec"))
+    @Option(help: .init("Fault to inject, see FAULTS; may be repeated.", valueName: "spec"))
     var fault: [String] = []
 
-    @Option(help: .init("Makes ':probability:' fall the same way again.", valueName: "number"))
+    @Option(help: .init("Seed for ':probability:', for repeatable runs.", valueName: "number"))
     var seed: UInt64?
 
     @Option(
         parsing: .unconditional,
-        help: .init("How wrong the clock is, for Date and expiries.", valueName: "seconds")
+        help: .init("Clock error, for Date and expiries.", valueName: "seconds")
     )
     var clockOffset = 0
 
-    @Flag(help: "Write each call to stderr.")
+    @Flag(help: "Log each call to standard error.")
     var log = false
 
     @OptionGroup(title: "Tencent Cloud")
@@ -64,16 +64,16 @@ struct Program: AsyncParsableCommand {
     // MARK: - Running
 
     mutating func run() async throws {
-        // A client that leaves early is a failed write, not a reason to die (pipe(7)).
+        // A write to a disconnected client must fail with EPIPE, not end the process (pipe(7)).
         signal(SIGPIPE, SIG_IGN)
         let signals = await Signals([SIGHUP, SIGINT, SIGTERM])
-        // Mistakes of the command line come before those of the network.
+        // Errors in the command line are reported before network errors.
         _ = try makeEmulator(at: try endpoint())
         let listener = try await makeListener()
         let emulator = try makeEmulator(at: Endpoint(own: listener.address) ?? endpoint())
         FileHandle.standardOutput.write(Data("listening on \(listener.address)\n".utf8))
 
-        // Whichever ends first: the signals, and then well, or the listener, which throws.
+        // Ends with the first task: a signal ends it normally, the listener throws.
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await listener.run(emulator) }
             group.addTask { [arrivals = signals.arrivals] in
@@ -83,21 +83,21 @@ struct Program: AsyncParsableCommand {
                 }
             }
             try await group.next()
-            // Connections need no farewell and hold nothing, so the process simply ends.
+            // Open connections need no cleanup, so the process exits.
             withExtendedLifetime(signals) { Foundation.exit(0) }
         }
     }
 
-    /// Reloads the zone, and says so if that fails.
+    /// Reloads the zone; reports a failure.
     private static func reload(_ emulator: Emulator) {
         do throws(ZoneError) {
             try emulator.reload()
         } catch {
-            Emulator.complain("zone: \(error), keeping the old one")
+            Emulator.complain("zone: \(error), keeping the old zone")
         }
     }
 
-    /// Everything but the socket; `own` is where clients find it.
+    /// Creates the emulator; `own` is the address that clients use.
     private func makeEmulator(at own: Endpoint) throws -> Emulator {
         let faults = try fault.map { spec in
             do throws(Fault.Failure) {
@@ -114,7 +114,7 @@ struct Program: AsyncParsableCommand {
             Tencent(account: account, manner: try tencent.manner(at: own)),
             Alibaba(account: account, manner: try alibaba.manner(at: own)),
             Baidu(account: account),
-            // Both have /resolve; Volcengine's has parameters the other one lacks.
+            // Both vendors have /resolve; Volcengine is matched first, by parameters of its own.
             Volcengine(account: account),
             DNSJSON(account: account, manner: json.manner),
         ]
@@ -131,7 +131,7 @@ struct Program: AsyncParsableCommand {
         }
     }
 
-    /// The account: defaults, then the file, then the options.
+    /// Returns the account: defaults, then the file, then the options.
     private func makeAccount() throws -> Account {
         var made = Account()
         do {
@@ -152,7 +152,6 @@ struct Program: AsyncParsableCommand {
         return made
     }
 
-    /// Where to listen.
     private func endpoint() throws -> Endpoint {
         guard let endpoint = Endpoint(listen) else {
             throw ValidationError("--listen: '\(listen)' is not ADDR:PORT")
@@ -160,7 +159,6 @@ struct Program: AsyncParsableCommand {
         return endpoint
     }
 
-    /// The socket.
     private func makeListener() async throws -> Listener {
         let endpoint = try endpoint()
         do {
@@ -173,7 +171,7 @@ struct Program: AsyncParsableCommand {
 }
 
 extension Endpoint {
-    /// The address at which clients of this machine find a listener that is bound to `text`.
+    /// Creates the address that local clients use for a listener bound to `text`.
     fileprivate init?(own text: String) {
         let loopback = ["0.0.0.0:": "127.0.0.1:", "[::]:": "[::1]:"]
         let wildcard = loopback.first { text.hasPrefix($0.key) }
@@ -183,16 +181,16 @@ extension Endpoint {
 
 /// Signals as a sequence of numbers.
 private struct Signals {
-    /// The numbers as they arrive.
+    /// Signal numbers in order of arrival.
     let arrivals: AsyncStream<Int32>
 
-    /// What delivers them, for as long as this value lives.
+    /// Signal sources; signals arrive as long as this value lives.
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes signals over from the kernel's default action, and returns when none can be lost.
+    /// Takes over the signals, and returns when every source is registered.
     ///
-    /// Between `SIG_IGN` and registration, which libdispatch does in its own time, a signal would
-    /// be ignored, and whoever waits for our end would wait for ever.
+    /// libdispatch registers asynchronously. A signal between `SIG_IGN` and the registration would
+    /// be lost.
     init(_ numbers: [Int32]) async {
         let (stream, continuation) = AsyncStream<Int32>.makeStream()
         var sources: [any DispatchSourceSignal] = []

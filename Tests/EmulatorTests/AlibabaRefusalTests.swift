@@ -4,7 +4,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("Alibaba: every error code, with its status")
+@Suite("Alibaba: error codes and their HTTP status")
 struct AlibabaRefusalTests {
     private static let six = "1.a.com,2.a.com,3.a.com,4.a.com,5.a.com,6.a.com"
     private static let long = String(repeating: "x", count: 1000)
@@ -61,7 +61,7 @@ struct AlibabaRefusalTests {
         #expect(try emulator.calls().lookups == (path.contains("/ss") ? 0 : 1))
     }
 
-    @Test func `a signature of v2 expires, and cannot hold for more than a day`() throws {
+    @Test func `a signature of v2 expires, and is valid for at most a day`() throws {
         let emulator = try RunningEmulator(at: AlibabaVector.time)
         for (ahead, code) in [
             (1_000, "success"), (-1, "SignatureExpired"), (90_000, "InvalidDuration"),
@@ -72,7 +72,7 @@ struct AlibabaRefusalTests {
             let reply = try emulator.get("/v2/d?\(content)&s=\(s)")
             #expect(reply.text.hasPrefix("{\"code\":\"\(code)\""), "\(reply.text)")
         }
-        // The clock can be set while it runs, as for a client that learns from Date.
+        // The clock can be changed at run time, for clients that learn the time from Date.
         let (content, s) = AlibabaVector.signed[0]
         #expect(try emulator.get("/v2/d?\(content)&s=\(s)").status == 200)
         let offset = AlibabaVector.time + 601 - Int(Date().timeIntervalSince1970)
@@ -80,7 +80,7 @@ struct AlibabaRefusalTests {
         #expect(try emulator.get("/v2/d?\(content)&s=\(s)").text.contains("SignatureExpired"))
     }
 
-    @Test func `the console can demand signatures and lack custom resolution`() throws {
+    @Test func `options can require signatures and disable custom resolution`() throws {
         let emulator = try RunningEmulator("--require-signature")
         for path in [
             "/100000/d?host=www.a.com", "/100000/resolve?host=www.a.com",
@@ -97,7 +97,7 @@ struct AlibabaRefusalTests {
         #expect(reply.text == #"{"code":"SdnsNotSupported"}"#)
     }
 
-    @Test func `without any name the account is invalid, and only GET is a method`() throws {
+    @Test func `without names the account is invalid, and only GET is allowed`() throws {
         let nothing = try TemporaryFile("; nothing")
         let emulator = try RunningEmulator("--zone", nothing.path)
         let reply = try emulator.get("/v2/d?id=100000&m=0&dn=www.a.com")
@@ -114,7 +114,7 @@ struct AlibabaRefusalTests {
     }
 
     @Test(arguments: Alibaba.Code.allCases)
-    func `a fault provokes any code with its status`(_ code: Alibaba.Code) throws {
+    func `a fault causes any error code with its status`(_ code: Alibaba.Code) throws {
         let emulator = try RunningEmulator("--fault", "error=\(code.rawValue):first:1")
         let reply = try emulator.get("/100000/d?host=www.a.com")
         #expect(reply.status == code.status)

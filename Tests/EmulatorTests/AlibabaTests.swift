@@ -4,13 +4,13 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// What the vectors of Alibaba's suites share: the demo account at this time.
+/// Common test vectors for Alibaba: the demo account at a fixed time.
 enum AlibabaVector {
     static let time = 1_700_000_000
     static let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
     static let aes = "000102030405060708090a0b0c0d0e0f"
 
-    /// The content that is signed, and its HMAC, from the SDKs' code by an independent script.
+    /// Signed content and its HMAC, computed by an independent script according to the SDKs' code.
     static let signed = [
         (
             "dn=www.aliyun.com&exp=1700000600&id=100000&m=0&q=4&v=1.0",
@@ -38,7 +38,7 @@ enum AlibabaVector {
         ),
     ]
 
-    /// `{"dn":"www.aliyun.com","q":"4,6"}`, encrypted, and the signature of the request.
+    /// Encrypted `{"dn":"www.aliyun.com","q":"4,6"}`, and the request's signature.
     static let encrypted = [
         (
             "1",
@@ -94,8 +94,7 @@ struct AlibabaV1Tests {
         #expect(reply.headers["content-type"]?.hasPrefix("application/json") == true)
     }
 
-    @Test func `a batch has an entry per name and family, or per client, and none unlisted`() throws
-    {
+    @Test func `a batch has an entry per registered name and family, or per client`() throws {
         let emulator = try RunningEmulator()
         #expect(
             try emulator.get("/100000/resolve?host=www.b.com,x.example,six.example.com&query=4,6")
@@ -128,7 +127,7 @@ struct AlibabaV1Tests {
         #expect(try emulator.calls().channels == ["alibaba-v1-signed": 4])
     }
 
-    @Test func `a signature by openssl is accepted for a day, and one for longer is not`() throws {
+    @Test func `a signature by openssl is accepted for at most a day`() throws {
         let emulator = try RunningEmulator(at: AlibabaVector.time)
         let cases: [(Int, String?)] = [
             (600, nil), (86_000, nil), (-1, "SignatureExpired"), (90_000, "InvalidDuration"),
@@ -144,7 +143,7 @@ struct AlibabaV1Tests {
 
     // MARK: - Service addresses
 
-    @Test func `ss names the emulator itself, with its port, unless it is told otherwise`() throws {
+    @Test func `ss names the emulator's own address and port by default`() throws {
         let emulator = try RunningEmulator()
         let china = try emulator.get("/100000/ss?region=global&platform=ios&sid=abcdefABCD12").text
         #expect(china.hasPrefix(#"{"service_ip":["127.0.0.1"],"service_ip_port":["#))
@@ -157,7 +156,7 @@ struct AlibabaV1Tests {
         #expect(try emulator.calls().lookups == 0)
     }
 
-    @Test func `ss names what it is told to, with ports and status`() throws {
+    @Test func `ss names configured servers with ports and status`() throws {
         let emulator = try RunningEmulator(
             "--ss-servers",
             "192.0.2.1,192.0.2.2:8080,2001:db8::1",
@@ -171,7 +170,7 @@ struct AlibabaV1Tests {
         )
     }
 
-    @Test func `ss may be signed, for now or a little later`() throws {
+    @Test func `ss accepts signatures with a time limit`() throws {
         let emulator = try RunningEmulator(at: 1_632_912_372, "--set", "alibaba-secret=123456")
         let published = "n=abcdef2345&t=1632912372&s=de7be63a9f19cf11e9d455d7d4f23cb4"
         #expect(try emulator.get("/100000/ss?" + published).status == 200)
@@ -190,14 +189,14 @@ struct AlibabaV1Tests {
 
 @Suite("Alibaba EMAS HTTPDNS, v2 (2978980)")
 struct AlibabaV2Tests {
-    /// The answer to www.aliyun.com for both families.
+    /// Answer for www.aliyun.com with both families.
     static let data =
         #"{"cip":"127.0.0.1","answers":[{"dn":"www.aliyun.com","#
         + #""v4":{"ips":["192.0.2.20","192.0.2.21"],"ttl":60},"#
         + #""v6":{"ips":[],"ttl":60,"no_ip_code":"RRNotExist"}}]}"#
 
     @Test(arguments: AlibabaVector.signed)
-    func `signed vectors are accepted, and nothing like them`(_ text: String, _ s: String) throws {
+    func `signed vectors are accepted, changed ones are not`(_ text: String, _ s: String) throws {
         let emulator = try RunningEmulator(at: AlibabaVector.time)
         #expect(try OpenSSL.hmac(text, key: AlibabaVector.secret) == s)
         let reply = try emulator.get("/v2/d?\(text)&s=\(s)&sdk=ios_3.4.2&sid=abcdefABCD12")
@@ -234,7 +233,7 @@ struct AlibabaV2Tests {
     }
 
     @Test(arguments: AlibabaVector.encrypted)
-    func `encrypted vectors are understood, and answered in kind`(
+    func `encrypted vectors are decrypted, and the answer is encrypted`(
         _ mode: String,
         _ enc: String,
         _ s: String
@@ -261,12 +260,12 @@ struct AlibabaV2Tests {
         #expect(try emulator.calls().names == ["www.aliyun.com": 1])
         #expect(try emulator.calls().channels == ["alibaba-v2-m\(mode)-signed": 1])
 
-        // The same, unsigned.
+        // The same request without a signature.
         #expect(try emulator.get("/v2/d?id=100000&m=\(mode)&enc=\(enc)").status == 200)
         #expect(try emulator.calls().channels["alibaba-v2-m\(mode)"] == 1)
     }
 
-    @Test func `encryption can be wrong`() throws {
+    @Test func `faults corrupt the encryption`() throws {
         let emulator = try RunningEmulator()
         let key = try #require(Hex.decode(AlibabaVector.aes))
         for (mode, enc, _) in AlibabaVector.encrypted {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("AES/DES encryption and decryption (379/3530), and what Alibaba adds (2978980)")
+@Suite("AES and DES (379/3530), and the ciphers of Alibaba (2978980)")
 struct CipherTests {
     private let desKey = Array("testkey1".utf8)
     private let aesKey = Array("1234567890123456".utf8)
 
     @Test(arguments: Vector.all)
-    func `DES encrypts and decrypts as the vectors say`(_ vector: Vector) throws {
+    func `DES agrees with the vectors`(_ vector: Vector) throws {
         let message = try Cipher.des.seal(Array(vector.text.utf8), key: desKey)
         #expect(Hex.encode(message) == vector.des)
         let octets = try #require(Hex.decode(vector.des))
@@ -17,7 +17,7 @@ struct CipherTests {
     }
 
     @Test(arguments: Vector.all)
-    func `AES encrypts and decrypts as the vectors say`(_ vector: Vector) throws {
+    func `AES agrees with the vectors`(_ vector: Vector) throws {
         let octets = try #require(Hex.decode(vector.aes))
         let message = try Cipher.aes.seal(
             Array(vector.text.utf8),
@@ -34,7 +34,7 @@ struct CipherTests {
             ("weijianl", "www.google.com", "cd52888ecabcac455a14ddbac7f03d97"),  // lua-resty-des
         ]
     )
-    func `DES agrees with examples of others`(_ key: String, _ text: String, _ hex: String) throws {
+    func `DES agrees with published examples`(_ key: String, _ text: String, _ hex: String) throws {
         #expect(Hex.encode(try Cipher.des.seal(Array(text.utf8), key: Array(key.utf8))) == hex)
     }
 
@@ -48,23 +48,23 @@ struct CipherTests {
 
     @Test(
         arguments: [
-            ("nothing", ""),
+            ("empty", ""),
             ("not whole blocks", "a2135dd5db6f47d1474b0f976a2ac7"),
             ("padding of another key", "87ae992c1321f299da3c0210a9900ae7"),
         ]
     )
-    func `what is no DES message is undecryptable`(_ label: String, _ hex: String) throws {
+    func `an invalid DES message is undecryptable`(_ label: String, _ hex: String) throws {
         let octets = try #require(Hex.decode(hex))
         #expect(throws: Cipher.Failure.undecryptable) { try Cipher.des.open(octets, key: desKey) }
     }
 
-    @Test func `an AES message of nothing but an IV is undecryptable`() {
+    @Test func `an AES message with only an IV is undecryptable`() {
         #expect(throws: Cipher.Failure.undecryptable) {
             try Cipher.aes.open([UInt8](repeating: 1, count: 16), key: aesKey)
         }
     }
 
-    @Test func `padding left out is undecryptable`() throws {
+    @Test func `a message without padding is undecryptable`() throws {
         let block = [UInt8](repeating: 0, count: 16)
         let message = try Cipher.aes.seal(block, key: aesKey, padded: false)
         #expect(throws: Cipher.Failure.undecryptable) {
@@ -72,12 +72,12 @@ struct CipherTests {
         }
     }
 
-    @Test func `a key of the wrong length is refused`() {
+    @Test func `a key of the wrong length is rejected`() {
         #expect(throws: Cipher.Failure.length) { try Cipher.aes.seal([1], key: desKey) }
         #expect(throws: Cipher.Failure.length) { try Cipher.des.seal([1], key: aesKey) }
     }
 
-    @Test func `GCM seals and opens the vector, and nothing else`() throws {
+    @Test func `GCM agrees with the vector and detects changes`() throws {
         let key = try #require(Hex.decode(AlibabaVector.aes))
         let octets = try #require(Hex.decode(AlibabaVector.encrypted[1].1))
         let text = Array(#"{"dn":"www.aliyun.com","q":"4,6"}"#.utf8)
@@ -99,7 +99,7 @@ struct CipherTests {
     }
 
     @Test(arguments: ["", "abc", "www.baidu.com-1234567890-1513602734"])
-    func `digests are those of openssl`(_ text: String) throws {
+    func `digests agree with openssl`(_ text: String) throws {
         #expect(try Digest.md5(text) == OpenSSL.md5(text))
         #expect(try Digest.sha256(text) == OpenSSL.sha256(text))
         let key = AlibabaVector.secret
@@ -109,12 +109,12 @@ struct CipherTests {
         )
     }
 
-    @Test func `texts are equal or not`() {
+    @Test func `texts are compared completely`() {
         #expect(Digest.areEqual("", "") && Digest.areEqual("abc", "abc"))
         #expect(!Digest.areEqual("abc", "abd") && !Digest.areEqual("abc", "abcd"))
     }
 
-    @Test func `hex is read in any case, written in lower`() {
+    @Test func `hex is parsed in any case and written in lower case`() {
         #expect(Hex.decode("00fFAb") == [0x00, 0xFF, 0xAB])
         #expect(Hex.encode([0x00, 0xFF, 0xAB]) == "00ffab")
         #expect(Hex.decode("0") == nil)

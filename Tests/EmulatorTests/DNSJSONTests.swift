@@ -8,7 +8,7 @@ import Testing
 struct DNSJSONTests {
     private static let accept = ["--header", "Accept: application/dns-json"]
 
-    /// What stands between status and question.
+    /// Returns the JSON text between status and question name.
     private static func head(_ status: Int) -> String {
         #"{"Status":\#(status),"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,"#
             + #""Question":[{"name":""#
@@ -31,7 +31,7 @@ struct DNSJSONTests {
         #expect(reply.headers["content-type"] == "application/json; charset=UTF-8")
     }
 
-    @Test func `an alias is answered with the way to its addresses`() throws {
+    @Test func `an alias is answered with the chain to its addresses`() throws {
         let emulator = try RunningEmulator()
         #expect(
             try emulator.get("/resolve?name=alias.example.com&type=AAAA").text
@@ -46,7 +46,7 @@ struct DNSJSONTests {
         )
     }
 
-    @Test func `the status is that of the last name, and the SOA says for how long`() throws {
+    @Test func `the status is that of the last name, and a denial has an SOA`() throws {
         let zone = try TemporaryFile(
             """
             www.example.com  60 A     192.0.2.1
@@ -73,7 +73,7 @@ struct DNSJSONTests {
         #expect(try emulator.get("/resolve?name=loop.example.com").text.hasPrefix(#"{"Status":2,"#))
     }
 
-    @Test func `names can be bare, and the question an object`() throws {
+    @Test func `options remove the final dot of names and make the question an object`() throws {
         let emulator = try RunningEmulator("--json-names", "bare", "--json-question", "object")
         #expect(
             try emulator.get("/resolve?name=alias.example.com.&type=A&cd=1").text
@@ -84,7 +84,7 @@ struct DNSJSONTests {
         )
     }
 
-    @Test func `dns-query wants to be asked for JSON`() throws {
+    @Test func `dns-query requires a request for JSON`() throws {
         let emulator = try RunningEmulator()
         let path = "/dns-query?name=www.example.com&type=A"
         #expect(try emulator.get(path).status == 400)
@@ -97,8 +97,7 @@ struct DNSJSONTests {
         )
     }
 
-    @Test func `the client's subnet counts and is echoed, and the first of two parameters`() throws
-    {
+    @Test func `the client subnet is used and echoed; the first of two parameters counts`() throws {
         let emulator = try RunningEmulator()
         let near = "/resolve?name=near.example.com&edns_client_subnet="
         let reply = try emulator.get(near + "203.0.113.0/24&type=A&type=AAAA")
@@ -120,7 +119,7 @@ struct DNSJSONTests {
             "name=" + String(repeating: "a", count: 64) + ".example",
         ]
     )
-    func `what is malformed is 400, any method but GET 405`(_ query: String) throws {
+    func `a malformed query gets 400, any method but GET 405`(_ query: String) throws {
         let emulator = try RunningEmulator()
         #expect(try emulator.get("/resolve?" + query).status == 400)
         #expect(try emulator.get("/resolve?" + query, "--request", "POST").status == 405)
@@ -148,7 +147,7 @@ struct DNSJSONTests {
         #expect(try emulator.calls().channels == [code == nil ? "json-alidns" : "json-refused": 1])
     }
 
-    @Test func `a key by openssl is accepted, even if none is demanded, and grows old`() throws {
+    @Test func `a key by openssl is accepted for a limited time, even if optional`() throws {
         let emulator = try RunningEmulator()
         let now = Int(Date().timeIntervalSince1970)
         for (ts, status) in [(now, 200), (now - 500, 200), (now - 700, 403), (now + 700, 403)] {

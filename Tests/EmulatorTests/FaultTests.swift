@@ -4,7 +4,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("Every fault can be seen from outside")
+@Suite("Faults are visible to clients")
 struct FaultTests {
     @Test(
         arguments: [
@@ -16,14 +16,14 @@ struct FaultTests {
             ("noise", 1),  // CURLE_UNSUPPORTED_PROTOCOL: HTTP/0.9
         ]
     )
-    func `a fault of the connection has its exit code`(_ fault: String, _ exit: Int32) throws {
+    func `a connection fault causes curl's exit code`(_ fault: String, _ exit: Int32) throws {
         let emulator = try RunningEmulator("--fault", fault)
         #expect(try emulator.ask("www.example.com").exit == exit)
         try emulator.misbehave()
         #expect(try emulator.ask("www.example.com").text == "192.0.2.1")
     }
 
-    @Test func `silence lasts until the client gives up`() throws {
+    @Test func `a silent server makes the client time out`() throws {
         let emulator = try RunningEmulator("--fault", "silent")
         let reply = try emulator.ask("www.example.com", "", "--max-time", "0.3")
         #expect(reply.exit == 28)  // CURLE_OPERATION_TIMEDOUT
@@ -31,18 +31,18 @@ struct FaultTests {
         #expect(try emulator.calls().lookups == 1)
     }
 
-    @Test func `a delayed answer comes late, and complete`() throws {
+    @Test func `a delayed answer arrives late and complete`() throws {
         let emulator = try RunningEmulator("--fault", "delay=300")
         let reply = try emulator.ask("www.example.com", "", "--write-out", " %{time_total}")
         let words = reply.text.split(separator: " ")
         #expect(words.first == "192.0.2.1")
-        // Not a race: the delay is the least the answer can take.
+        // Not a race: the answer takes at least as long as the delay.
         #expect(try #require(Double(words.last ?? "")) >= 0.3)
         #expect(try emulator.ask("www.example.com", "", "--max-time", "0.1").exit == 28)
     }
 
     @Test(arguments: [401, 403, 429, 500, 503])
-    func `a status is sent, with Retry-After where it belongs`(_ code: Int) throws {
+    func `a status is sent, with Retry-After for 429 and 503`(_ code: Int) throws {
         let emulator = try RunningEmulator("--fault", "status=\(code)")
         let reply = try emulator.ask("www.example.com", "", "--fail")
         #expect(reply.exit == 22)  // CURLE_HTTP_RETURNED_ERROR
@@ -52,7 +52,7 @@ struct FaultTests {
         #expect(try emulator.ask("www.example.com").headers["retry-after"] == "7")
     }
 
-    @Test func `a redirect leads where it is told`() throws {
+    @Test func `a redirect leads to the given URL`() throws {
         let emulator = try RunningEmulator()
         try emulator.misbehave("redirect=\(emulator.url)/d?dn=x:every:2")
         #expect(try emulator.ask("www.example.com").status == 200)
@@ -83,7 +83,7 @@ struct FaultTests {
         #expect(try emulator.ask("www.example.com", "", "--compressed").text == "192.0.2.1")
     }
 
-    @Test func `a zipped answer of several blocks unpacks`() throws {
+    @Test func `a compressed answer of several blocks can be decompressed`() throws {
         let emulator = try RunningEmulator()
         let lines = (0..<6000).map { "big.example 60 A 10.2.\($0 / 250).\($0 % 250)\n" }.joined()
         let zone = try TemporaryFile(lines)
@@ -95,9 +95,9 @@ struct FaultTests {
         #expect(try emulator.ask("www.example.com", "", "--compressed").exit == 0)
     }
 
-    // MARK: - Inside the answer
+    // MARK: - Contents of the answer
 
-    @Test func `addresses, TTLs and names can be wrong`() throws {
+    @Test func `faults change addresses, TTLs and names`() throws {
         let emulator = try RunningEmulator("--fault", "zero-address", "--fault", "ttl=-1")
         let asked = "&type=addrs&ttl=1&query=1"
         #expect(
@@ -111,7 +111,7 @@ struct FaultTests {
     }
 
     @Test(arguments: [Cipher.aes, .des])
-    func `encryption can be wrong`(_ cipher: Cipher) throws {
+    func `faults corrupt the encryption`(_ cipher: Cipher) throws {
         let emulator = try RunningEmulator()
         let key = Array((cipher == .aes ? "1234567890123456" : "testkey1").utf8)
         let dn = Hex.encode(try cipher.seal(Array("www.example.com".utf8), key: key))
@@ -120,14 +120,14 @@ struct FaultTests {
             let reply = try emulator.get("/d?dn=\(dn)&id=12345&alg=\(cipher)&query=1&ttl=1")
             let message = try #require(Hex.decode(reply.text))
             #expect(!message.isEmpty && message.count.isMultiple(of: cipher.blockOctets))
-            // A wrong key leaves valid padding once in 256 times, but never the text.
+            // A wrong key gives valid padding in one of 256 cases, but never the text.
             let text = (try? cipher.open(message, key: key)) ?? []
             #expect(String(decoding: text, as: UTF8.self) != "www.example.com.:192.0.2.1,300")
             if fault == "bad-padding" { #expect(text.isEmpty) }
         }
     }
 
-    @Test func `the distortions reach every vendor`() throws {
+    @Test func `faults of the contents work for every vendor`() throws {
         let emulator = try RunningEmulator()
         try emulator.misbehave("wrong-name=evil.example", "zero-address", "ttl=-7")
         let texts = try [
@@ -164,7 +164,7 @@ struct FaultTests {
             ("/resolve?name=www.a.com", "Forbidden", 403, #"{"code":"Forbidden"}"#),
         ]
     )
-    func `errors are the vendor's own`(
+    func `errors have the vendor's format`(
         _ path: String,
         _ code: String,
         _ status: Int,
@@ -176,9 +176,9 @@ struct FaultTests {
         #expect(reply.text == content)
     }
 
-    // MARK: - When
+    // MARK: - Conditions
 
-    @Test func `faults count only the calls they concern`() throws {
+    @Test func `a fault's condition counts only matching calls`() throws {
         let emulator = try RunningEmulator()
         try emulator.misbehave(
             "status=500:name:www.example.com:first:1",
@@ -193,7 +193,7 @@ struct FaultTests {
         #expect(try emulator.get("/_emulator/calls").status == 200)
     }
 
-    @Test func `a seed repeats chance`() throws {
+    @Test func `a seed makes random faults repeatable`() throws {
         func statuses() throws -> [Int?] {
             let emulator = try RunningEmulator(
                 "--fault",
@@ -208,7 +208,7 @@ struct FaultTests {
         #expect(Set(first) == [200, 500])
     }
 
-    // MARK: - Reading specifications
+    // MARK: - Parsing of faults
 
     @Test(
         arguments: [
@@ -218,15 +218,15 @@ struct FaultTests {
             "close:path:conf", "close:sometimes:1",
         ]
     )
-    func `what is no fault is refused, and the old faults stay`(_ text: String) throws {
+    func `an invalid fault is rejected`(_ text: String) throws {
         #expect(throws: Fault.Failure.self) { try Fault(text) }
     }
 
-    @Test func `a wrong line leaves the old faults in force`() throws {
+    @Test func `with an invalid line the old faults stay in force`() throws {
         let emulator = try RunningEmulator("--fault", "status=500")
         let reply = try emulator.get("/_emulator/faults", "--data-binary", "close\nexplode")
         #expect(reply.status == 400)
-        #expect(reply.text.contains("'explode' is no fault"))
+        #expect(reply.text.contains("'explode' is not a fault"))
         #expect(try emulator.get("/_emulator/faults").text == "status=500\n")
         #expect(try emulator.ask("www.example.com").status == 500)
     }

@@ -4,19 +4,17 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Signatures by openssl(1): the emulator's own code must not check itself.
+/// Digests by openssl(1), independent of the emulator's own code.
 enum OpenSSL {
-    /// The MD5 of a text.
     static func md5(_ text: String) throws -> String {
         try digest(["dgst", "-md5", "-r"], text)
     }
 
-    /// The SHA-256 of a text.
     static func sha256(_ text: String) throws -> String {
         try digest(["dgst", "-sha256", "-r"], text)
     }
 
-    /// The HMAC-SHA256 of a text, with a key in hex.
+    /// Returns the HMAC-SHA256 of a text with a hexadecimal key.
     static func hmac(_ text: String, key: String) throws -> String {
         try digest(
             ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:" + key, "-r"],
@@ -24,7 +22,7 @@ enum OpenSSL {
         )
     }
 
-    /// What AES-128-CBC hides, the IV being in front.
+    /// Decrypts an AES-128-CBC message that begins with its IV.
     static func openCBC(_ message: [UInt8], key: String) throws -> String {
         let file = try TemporaryFile("", suffix: ".bin")
         try Data(message.dropFirst(16)).write(to: URL(filePath: file.path))
@@ -33,14 +31,14 @@ enum OpenSSL {
         return end
     }
 
-    /// The first word of a digest's output.
+    /// Returns the digest that openssl prints.
     private static func digest(_ options: [String], _ text: String) throws -> String {
         let file = try TemporaryFile(text, suffix: ".txt")
         let output = try run(options + [file.path])
         return String(output.prefix { $0 != " " })
     }
 
-    /// Runs it, and takes what it says.
+    /// Runs openssl and returns its output.
     private static func run(_ arguments: [String]) throws -> String {
         let end = try Child(URL(filePath: "/usr/bin/env"), ["openssl"] + arguments).finish()
         try #require(end.code == 0, "\(end.errors)")
@@ -49,7 +47,7 @@ enum OpenSSL {
 }
 
 extension RunningEmulator {
-    /// An emulator that believes in a time.
+    /// Starts an emulator with its clock set to a time.
     convenience init(at seconds: Int, _ options: String...) throws {
         let offset = seconds - Int(Date().timeIntervalSince1970)
         try self.init(options: ["--clock-offset", String(offset)] + options)

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Baidu Cloud HTTPDNS (Vjwvxm96x)")
 struct BaiduTests {
-    /// A lookup signed by python's hashlib.
+    /// A lookup, signed with Python's hashlib.
     static let example =
         "/v4/resolve?account_id=107080&dn=www.a.com&t=9999999999"
         + "&sign=951b98d0c990c944fdc7ac2eb0f72f12"
 
-    /// A signed lookup that holds until 2286.
+    /// Returns a signed lookup that is valid until 2286.
     static func url(_ names: String, _ more: String = "") throws -> String {
         let sign = try OpenSSL.md5("\(names)-1234567890-9999999999")
         return "/v4/resolve?account_id=107080&dn=\(names)&t=9999999999&sign=\(sign)" + more
@@ -33,7 +33,7 @@ struct BaiduTests {
         #expect(late.text == #"{"msg":"sign expired"}"#)
     }
 
-    @Test func `a batch has an entry per registered name, with both families if asked`() throws {
+    @Test func `a batch has an entry per registered name, with both families on request`() throws {
         let emulator = try RunningEmulator()
         let names = "www.baidu.com,x.example,four.example.com"
         let text = try emulator.get(Self.url(names, "&type=dual_stack&alt_server_ip=true")).text
@@ -60,13 +60,13 @@ struct BaiduTests {
             ("account_id=107080&dn=a.com&t=9999999999&sign=0", "sign error"),
         ]
     )
-    func `a wrong request gets a msg`(_ query: String, _ message: String) throws {
+    func `an invalid request gets an error message`(_ query: String, _ message: String) throws {
         let emulator = try RunningEmulator()
         #expect(try emulator.get("/v4/resolve?" + query).text == "{\"msg\":\"\(message)\"}")
         #expect(try emulator.calls().channels == ["baidu-refused": 1])
     }
 
-    @Test func `a signed request can be wrong as well`() throws {
+    @Test func `an invalid signed request gets an error message`() throws {
         let emulator = try RunningEmulator()
         let eleven = (0...10).map { "\($0).a.com" }.joined(separator: ",")
         for path in try [
@@ -83,12 +83,12 @@ struct BaiduTests {
 
 @Suite("Volcengine HTTPDNS (6758/113991, 6758/174756, 6758/174757)")
 struct VolcengineTests {
-    /// A lookup signed by python's hashlib.
+    /// A lookup, signed with Python's hashlib.
     static let example =
         "/resolve?account_id=1023&domain=www.a.com&timestamp=9999999999999"
         + "&sign=46526e7816b88d56e538627c3fabd9a0"
 
-    /// A signed lookup that holds until 2286; `sorted` is what the rule makes of the rest.
+    /// Returns a signed lookup that is valid until 2286; the signature covers the sorted values.
     static func url(
         _ names: String,
         ip: String = "",
@@ -118,7 +118,7 @@ struct VolcengineTests {
         #expect(late.body.isEmpty)
     }
 
-    @Test func `a single name gets one object, of the families asked`() throws {
+    @Test func `a single name gets one object with the requested families`() throws {
         let emulator = try RunningEmulator()
         #expect(try emulator.get(Self.url("www.a.com")).text == Self.a)
         #expect(
@@ -129,7 +129,7 @@ struct VolcengineTests {
         #expect(try emulator.get(Self.url("x.example")).text.contains(#""ips":[]"#))
     }
 
-    @Test func `anything wrong is 403, a wrong method 405`() throws {
+    @Test func `an invalid request gets 403, a wrong method 405`() throws {
         let emulator = try RunningEmulator()
         let eleven = (0...10).map { "\($0).a.com" }.joined(separator: ",")
         for path in try [

@@ -4,10 +4,10 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("The program")
+@Suite("Program httpdns-emulator")
 struct ProgramTests {
     @Test(arguments: [SIGTERM, SIGINT])
-    func `a signal ends it with 0, having printed one line`(_ signal: Int32) throws {
+    func `a signal ends the emulator with exit code 0`(_ signal: Int32) throws {
         let emulator = try RunningEmulator()
         emulator.send(signal)
         let end = try emulator.child.finish()
@@ -16,7 +16,7 @@ struct ProgramTests {
         #expect(end.errors.isEmpty)
     }
 
-    @Test func `it listens on IPv6 as well`() throws {
+    @Test func `the emulator listens on IPv6`() throws {
         let emulator = try RunningEmulator(listen: "[::1]:0")
         #expect(emulator.url.hasPrefix("http://[::1]:"))
         #expect(
@@ -28,14 +28,14 @@ struct ProgramTests {
     @Test(
         arguments: [
             (["--listen", "localhost:0"], "ADDR:PORT"),
-            (["--fault", "explode"], "'explode' is no fault"),
+            (["--fault", "explode"], "'explode' is not a fault"),
             (["--key-des", "short"], "5 octets, not 8"),
             (["--key-aes", "short"], "5 octets, not 16"),
-            (["--id", "0"], "no positive"),
+            (["--id", "0"], "not a positive 32-bit"),
             (["--token", "secret"], "token"),
             (["--zone", "/nonexistent"], "/nonexistent"),
             (["--account", "/nonexistent"], "/nonexistent"),
-            (["--set", "alibaba-aes=00"], "alibaba-aes: not 32 hex digits"),
+            (["--set", "alibaba-aes=00"], "alibaba-aes: not 32 hexadecimal digits"),
             (["--set", "alibaba-id=me"], "alibaba-id: not a positive integer"),
             (["--set", "baidu-secret="], "baidu-secret: empty"),
             (["--set", "colour=red"], "no field 'colour'"),
@@ -43,20 +43,20 @@ struct ProgramTests {
             (["--ss-servers", "localhost"], "'localhost' is neither ADDR nor ADDR:PORT"),
             (["--ss-status", "perhaps"], "perhaps"),
             (["--json-question", "list"], "list"),
-            (["--conf-servers", "::1"], "no IPv4 address"),
+            (["--conf-servers", "::1"], "not an IPv4 address"),
             (["--conf-ttl", "0"], "1-1440"),
-            (["--refusal", "1"], "no status code"),
+            (["--refusal", "1"], "not a status code"),
             (["--missing-family", "none"], "none"),
         ]
     )
-    func `a wrong option is named, with code 64`(_ arguments: [String], _ part: String) throws {
+    func `an invalid option is named, with code 64`(_ arguments: [String], _ part: String) throws {
         let end = try Child(RunningEmulator.program, arguments).finish()
         #expect(end.code == 64)
         #expect(end.output.isEmpty)
         #expect(end.errors.contains(part), "\(end.errors)")
     }
 
-    @Test func `an address in use is an error, not a wait`() throws {
+    @Test func `an address in use is an error`() throws {
         let emulator = try RunningEmulator()
         let address = String(emulator.url.dropFirst("http://".count))
         let end = try Child(RunningEmulator.program, ["--listen", address]).finish()
@@ -64,7 +64,7 @@ struct ProgramTests {
         #expect(end.errors.contains("cannot listen on \(address)"))
     }
 
-    @Test func `an account comes from a file, and options win`() throws {
+    @Test func `options override the account file`() throws {
         let file = try TemporaryFile("id = 7 # mine\ntoken = 42\nkey-des = abcdefgh\n")
         let emulator = try RunningEmulator("--account", file.path, "--token", "43")
         #expect(try emulator.get("/d?dn=www.qq.com&token=43&id=7").body.count > 0)
@@ -78,7 +78,7 @@ struct ProgramTests {
         #expect(throws: Account.Failure.self) { try account.apply(text: "key = 1") }
     }
 
-    @Test func `help names every kind of fault and fits 80 columns`() throws {
+    @Test func `help lists every fault and fits into 80 columns`() throws {
         let end = try Child(RunningEmulator.program, ["--help"]).finish()
         let help = String(decoding: end.output, as: UTF8.self)
         for kind in [
@@ -143,7 +143,7 @@ struct ProgramTests {
             ("GET /" + String(repeating: "a", count: 40_000) + " HTTP/1.1\r\n\r\n", "431"),
         ]
     )
-    func `malformed HTTP is refused`(_ request: String, _ status: String) throws {
+    func `malformed HTTP is rejected`(_ request: String, _ status: String) throws {
         let emulator = try RunningEmulator()
         #expect(try emulator.raw(TemporaryFile(request)).hasPrefix("HTTP/1.1 \(status) "))
         #expect(try emulator.ask("four.example.com").text == "192.0.2.4")

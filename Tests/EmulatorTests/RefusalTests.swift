@@ -4,9 +4,9 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("Tencent: what is refused (379/54976), and what is chosen where documents are silent")
+@Suite("Tencent: rejected requests (379/54976), and choices where the documents say nothing")
 struct RefusalTests {
-    @Test func `a wrong path is 404, a wrong method 501`() throws {
+    @Test func `a wrong path gets 404, a wrong method 501`() throws {
         let emulator = try RunningEmulator()
         #expect(try emulator.get("/").status == 404)
         #expect(try emulator.get("/d/?dn=www.qq.com&token=987654321").status == 404)
@@ -24,7 +24,7 @@ struct RefusalTests {
             "dn=www.qq.com;1&token=987654321",
         ]
     )
-    func `a wrong account gets the refusal`(_ query: String) throws {
+    func `a wrong account gets the configured status`(_ query: String) throws {
         let strict = try RunningEmulator()
         #expect(try strict.get("/d?" + query).status == 401)
         let other = try RunningEmulator("--refusal", "403")
@@ -57,14 +57,14 @@ struct RefusalTests {
                 + "www.qq.com&token=987654321",
         ]
     )
-    func `what cannot be understood is 200 without content`(_ query: String) throws {
+    func `an invalid request gets 200 without content`(_ query: String) throws {
         let emulator = try RunningEmulator()
         let reply = try emulator.get("/d?" + query)
         #expect(reply.status == 200)
         #expect(reply.body.isEmpty)
     }
 
-    @Test func `eight names, a final dot, capitals and escapes are understood`() throws {
+    @Test func `eight names, a final dot, capitals and escapes are accepted`() throws {
         let emulator = try RunningEmulator()
         let eight = (1...7).map { "\($0).example," }.joined() + "four.example.com"
         #expect(try emulator.ask(eight).text == "four.example.com.:192.0.2.4")
@@ -91,14 +91,14 @@ struct RefusalTests {
         #expect(date.timeIntervalSince1970 > TimeInterval(soon))
     }
 
-    @Test func `an expiry can be what is refused`() throws {
+    @Test func `an option rejects requests with an expiry`() throws {
         let emulator = try RunningEmulator("--refuse-expiry")
         let soon = Int(Date().timeIntervalSince1970) + 600
         #expect(try emulator.ask("four.example.com;\(soon)").status == 401)
         #expect(try emulator.ask("four.example.com").text == "192.0.2.4")
     }
 
-    @Test func `an encrypted expiry of the past is refused, by the vectors`() throws {
+    @Test func `an encrypted expiry in the past is rejected`() throws {
         let now = try RunningEmulator()
         let path = "/d?dn=\(Vector["R5"].des)&id=12345&alg=des&ttl=1&clientip=1&ip=1.2.3.4"
         #expect(try now.get(path).status == 401)
@@ -107,7 +107,7 @@ struct RefusalTests {
         #expect(try then.get(path).text == Vector["S6"].des)
     }
 
-    @Test func `a batch stops before 8 KiB, a single answer does not`() throws {
+    @Test func `a batch is limited to 8 KiB, a single answer is not`() throws {
         let lines = (0..<300).map { "big.example 60 A 10.1.100.\($0 % 256)\n" }.joined()
         let zone = try TemporaryFile(
             lines + lines.replacing("big.example", with: "other.example")

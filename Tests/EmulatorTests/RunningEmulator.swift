@@ -6,7 +6,9 @@ import Testing
 
 @testable import httpdns_emulator
 
-/// Spawning is one at a time, so that no child inherits the pipes of another and keeps them open.
+/// Serializes spawning.
+///
+/// A child must not inherit another child's pipes and keep them open.
 private let spawning = Mutex(())
 
 /// A child process with its output in pipes.
@@ -15,10 +17,9 @@ struct Child {
     let output = Pipe()
     let errors = Pipe()
 
-    /// Signalled at its end: `waitUntilExit` would poll with a run loop.
+    /// Signaled at the end of the process; `waitUntilExit` would poll with a run loop.
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts a program.
     init(_ program: URL, _ arguments: [String]) throws {
         process.executableURL = program
         process.arguments = arguments
@@ -29,13 +30,15 @@ struct Child {
         try spawning.withLock { _ in try process.run() }
     }
 
-    /// Gives its descriptors back: Foundation would keep them, thousands in one run.
+    /// Closes the descriptors.
+    ///
+    /// Foundation would keep them open, thousands in one run.
     func close() {
         try? output.fileHandleForReading.close()
         try? errors.fileHandleForReading.close()
     }
 
-    /// Everything it says to stdout and stderr until it ends, and its exit code.
+    /// Reads standard output and standard error to their end, and returns them with the exit code.
     func finish() throws -> (output: [UInt8], errors: String, code: Int32) {
         let said = try output.fileHandleForReading.readToEnd() ?? Data()
         let complained = try errors.fileHandleForReading.readToEnd() ?? Data()
@@ -45,24 +48,22 @@ struct Child {
     }
 }
 
-/// The real program, beside the tests in the build's products, on a free port.
+/// The real emulator from the test's directory, on a free port.
 final class RunningEmulator {
-    /// The program itself.
     static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "httpdns-emulator")
 
-    /// The running program.
     let child: Child
 
-    /// `http://ADDR:PORT`.
+    /// URL of the emulator, `http://ADDR:PORT`.
     let url: String
 
-    /// Starts it and waits until it says where it listens.
+    /// Starts the emulator and waits until it listens.
     convenience init(_ options: String..., listen: String = "127.0.0.1:0") throws {
         try self.init(options: options, listen: listen)
     }
 
-    /// The same with the options in an array.
+    /// Starts the emulator with an array of options.
     init(options: [String], listen: String = "127.0.0.1:0") throws {
         child = try Child(Self.program, ["--listen", listen] + options)
         var line: [UInt8] = []
@@ -71,7 +72,7 @@ final class RunningEmulator {
             line.append(octet)
         }
         let text = String(decoding: line, as: UTF8.self)
-        try #require(text.hasPrefix("listening on "), "said: \(text)")
+        try #require(text.hasPrefix("listening on "), "unexpected output: \(text)")
         url = "http://" + text.dropFirst("listening on ".count)
     }
 
@@ -80,22 +81,21 @@ final class RunningEmulator {
         child.close()
     }
 
-    /// Sends a signal.
     func send(_ signal: Int32) { kill(child.process.processIdentifier, signal) }
 
-    // MARK: - Asking
+    // MARK: - Requests
 
     /// Fetches a path with curl.
     func get(_ path: String, _ options: String...) throws -> Curl {
         try Curl(options + [url + path])
     }
 
-    /// The answer to a lookup by token, with further parameters.
+    /// Sends a lookup with token and further parameters.
     func ask(_ names: String, _ parameters: String = "", _ options: String...) throws -> Curl {
         try Curl(options + ["\(url)/d?dn=\(names)&token=987654321\(parameters)"])
     }
 
-    /// What comes back for octets sent as they are (curl's telnet, which sends stdin).
+    /// Sends the octets of a file and returns the reply (curl's telnet sends standard input).
     func raw(_ file: TemporaryFile) throws -> String {
         let arguments = ["--silent", "--noproxy", "*", "--upload-file", file.path]
         let url = "telnet://" + url.dropFirst("http://".count)
@@ -103,7 +103,6 @@ final class RunningEmulator {
         return String(decoding: try curl.finish().output, as: UTF8.self)
     }
 
-    /// Replaces the faults.
     func misbehave(_ faults: String...) throws {
         let reply = try get(
             "/_emulator/faults",
@@ -113,28 +112,26 @@ final class RunningEmulator {
         try #require(reply.status == 200, "\(reply.text)")
     }
 
-    /// The counters.
     func calls() throws -> Calls.Numbers {
         let reply = try get("/_emulator/calls")
         return try JSONDecoder().decode(Calls.Numbers.self, from: Data(reply.body))
     }
 }
 
-/// One run of curl.
+/// Result of one run of curl.
 struct Curl {
-    /// The exit code (`curl(1)`, EXIT CODES).
+    /// Exit code (`curl(1)`, EXIT CODES).
     let exit: Int32
-    /// The status code, nil if no head came.
+    /// HTTP status code; nil without a response.
     let status: Int?
-    /// The header fields, names in lower case.
+    /// Header fields, with names in lower case.
     let headers: [String: String]
-    /// The content.
+    /// Body of the response.
     let body: [UInt8]
 
-    /// The content as text.
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Runs it silently, without any proxy, and takes head and content apart.
+    /// Runs curl without a proxy and splits header and body.
     init(_ arguments: [String]) throws {
         let curl = ["--silent", "--include", "--noproxy", "*"] + arguments
         let result = try Child(URL(filePath: "/usr/bin/env"), ["curl"] + curl).finish()
@@ -156,12 +153,10 @@ struct Curl {
     }
 }
 
-/// A file that lives as long as a test.
+/// A temporary file, removed with this object.
 final class TemporaryFile {
-    /// Where it is.
     let path: String
 
-    /// Writes it.
     init(_ text: String, suffix: String = ".zone") throws {
         let name = "httpdns-emulator-" + UUID().uuidString + suffix
         path = FileManager.default.temporaryDirectory.appending(path: name).path()
@@ -170,7 +165,6 @@ final class TemporaryFile {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Replaces its content.
     func write(_ text: String) throws {
         try Data(text.utf8).write(to: URL(filePath: path), options: .atomic)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Tencent Cloud HTTPDNS, HTTP API (379/54976) and HTTPS API (379/95498)")
 struct TencentTests {
-    /// A documented request and its answer.
+    /// A documented request with its answer.
     struct Example: CustomTestStringConvertible {
         var label: String
         var names = "cloud.tencent.com"
@@ -82,7 +82,7 @@ struct TencentTests {
     }
 
     @Test(arguments: documented)
-    func `AES and DES carry the same answers`(_ example: Example) throws {
+    func `AES and DES transport the same answers`(_ example: Example) throws {
         let emulator = try RunningEmulator(options: example.options)
         let text = Array(example.names.utf8)
         for (cipher, name, key) in [
@@ -118,7 +118,7 @@ struct TencentTests {
         )
     }
 
-    @Test func `DES answers are the vectors, octet by octet`() throws {
+    @Test func `DES answers are equal to the vectors`() throws {
         let emulator = try RunningEmulator()
         let key = Array("testkey1".utf8)
         let cloud = Hex.encode(try Cipher.des.seal(Array("cloud.tencent.com".utf8), key: key))
@@ -137,7 +137,7 @@ struct TencentTests {
         }
     }
 
-    @Test func `absent alg is DES, and a form in a POST does as well`() throws {
+    @Test func `the default of alg is DES, and a POST form is accepted`() throws {
         let emulator = try RunningEmulator()
         let dn = Vector["R2"].des
         let reply = try emulator.get("/d", "--data", "dn=\(dn)&id=12345")
@@ -147,14 +147,14 @@ struct TencentTests {
 
     // MARK: - Service addresses
 
-    @Test func `conf names the emulator itself unless it is told otherwise`() throws {
+    @Test func `conf names the emulator's own address by default`() throws {
         #expect(
             try RunningEmulator().get("/conf?token=987654321").text
                 == "log:0|domain:0|ip:127.0.0.1|ttl:60"
         )
     }
 
-    @Test func `conf is sealed as the channel is`() throws {
+    @Test func `conf is encrypted like the channel`() throws {
         let emulator = try RunningEmulator("--conf-servers", "119.29.29.98,119.28.28.98")
         #expect(try emulator.get("/conf?id=12345&alg=des").text == Vector["S11"].des)
         let hex = try emulator.get("/conf?id=12345&alg=aes").text
@@ -166,7 +166,7 @@ struct TencentTests {
         #expect(try emulator.get("/conf?token=1").status == 401)
     }
 
-    @Test func `conf names what it is told to`() throws {
+    @Test func `conf names configured servers`() throws {
         let emulator = try RunningEmulator(
             "--conf-servers",
             "192.0.2.1,192.0.2.2",
@@ -179,7 +179,7 @@ struct TencentTests {
         )
     }
 
-    // MARK: - Client's subnet
+    // MARK: - Client subnet
 
     @Test func `answers depend on the client's subnet, plain or encrypted`() throws {
         let zone = try TemporaryFile(
@@ -206,7 +206,7 @@ struct TencentTests {
         }
     }
 
-    @Test func `without ip the client is the peer, or what a proxy says`() throws {
+    @Test func `without ip the client is the peer, or the address from a proxy`() throws {
         let emulator = try RunningEmulator()
         let name = "four.example.com"
         #expect(try emulator.ask(name, "&clientip=1").text == "192.0.2.4|127.0.0.1")

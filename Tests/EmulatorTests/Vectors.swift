@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A message of the vendor's protocol, and what it is encrypted.
+/// A protocol message and its ciphertexts.
 struct Vector: CustomTestStringConvertible, Sendable {
-    /// R: sent by clients, S: by servers.
+    /// Label: R for requests of clients, S for replies of servers.
     let label: String
-    /// Before encryption.
+    /// Plain text.
     let text: String
-    /// DES-ECB, in hex.
+    /// DES-ECB ciphertext in hexadecimal.
     let des: String
-    /// AES-128-CBC with its IV in front, in hex.
+    /// AES-128-CBC ciphertext with its IV in front, in hexadecimal.
     let aes: String
 
     var testDescription: String { label }
 
-    /// The vector of a label, which must exist.
+    /// Returns the vector of an existing label.
     static subscript(label: String) -> Vector {
         guard let vector = all.first(where: { $0.label == label }) else {
             preconditionFailure("no vector \(label)")
@@ -22,11 +22,12 @@ struct Vector: CustomTestStringConvertible, Sendable {
         return vector
     }
 
-    /// DES key `testkey1`, AES key `1234567890123456`, IV 00...0f for R, f0...ff for S.
+    /// Vectors with DES key `testkey1`, AES key `1234567890123456`, and IV 00...0f (R) or f0...ff
+    /// (S).
     ///
-    /// Keys of the vendor's iOS unit tests (MSDKDnsInfoToolTests.m); texts of the S from "HTTP API"
-    /// 379/54976 and "service IP disaster recovery" 379/116336; ciphertexts computed by
-    /// python-cryptography and by openssl(1), which agree on all.
+    /// The keys are from the vendor's iOS unit tests (MSDKDnsInfoToolTests.m). The texts of S are
+    /// from "HTTP API" 379/54976 and "service IP disaster recovery" 379/116336. The ciphertexts
+    /// were computed with python-cryptography and with openssl(1), with equal results.
     static let all: [Vector] = [
         Vector(
             label: "R1",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import httpdns_emulator
 
-@Suite("The zone file")
+@Suite("Zone file")
 struct ZoneTests {
     private let text = """
         ; comment
@@ -17,7 +17,7 @@ struct ZoneTests {
         none.example.com  empty
         """
 
-    @Test func `records keep their order and text, the smallest TTL counts`() throws {
+    @Test func `records keep order and text, and the smallest TTL is used`() throws {
         let zone = try Zone(text: text)
         #expect(zone.count == 4)
         #expect(
@@ -30,7 +30,7 @@ struct ZoneTests {
         )
     }
 
-    @Test func `a wildcard covers what does not exist (RFC 4592 §3.3.1)`() throws {
+    @Test func `a wildcard covers names that do not exist (RFC 4592 §3.3.1)`() throws {
         let zone = try Zone(text: text)
         #expect(zone.answer("x.example.com", .v4, for: nil).addresses == ["192.0.2.4"])
         #expect(zone.answer("y.x.example.com", .v4, for: nil).addresses == ["192.0.2.4"])
@@ -40,13 +40,13 @@ struct ZoneTests {
         #expect(!zone.isRegistered("example.org"))
     }
 
-    @Test func `empty is registered`() throws {
+    @Test func `an empty name is registered`() throws {
         let zone = try Zone(text: text)
         #expect(zone.isRegistered("none.example.com"))
         #expect(zone.answer("none.example.com", .v4, for: nil) == .init())
     }
 
-    @Test func `aliases lead to addresses, with the smallest TTL of the way`() throws {
+    @Test func `aliases lead to addresses, with the smallest TTL of the chain`() throws {
         let zone = try Zone(
             text: """
                 a.example.com    60 CNAME B.example.com.
@@ -85,19 +85,19 @@ struct ZoneTests {
                 "a.example 1 CNAME b.example\na.example 1 A 192.0.2.1",
                 "line 2: a.example has a CNAME"
             ),
-            ("a.example 1 A 192.0.2.1\na.example 1 CNAME b.example", "line 2: a.example has other"),
+            ("a.example 1 A 192.0.2.1\na.example 1 CNAME b.example", "line 2: a.example has rec"),
             ("a.example 1 CNAME b.example\nA.example 1 CNAME c.example", "line 2: A.example has"),
-            ("a.example 1 CNAME a..b", "line 1: 'a..b' is no name"),
+            ("a.example 1 CNAME a..b", "line 1: 'a..b' is not a name"),
             ("a.example 1 CNAME b.example subnet=::/0", "line 1: 'CNAME' is neither"),
             ("www.example.com", "line 1: expected"),
-            ("\nwww.example.com x A 192.0.2.1", "line 2: 'x' is no TTL"),
+            ("\nwww.example.com x A 192.0.2.1", "line 2: 'x' is not a TTL"),
             ("www.example.com 1 MX 192.0.2.1", "line 1: 'MX' is neither"),
-            ("www.example.com 1 A ::1", "line 1: '::1' is no address for A"),
+            ("www.example.com 1 A ::1", "line 1: '::1' is not an address for A"),
             ("www.example.com 1 A 192.0.2.1 subnet=1.2.3.4", "line 1: 'subnet=1.2.3.4'"),
             ("www.example.com 1 A 192.0.2.1 subnet=::/129", "line 1: 'subnet=::/129'"),
         ]
     )
-    func `a wrong line is named`(_ text: String, _ message: String) {
+    func `an invalid line is reported with its number`(_ text: String, _ message: String) {
         let error = #expect(throws: ZoneError.self) { try Zone(text: text) }
         #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
     }
@@ -125,26 +125,26 @@ struct ZoneTests {
         }
     }
 
-    @Test func `SIGHUP reads the zone again`() throws {
+    @Test func `SIGHUP reloads the zone`() throws {
         let zone = try TemporaryFile("www.example.com 60 A 192.0.2.1")
         let emulator = try RunningEmulator("--zone", zone.path)
         #expect(try emulator.ask("www.example.com").text == "192.0.2.1")
 
         try zone.write("www.example.com 60 A 192.0.2.2")
         emulator.send(SIGHUP)
-        // Each look is a whole curl, so this ends when the signal has been served, or never did.
+        // Each check runs curl, so 200 checks are enough for the signal to be handled.
         for _ in 0..<200 where try emulator.calls().zone.generation < 2 { continue }
         #expect(try emulator.calls().zone == .init(generation: 2, names: 1))
         #expect(try emulator.ask("www.example.com").text == "192.0.2.2")
     }
 
-    @Test func `a zone with an error leaves the old one in place`() throws {
+    @Test func `an invalid zone leaves the old one in force`() throws {
         let zone = try TemporaryFile("www.example.com 60 A 192.0.2.1")
         let emulator = try RunningEmulator("--zone", zone.path)
         try zone.write("www.example.com 60 A nonsense")
         let reply = try emulator.get("/_emulator/reload", "--request", "POST")
         #expect(reply.status == 400)
-        #expect(reply.text.contains("line 1: 'nonsense' is no address for A"))
+        #expect(reply.text.contains("line 1: 'nonsense' is not an address for A"))
         #expect(try emulator.ask("www.example.com").text == "192.0.2.1")
 
         try zone.write("www.example.com 60 A 192.0.2.3")

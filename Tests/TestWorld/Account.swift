@@ -2,7 +2,7 @@
 package import HTTPDNS
 package import Net
 
-/// What a vendor knows of a name that is registered with it.
+/// Addresses and TTLs of a registered name.
 package struct Known: Sendable {
     package var v4: [String]
     package var v6: [String]
@@ -22,53 +22,54 @@ package struct Known: Sendable {
     }
 }
 
-/// What is wrong with a server.
+/// Fault of a server.
 package enum Fault: Sendable {
-    /// Nothing comes; maybe because an old connection is dead.
+    /// The server does not answer, possibly only on a reused connection.
     case silent(onOldConnection: Bool = false)
 
-    /// Right answers come after so long.
+    /// The server answers correctly after a delay.
     case slow(Duration)
 
-    /// The transfer breaks.
+    /// The transfer fails.
     case broken(HTTPError, after: Duration = .zero)
 
-    /// A status instead of an answer.
+    /// The server returns a status instead of an answer.
     case status(Int, retryAfter: String? = nil)
 
-    /// A body that is no answer.
+    /// The server returns a body that is not an answer.
     case says(String)
 
-    /// An answer that is sealed with somebody else's key.
+    /// The server encrypts its answer with a wrong key.
     case otherKey
 
-    /// An answer about another name.
+    /// The server answers for another name.
     case otherName
 
-    /// It says 401 to names without an expiry.
+    /// The server returns 401 for names without an expiry.
     case wantsExpiry
 
-    /// Its clock is ahead of ours, and it refuses requests that are signed with another time.
+    /// The server's clock is ahead, and the server refuses requests signed with another time.
     case ahead(seconds: Int64)
 }
 
-/// Both ends of an account with a vendor: the real codec of ours, and what servers say to it.
+/// Vendor account in tests: the real codec, and the replies of emulated servers.
 ///
-/// Each kind has its servers at 192.0.2.0/24: those of the first at .11 and .12, of the next at .21.
+/// The servers of each kind are in 192.0.2.0/24: those of the first kind from .11, of the second
+/// from .21, and so on.
 package enum Account: String, Sendable, CaseIterable {
     /// Tencent over HTTPS, with a token.
     case tencent
 
-    /// Tencent over HTTP, sealed with AES, and names that expire.
+    /// Tencent over HTTP, encrypted with AES, with an expiry.
     case sealed
 
     /// Alibaba v2 over HTTPS, signed.
     case alibaba
 
-    /// A resolver with a JSON API, one family a call.
+    /// Resolver with a JSON API, one family per call.
     case json
 
-    /// Our end.
+    /// Returns the codec.
     package func vendor() throws -> any Vendor {
         switch self {
         case .tencent: try Tencent(token: Secret("987654321"), id: 12345)
@@ -83,14 +84,14 @@ package enum Account: String, Sendable, CaseIterable {
     static let otherKey = Secret("6543210987654321")
     private static let secret = String(repeating: "0f", count: 16)
 
-    /// The last octet of the first server's address, less one.
+    /// Last octet of the first server's address, minus one.
     package var base: Int { 10 * ((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
-    /// Its servers, as many as wanted.
+    /// Returns the addresses of `count` servers.
     package func servers(_ count: Int) throws -> [SocketAddress] {
         try (1...count).map { number in
             let text = "192.0.2.\(base + number):\(self == .sealed ? 80 : 443)"
-            guard let address = SocketAddress(text) else { throw BadScene("\(text) is no address") }
+            guard let address = SocketAddress(text) else { throw BadScene("\(text): no address") }
             return address
         }
     }
@@ -99,7 +100,6 @@ package enum Account: String, Sendable, CaseIterable {
 // MARK: - Requests
 
 extension Account {
-    /// The parameters of a request.
     func parameters(of request: HTTPRequest) -> [String: String] {
         let query = request.url.split(separator: "?").last ?? ""
         return Dictionary(
@@ -110,7 +110,7 @@ extension Account {
         ) { first, _ in first }
     }
 
-    /// The names that a request asks for, and until when it may be answered, if it says so.
+    /// Returns the requested names, and the expiry of the request if it has one.
     func question(
         of request: HTTPRequest
     ) throws -> (names: [String], expiry: Int64?) {
@@ -129,12 +129,12 @@ extension Account {
         return (list.split(separator: ",").map(String.init), expiry)
     }
 
-    /// The names that a request asks for.
+    /// Returns the requested names.
     package func names(in request: HTTPRequest) throws -> [String] {
         try question(of: request).names
     }
 
-    /// Whether a request's signature is the account's, and valid at that time.
+    /// Returns true if the signature of a request is valid at that time.
     func accepts(_ request: HTTPRequest, at wallSeconds: Int64) throws -> Bool {
         if let expiry = try question(of: request).expiry {
             guard (wallSeconds...wallSeconds + 900).contains(expiry) else { return false }
@@ -153,7 +153,7 @@ extension Account {
 }
 
 extension Account {
-    /// What a request asks for, in words: its names, and the type if it is for one family.
+    /// Returns the requested names as text, with the type if the request is for one family.
     package func summary(of request: HTTPRequest) throws -> String {
         let names = try names(in: request).joined(separator: ",")
         guard self == .json else { return names }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Something that was begun, and what came of it.
+/// Asynchronous operation of a test, and its result.
 @ServiceLoop
 package final class Errand<Value: Sendable> {
-    /// What came of it; nil until then.
+    /// Result; nil while the operation runs.
     package fileprivate(set) var value: Value?
 
-    /// When it was begun, and when it ended.
+    /// Start and end of the operation.
     package let start: ContinuousClock.Instant
     package fileprivate(set) var end: ContinuousClock.Instant?
 
@@ -17,17 +17,17 @@ package final class Errand<Value: Sendable> {
         self.start = start
     }
 
-    /// Nobody wants it any more.
+    /// Cancels the operation.
     package func cancel() { task?.cancel() }
 }
 
-/// What is waited for will not come.
+/// Error: the awaited event does not occur.
 package struct NothingHappens: Error {
     package init() {}
 }
 
 extension World {
-    /// Begins something; time does not pass for it yet.
+    /// Starts an operation without advancing the time.
     package func begin<Value: Sendable>(
         _ body: @escaping @Sendable @ServiceLoop () async -> Value
     ) -> Errand<Value> {
@@ -40,7 +40,7 @@ extension World {
         return errand
     }
 
-    /// What comes of an errand, as soon as it has; waits a minute at most.
+    /// Advances the time until the operation has a result, at most by 60 s, and returns the result.
     package func value<Value: Sendable>(of errand: Errand<Value>) async throws -> Value {
         await drive(until: now + .seconds(60)) { errand.value != nil }
         guard let value = errand.value else { throw NothingHappens() }
@@ -49,7 +49,7 @@ extension World {
 }
 
 extension Duration {
-    /// Whole milliseconds.
+    /// Duration in whole milliseconds.
     package var milliseconds: Int {
         Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
     }

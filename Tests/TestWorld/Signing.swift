@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// The scene itself is wrong: what it was told to do cannot be done.
+/// Error in the setup of a test.
 package struct BadScene: Error, CustomStringConvertible {
     package let description: String
 
@@ -10,14 +10,13 @@ package struct BadScene: Error, CustomStringConvertible {
     }
 }
 
-/// Octets as pairs of digits: the vendors' end, which shares no code with ours.
+/// Hexadecimal text of the vendors' side, which shares no code with the tested side.
 enum Hexadecimals {
-    /// Writes octets in lower case.
+    /// Encodes octets in lower case.
     static func text(of octets: [UInt8]) -> String {
         octets.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Reads pairs of digits.
     static func read(_ text: String) throws -> [UInt8] {
         let digits = Array(text)
         return try stride(from: 0, to: digits.count, by: 2).map { index in
@@ -29,9 +28,8 @@ enum Hexadecimals {
     }
 }
 
-/// The code that signs requests (RFC 2104).
+/// HMAC for signatures (RFC 2104).
 enum HMAC {
-    /// HMAC-SHA256 of a text.
     static func sha256(key: [UInt8], _ text: String) throws -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)
         var count = 0

@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// A network and a clock that do as they are told, in no time but their own.
+/// Simulated network and clock, controlled by the test.
 ///
-/// Time stands still while anything can run, and then jumps to whatever is due next: so every test
-/// takes as long as its code, and goes the same way each time.  All of it runs on the service loop,
-/// whose jobs run in the order in which they came.
+/// The time stands still while any code can run, then jumps to the next event. Each test therefore
+/// takes only as long as its code, and is deterministic. All code runs on the service loop, which
+/// runs its jobs in order.
 @ServiceLoop
 package final class World: HTTPTransport {
-    /// What a server does with a request.
+    /// Reaction of a server to a request.
     package enum Step: Sendable {
-        /// Sends a reply after some time, or nothing if that is too late.
+        /// Sends a reply after a delay; the request times out if the reply would be too late.
         case reply(HTTPReply, after: Duration = .milliseconds(20))
 
-        /// Breaks the transfer.
         case fail(HTTPError, after: Duration = .zero)
 
-        /// Never answers; `whileConnecting`, no connection is made, so nothing is sent either.
+        /// Never answers; with `whileConnecting` no connection is made, so the request is not sent.
         case silence(reused: Bool = false, whileConnecting: Bool = false)
     }
 
-    /// A request, when it came, and how long it was given.
+    /// Sent request, with its time and its timeout.
     package struct Sent: Sendable {
         package let request: HTTPRequest
         package let at: Duration
         package let wait: Duration
     }
 
-    /// Something that waits for an instant.
+    /// Code that waits for a time.
     private struct Sleeper {
         let end: ContinuousClock.Instant
 
-        /// Whether it is a timer, rather than something that happens.
+        /// True for a timer, false for other events.
         var isTimer = false
 
-        /// Told whether the instant came; else it was woken before.
+        /// Resumes the code, with true if the time came, or false if it was woken earlier.
         let wake: @ServiceLoop (Bool) -> Void
     }
 
-    /// A timer of this world's clock, or a request.
+    /// Timer or request on the simulated clock.
     private final class Timer: RequestHandle {
         private let world: World
         private let number: Int
@@ -53,32 +52,32 @@ package final class World: HTTPTransport {
         func cancel() { world.wake(number, false) }
     }
 
-    /// Where the test begins: a day ahead of the system's clock, so that instants of both compare
-    /// as what they are, of different worlds.
+    /// Start of the test: a day ahead of the system clock, so that an instant of one clock cannot
+    /// pass for an instant of the other.
     package let start: ContinuousClock.Instant
 
-    /// The present.
+    /// Current time.
     package private(set) var now: ContinuousClock.Instant
 
-    /// Seconds since 1970 when the test begins, by our clock: Tue, 14 Nov 2023 22:13:20 GMT.
+    /// Wall clock at the start, in seconds since 1970: Tue, 14 Nov 2023 22:13:20 GMT.
     package nonisolated static let wall: Int64 = 1_700_000_000
 
-    /// What was sent, and how much of it was given up by the one who sent it.
+    /// Requests sent, and the number of requests cancelled by their sender.
     package private(set) var sent: [Sent] = []
     package private(set) var cancelled = 0
 
-    /// What the servers do; may be changed while the test runs.
+    /// Behaviour of the servers; tests may change it at any time.
     package var script: (HTTPRequest) -> Step = { _ in .silence() }
 
     private var sleepers: [Int: Sleeper] = [:]
 
-    /// How often all connections were dropped.
+    /// Number of times that all connections were dropped.
     private var drops = 0
 
-    /// The numbers of the sleepers that are requests.
+    /// Numbers of the sleepers that are requests.
     private var replies: Set<Int> = []
 
-    /// Rises with everything that happens; nothing happens any more when it stays.
+    /// Counter of all events; the world is idle when it no longer changes.
     private var activity = 0
 
     package nonisolated init() {
@@ -94,13 +93,13 @@ package final class World: HTTPTransport {
         }
     }
 
-    /// How long the test has run.
+    /// Time since the start of the test.
     package var elapsed: Duration { now - start }
 
-    /// Seconds since 1970, by our clock.
+    /// Wall clock in seconds since 1970.
     package var wallSeconds: Int64 { Self.wall + elapsed.components.seconds }
 
-    /// The clocks as those who are tested want them.
+    /// Clocks for the tested code.
     package var clocks: Clocks {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
@@ -156,7 +155,7 @@ package final class World: HTTPTransport {
 }
 
 extension World.Step {
-    /// Whether the server receives the request.
+    /// True if the server receives the request.
     fileprivate var isSent: Bool {
         switch self {
         case .silence(_, whileConnecting: true): false
@@ -187,7 +186,6 @@ extension World {
         guard isDone else { throw CancellationError() }
     }
 
-    /// Calls `action` at `end`.
     private func timer(
         at end: ContinuousClock.Instant,
         _ action: @escaping @ServiceLoop () -> Void
@@ -197,13 +195,12 @@ extension World {
         return Timer(self, activity)
     }
 
-    /// Ends a sleep.
     private func wake(_ number: Int, _ isDone: Bool) {
         activity += 1
         sleepers.removeValue(forKey: number)?.wake(isDone)
     }
 
-    /// Lets everything run that can without time passing.
+    /// Runs all code that can run without advancing the time.
     private func settle() async {
         var quiet = 0
         while quiet < 40 {
@@ -213,7 +210,7 @@ extension World {
         }
     }
 
-    /// Lets time pass until `isDone`, at most until `end`.
+    /// Advances the time until `isDone` returns true, at most until `end`.
     package func drive(
         until end: ContinuousClock.Instant,
         _ isDone: @escaping @Sendable @ServiceLoop () -> Bool
@@ -221,7 +218,7 @@ extension World {
         await ServiceLoop.task { [self] in
             await settle()
             while !isDone() {
-                // Replies and their absence come before timers of the same instant.
+                // Replies and timeouts come before timers of the same instant.
                 let next = sleepers.min { first, second in
                     (first.value.end, first.value.isTimer ? 1 : 0, first.key)
                         < (second.value.end, second.value.isTimer ? 1 : 0, second.key)
@@ -237,7 +234,7 @@ extension World {
         }.value
     }
 
-    /// Lets some time pass.
+    /// Advances the time by `duration`.
     package func advance(by duration: Duration) async {
         await drive(until: now + duration) { false }
     }

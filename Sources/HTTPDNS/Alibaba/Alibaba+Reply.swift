@@ -3,7 +3,7 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Reads the reply of the API that was asked.
+    /// Parses the reply of the configured API version.
     package func answers(
         to lookup: Lookup,
         in reply: HTTPReply
@@ -19,7 +19,7 @@ extension Alibaba {
 // MARK: - v2
 
 extension Alibaba {
-    /// Reads `{"code", "mode", "data": {"answers": […]}}`.
+    /// Parses `{"code", "mode", "data": {"answers": […]}}`.
     private func v2Answers(
         to lookup: Lookup,
         in json: JSONValue,
@@ -46,9 +46,10 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// The member `data`, opened if it is sealed.
+    /// Returns the member `data`, decrypted if necessary.
     ///
-    /// The mode must be the one that was asked: a plain reply to a sealed request could be anyone's.
+    /// The mode must equal the requested mode: otherwise an attacker could answer an encrypted
+    /// request in plain text.
     private func data(of json: JSONValue) throws(VendorError) -> JSONValue {
         let mode =
             if let mode = json["mode"] {
@@ -70,17 +71,17 @@ extension Alibaba {
         } catch {
             throw error == .undecryptable ? .undecryptable : .cipher(error)
         }
-        // One wrong key in 256 ends in padding that looks right, and in rubbish before it.
+        // A wrong key gives valid padding in one of 256 cases, with garbage before it.
         guard let json = try? JSONValue.read(plain) else { throw .undecryptable }
         return json
     }
 
-    /// Reads one family: `{"ips": […], "ttl", "no_ip_code"}`.
+    /// Parses one family: `{"ips": […], "ttl", "no_ip_code"}`.
     ///
-    /// Which code a name gets that is not registered is not documented; so a family is known to
-    /// have no addresses only if the code is one of the documented ones, or missing.
+    /// The vendor does not document the code for an unregistered name. An empty family therefore
+    /// counts as "no address" only with a documented code or without a code.
     ///
-    /// - Returns: nil if nothing is known about the family.
+    /// - Returns: nil if the reply has no usable information about the family.
     private static func family(
         _ family: Families,
         in value: JSONValue?
@@ -101,9 +102,10 @@ extension Alibaba {
 // MARK: - v1
 
 extension Alibaba {
-    /// Reads `{"host", "ips", "ipsv6", "ttl"}`, or a batch `{"dns": […]}` of such objects.
+    /// Parses `{"host", "ips", "ipsv6", "ttl"}`, or a batch `{"dns": […]}` of such objects.
     ///
-    /// In a batch a name may come twice, once a family, with a `type`: 1 for IPv4 and 28 for IPv6.
+    /// In a batch, a name may have one object for each family, with `type` 1 for IPv4 and 28 for
+    /// IPv6.
     private func v1Answers(
         to lookup: Lookup,
         in json: JSONValue
@@ -129,7 +131,7 @@ extension Alibaba {
         return try lookup.complete(found)
     }
 
-    /// Reads both families of one object; nil for one of which it says nothing.
+    /// Parses both families of one object; a family that the object does not mention is nil.
     private static func families(
         in entry: JSONValue
     ) throws(VendorError) -> (v4: AddressSet?, v6: AddressSet?) {
@@ -137,7 +139,7 @@ extension Alibaba {
         let items = try entry.optionalElements("ips")
         let items6 = try entry.optionalElements("ipsv6")
         guard let type = entry["type"] else {
-            // Without a type the addresses tell their family themselves.
+            // Without a type, the text of each address determines its family.
             let isV6 = { (item: JSONValue) in
                 item.text.flatMap { AddressSet.address($0, of: .v6) } != nil
             }

@@ -3,7 +3,7 @@ import DNSWire
 package import Net
 
 extension Alibaba {
-    /// Writes `GET /v2/d`, or one of the four paths of v1.
+    /// Returns the request `GET /v2/d`, or one of the four v1 requests.
     package func request(
         for lookup: Lookup,
         at server: SocketAddress,
@@ -24,7 +24,7 @@ extension Alibaba {
         }
     }
 
-    /// The value of `q=` and `query=`.
+    /// Returns the value of `q=` and `query=`.
     private static func type(of families: Families) -> String {
         switch families {
         case .both: "4,6"
@@ -37,7 +37,7 @@ extension Alibaba {
 // MARK: - v2
 
 extension Alibaba {
-    /// Path and query of v2: what is sealed is signed sealed.
+    /// Returns path and query of v2; encrypted parameters are signed in encrypted form.
     private func v2(
         _ names: String,
         _ lookup: Lookup,
@@ -75,16 +75,16 @@ extension Alibaba {
         return "/v2/d?" + query.text
     }
 
-    /// What is signed: the parameters with their raw values, sorted by name.
+    /// Returns the text to sign: the parameters with unescaped values, sorted by name.
     static func content(of parameters: [Parameter]) -> String {
         parameters.sorted { $0.name < $1.name }
             .map { "\($0.name)=\($0.value)" }
             .joined(separator: "&")
     }
 
-    /// The JSON object that is sealed.
+    /// Returns the JSON object to encrypt.
     ///
-    /// Names, addresses and checked parameters have no character that JSON would escape.
+    /// Names, addresses and checked parameters contain no character that JSON escapes.
     private static func object(of parameters: [Parameter]) -> [UInt8] {
         let members = parameters.map { "\"\($0.name)\":\"\($0.value)\"" }
         return [UInt8]("{\(members.joined(separator: ","))}".utf8)
@@ -94,7 +94,7 @@ extension Alibaba {
 // MARK: - v1
 
 extension Alibaba {
-    /// Path and query of v1, signed if there is a key.
+    /// Returns path and query of v1, signed if there is a key.
     private func v1(
         _ names: String,
         _ lookup: Lookup,

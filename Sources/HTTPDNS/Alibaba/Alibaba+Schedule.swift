@@ -2,15 +2,15 @@
 import DNSWire
 package import Net
 
-/// The scheduling service `ss` (page 111585), which tells the servers near us.
+/// Scheduling service `ss` (page 111585), which returns the servers near the client.
 extension Alibaba: AddressScheduling {
-    /// How long the servers that it names are used at most: the page says eight hours.
+    /// Maximum use of a server list: eight hours, as documented.
     package static let scheduleRefresh = Duration.seconds(8 * 3_600)
 
-    /// Writes `GET /{account}/ss`, signed if there is a key.
+    /// Returns the request `GET /{account}/ss`, signed if there is a key.
     ///
-    /// The page calls the signature an HMAC; its own example is plain MD5.  The time is a minute
-    /// ahead, which both readings of the page accept: as the expiry, and as now.
+    /// The page calls the signature an HMAC, but its example is plain MD5. The page is also unclear
+    /// about the time: expiry or current time. A time one minute ahead is accepted as both.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -36,7 +36,7 @@ extension Alibaba: AddressScheduling {
         )
     }
 
-    /// Reads `{"service_ip": […], "service_ipv6": […]}` and the ports, if there are any.
+    /// Parses `{"service_ip": […], "service_ipv6": […]}` and the optional lists of ports.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -52,10 +52,10 @@ extension Alibaba: AddressScheduling {
         return ServiceAddresses(servers: servers)
     }
 
-    /// The servers of one family; the ports are a list beside it, as long as it.
+    /// Parses the servers of one family; the list of ports is parallel to the list of addresses.
     ///
-    /// Without TLS anybody can have written them, so that other ports than the usual one and the
-    /// scheduler's own are left out.
+    /// Without TLS, an attacker can forge the reply. Servers are then skipped unless their port is
+    /// the default port or the scheduler's port.
     private func servers(
         in json: JSONValue,
         _ key: String,

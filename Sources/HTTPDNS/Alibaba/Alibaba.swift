@@ -2,46 +2,43 @@
 package import DNSWire
 import Net
 
-/// Alibaba Cloud's EMAS HTTPDNS: the APIs v2 (`/v2/d`) and v1 (`/{account}/d` and its kin).
+/// Alibaba Cloud EMAS HTTPDNS: the APIs v2 (`/v2/d`) and v1 (`/{account}/d` and variants).
 ///
 /// Follows the vendor's pages 2978980 (v2), 52679, 2868210 and 56810 (v1 and its signature), and
-/// its kits for what the pages leave out.  Requests are in `Alibaba+Request.swift`, replies in
-/// `Alibaba+Reply.swift`, the service that tells the servers in `Alibaba+Schedule.swift`.
+/// its SDKs where the pages have gaps. Requests are in `Alibaba+Request.swift`, replies in
+/// `Alibaba+Reply.swift`, the scheduling service in `Alibaba+Schedule.swift`.
 package struct Alibaba: Vendor {
-    /// The account's number, which is public.
+    /// Account number, which is public.
     let account: String
 
-    /// The key that v1 and the scheduling service sign with: the console's text as it is.
+    /// Signing key of v1 and of the scheduling service: the text shown in the console.
     let secret: Secret?
 
-    /// The key that v2 signs with: the octets of the same text, which is hexadecimal.
+    /// Signing key of v2: the octets that the same text encodes in hexadecimal.
     let signingKey: Secret?
 
-    /// What seals parameters and replies of v2; nil leaves them plain.
+    /// Cipher for v2 parameters and replies; nil for plain text.
     let cipher: (any Cipher)?
 
-    /// The generation of the API.
     let api: API
 
-    /// How parameters and replies of v2 are sealed.
     let encryption: Encryption
 
-    /// Scheme and peer name of the URLs.
     private(set) var origin: Origin
 
-    /// Whether the name of the certificates is our guess, so that the other one may be right.
+    /// True if the certificate name is a default, so that `alternative(after:)` may try the other
+    /// name.
     private let triesOtherName: Bool
 
-    /// Where the account's users are.
     let region: Region
 
-    /// The parameters `sdns-…` by their full names, sorted.
+    /// Parameters `sdns-…` with their full names, sorted.
     let parameters: [Parameter]
 
-    /// Whether requests of v2 say `v=1.0`, as the mobile kits do; the page does not know it.
+    /// True if v2 requests contain `v=1.0`, as in the mobile SDKs; the page does not document it.
     let sendsVersion: Bool
 
-    /// A parameter that has a part in the signature.
+    /// Parameter that is part of the signature.
     struct Parameter: Sendable, Hashable {
         let name: String
         let value: String
@@ -55,14 +52,14 @@ package struct Alibaba: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // A reply of another mode is not accepted, and only GCM has a tag.
+            // A reply with another mode is rejected, and only GCM has an authentication tag.
             isProtected: origin.usesTLS || encryption == .gcm
         )
     }
 
     package var trialName: Name { .trial(Self.tlsNames[0]) }
 
-    /// Under the other documented name of the certificates, unless the settings say which it is.
+    /// Returns the API with the other documented certificate name, unless the settings give a name.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .transport(.tls) = error, triesOtherName, case .https(let name?) = origin,
             let index = Self.tlsNames.firstIndex(of: name)
@@ -78,26 +75,26 @@ package struct Alibaba: Vendor {
 // MARK: - Settings
 
 extension Alibaba {
-    /// The generations of the API, as in the setting `api:`.
+    /// API versions, as in the setting `api:`.
     package enum API: String, Sendable, Hashable, CaseIterable {
-        /// Signed with HMAC-SHA256; the only one that can be sealed.
+        /// Signed with HMAC-SHA256; the only version that supports encryption.
         case v2
 
-        /// Signed with MD5; what the vendor calls history.
+        /// Signed with MD5; the vendor calls this version historical.
         case v1
     }
 
-    /// How parameters and replies are sealed, as in the setting `encryption:`.
+    /// Encryption of parameters and replies, as in the setting `encryption:`.
     package enum Encryption: String, Sendable, Hashable, CaseIterable {
         case none
 
-        /// AES-128-CBC: hides, but does not authenticate.
+        /// AES-128-CBC: encrypts, but does not authenticate.
         case cbc
 
-        /// AES-128-GCM: hides and authenticates, so that plain HTTP is safe.
+        /// AES-128-GCM: encrypts and authenticates, so plain HTTP is safe.
         case gcm
 
-        /// The value of `m=` and of `mode`.
+        /// Value of `m=` and of `mode`.
         var mode: Int64 {
             switch self {
             case .none: 0
@@ -107,21 +104,19 @@ extension Alibaba {
         }
     }
 
-    /// The names that the vendor's certificates carry: some of its pages and kits check the first,
-    /// others the second.
+    /// Names in the vendor's certificates; pages and SDKs disagree on which one to check.
     package static let tlsNames = ["resolvers.httpdns.aliyuncs.com", "203.107.1.1"]
 
-    /// Uses an account.
+    /// Creates the API for an account.
     ///
     /// - Parameters:
-    ///   - account: the account's number, as the console shows it.
-    ///   - secret: the key for signatures, 32 hexadecimal digits or more; without it requests are
-    ///     not signed, which the account must allow.
-    ///   - aesKey: the key for `encryption`, 32 hexadecimal digits.
-    ///   - tlsName: the name or IP address the certificate must have; nil is either of
-    ///     `tlsNames`.
-    ///   - parameters: the parameters of custom resolution, by names without `sdns-`.
-    ///   - sendsVersion: whether to say `v=1.0`, as the mobile kits do.
+    ///   - account: account number, as shown in the console.
+    ///   - secret: signing key, 32 or more hexadecimal digits; without it requests are not signed,
+    ///     which the account must permit.
+    ///   - aesKey: key for `encryption`, 32 hexadecimal digits.
+    ///   - tlsName: name or IP address that the certificate must match; nil for one of `tlsNames`.
+    ///   - parameters: custom resolution parameters, with names without `sdns-`.
+    ///   - sendsVersion: true to send `v=1.0`, as the mobile SDKs do.
     /// - Throws: `AlibabaSetupError`.
     package init(
         account: String,
@@ -157,7 +152,6 @@ extension Alibaba {
         self.parameters = try Self.checked(parameters)
     }
 
-    /// The cipher of `encryption`, with the console's hexadecimal key.
     private static func cipher(
         _ encryption: Encryption,
         key: Secret?
@@ -172,16 +166,15 @@ extension Alibaba {
         }
     }
 
-    /// The host of the URLs, which the certificate must be for.
     private static func checked(tlsName: String?) throws(AlibabaSetupError) -> String {
         guard let tlsName else { return tlsNames[0] }
         guard let host = HTTPURL.host(tlsName) else { throw .tlsName }
         return host
     }
 
-    /// The parameters of custom resolution under their full names.
+    /// Returns the custom resolution parameters with their full names.
     ///
-    /// The rules are those of the vendor's kits: few characters, and 1000 octets of all together.
+    /// The limits are those of the vendor's SDKs: a small character set, and 1000 octets in total.
     private static func checked(
         _ parameters: [String: String]
     ) throws(AlibabaSetupError) -> [Parameter] {
@@ -200,7 +193,6 @@ extension Alibaba {
 }
 
 extension UInt8 {
-    /// Whether this is an ASCII letter or digit.
     var isAlphanumeric: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -208,7 +200,6 @@ extension UInt8 {
         }
     }
 
-    /// Whether a parameter's name may have it.
     fileprivate var isInParameterNames: Bool {
         isAlphanumeric || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
     }

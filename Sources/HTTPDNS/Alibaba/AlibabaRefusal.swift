@@ -2,10 +2,10 @@
 import Net
 
 extension Alibaba {
-    /// What a code of the vendor means, whatever the status it came with.
+    /// Returns the error for a vendor code, with any HTTP status.
     ///
-    /// The codes are those of page 2978980 and of the vendor's Android kit; `Throttling` and
-    /// `Quota` are how its other APIs begin such codes.
+    /// The codes are from page 2978980 and from the vendor's Android SDK. The prefixes `Throttling`
+    /// and `Quota` are from the vendor's other APIs.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
         let status = reply.status
         switch code.text {
@@ -25,7 +25,9 @@ extension Alibaba {
         }
     }
 
-    /// The JSON of a reply with status 200, or the error that it stands for.
+    /// Returns the JSON of a reply with status 200.
+    ///
+    /// - Throws: the `VendorError` for the reply's code or status, or `.unreadable`.
     static func json(in reply: HTTPReply) throws(VendorError) -> JSONValue {
         if reply.status != 200, reply.status != 429, let code = reply.code(in: "code") {
             throw error(code, in: reply)

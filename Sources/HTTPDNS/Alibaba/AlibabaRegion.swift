@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Alibaba {
-    /// Where an account's users are, as in the setting `region:`.
+    /// Region of an account's users, as in the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
         case cn
         case hk
@@ -9,12 +9,11 @@ extension Alibaba {
         case us
         case de
 
-        /// The start-up servers of the vendor's page 616049, IPv4 first.
+        /// Start-up servers of page 616049, IPv4 first.
         ///
-        /// They resolve names and tell the servers that should be asked instead.
+        /// They resolve names, and their scheduling service returns the servers to use instead.
         package var defaultServers: [String] { servers.v4 + servers.v6 }
 
-        /// The start-up servers by family.
         private var servers: (v4: [String], v6: [String]) {
             switch self {
             case .cn:
@@ -34,7 +33,7 @@ extension Alibaba {
                     ["240b:4000:f10::178", "240b:4000:f10::188"]
                 )
             case .sg:
-                // The page gives Singapore the IPv6 servers of Hong Kong.
+                // The page lists the IPv6 servers of Hong Kong for Singapore.
                 (
                     ["161.117.200.122", "47.74.222.190"],
                     ["240b:4000:f10::178", "240b:4000:f10::188"]

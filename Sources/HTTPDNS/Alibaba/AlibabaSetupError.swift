@@ -1,29 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why an account's settings cannot be used.
+/// Error in the settings of an Alibaba account.
 package enum AlibabaSetupError: Error, Hashable {
-    /// The account is empty, too long, or has other characters than letters and digits.
+    /// The account is empty, too long, or has characters other than ASCII letters and digits.
     case account
 
-    /// The key for signatures is not hexadecimal.
     case secret
 
-    /// The key for encryption is missing or not hexadecimal.
+    /// The encryption key is missing or not hexadecimal.
     case aesKey
 
-    /// Only v2 can be encrypted.
     case encryptionOfV1
 
-    /// The TLS name is neither a host name nor an IP address.
     case tlsName
 
-    /// A parameter of custom resolution has a character that is not allowed.
     case parameter(String)
 
-    /// The parameters of custom resolution are too long together.
     case parameters
 
-    /// The key or the cipher cannot be used.
     case cipher(CipherError)
 }
 

@@ -2,30 +2,27 @@
 package import DNSWire
 package import Net
 
-/// Baidu Cloud's HTTPDNS, the API `/v4/resolve`.
+/// Baidu Cloud HTTPDNS, API `/v4/resolve`.
 ///
-/// Follows the vendor's page Vjwvxm96x.  Unverified, because the page does not say it and only the
-/// vendor's Android kit does: the values of `type=`, the name of the certificates, the IPv6
-/// server, and the word `SignatureExpired`.  The other words for errors are unknown.
+/// Follows the vendor's page Vjwvxm96x. Unverified, because only the vendor's Android SDK shows
+/// them: the values of `type=`, the certificate name, the IPv6 server, and the code
+/// `SignatureExpired`. The other error codes are unknown.
 package struct Baidu: Vendor {
-    /// The start-up servers.
+    /// Start-up servers.
     package static let defaultServers = ["180.76.76.200", "240c:4006::6666"]
 
-    /// The name of the certificates, as the vendor's kit checks it.
+    /// Certificate name that the vendor's SDK checks.
     package static let defaultTLSName = "httpdns.baidubce.com"
 
-    /// The account's number.
     private let account: String
 
-    /// The key that signs.
     private let secret: Secret
 
-    /// Scheme and peer name of the URLs.
     private let origin: Origin
 
-    /// Uses an account.
+    /// Creates the API for an account.
     ///
-    /// - Parameter tlsName: the name or IP address the certificate must have.
+    /// - Parameter tlsName: name or IP address that the certificate must match.
     /// - Throws: `AccountError`.
     package init(
         account: String,
@@ -52,7 +49,7 @@ package struct Baidu: Vendor {
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Writes `GET /v4/resolve`, signed until `t`.
+    /// Returns the request `GET /v4/resolve`; `t` is the expiry of the signature.
     package func request(
         for lookup: Lookup,
         at server: SocketAddress,
@@ -82,7 +79,7 @@ package struct Baidu: Vendor {
         )
     }
 
-    /// Reads `{"msg": "ok", "data": {NAME: {"ipv4": {"ip": […], "ttl"}, "ipv6": …}}}`.
+    /// Parses `{"msg": "ok", "data": {NAME: {"ipv4": {"ip": […], "ttl"}, "ipv6": …}}}`.
     package func answers(
         to lookup: Lookup,
         in reply: HTTPReply
@@ -102,7 +99,7 @@ package struct Baidu: Vendor {
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
         for entry in entries {
             let index = try lookup.index(of: try? Name(entry.key))
-            // Two spellings of one name are as hostile as a key that comes twice.
+            // Two spellings of one name are as suspicious as a duplicate key.
             guard found[index] == nil else { throw .unreadable(.member("data")) }
             var answer = VendorAnswer(name: lookup.names[index])
             if lookup.families.includesV4 {
@@ -116,7 +113,7 @@ package struct Baidu: Vendor {
         return try lookup.complete(found)
     }
 
-    /// What a word means; with `SignatureExpired` comes the vendor's clock.
+    /// Returns the error for a code; a reply with `SignatureExpired` contains the vendor's clock.
     private static func error(
         _ code: VendorCode,
         in reply: HTTPReply,
@@ -130,7 +127,6 @@ package struct Baidu: Vendor {
         )
     }
 
-    /// Reads one family; nil if the reply is silent about it.
     private static func family(
         _ family: Families,
         in value: JSONValue?

@@ -1,87 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether a vendor is asked at all: not while the operator paused it or it refuses the account.
+/// Gate that blocks calls while the operator paused the vendor or the vendor refuses the account.
 ///
-/// A refused account is refused by every server, and each attempt may count against it: so after a
-/// refusal all calls are spared for five minutes, then one trial passes, and its end decides.
+/// After a refusal the gate blocks all calls for five minutes, because further attempts may count
+/// against the account. Then it admits one health probe, which decides.
 struct AccountGate: Sendable, Hashable {
-    /// Why a call is not made.
+    /// Reason for a blocked call.
     enum Refusal: Sendable, Hashable {
         /// The operator paused the vendor.
         case byOperator
 
-        /// The vendor refused the account; a trial may pass at `until`, or one is under way.
+        /// The vendor refused the account; a probe may start at `until`, or is in flight.
         case byVendor(VendorError, until: ContinuousClock.Instant)
     }
 
-    /// What the vendor's refusal left behind; nil while it accepts the account.
+    /// Refusal by the vendor.
     private struct Denial: Sendable, Hashable {
         let error: VendorError
         var until: ContinuousClock.Instant
         var hasTrial = false
     }
 
-    /// Whether the operator wants the vendor left alone.
     var isPausedByOperator = false
 
-    /// The latest refusal.
+    /// Latest refusal; nil while the vendor accepts the account.
     private var denial: Denial?
 
-    /// Why a call would not be made now; nil if it would.
+    /// Returns the reason that blocks a call now; nil if a call may start.
     func refusal(now: ContinuousClock.Instant) -> Refusal? {
         if isPausedByOperator { return .byOperator }
         guard let denial, denial.hasTrial || now < denial.until else { return nil }
         return .byVendor(denial.error, until: denial.until)
     }
 
-    /// Whether the vendor's refusal has lasted its time, so that a trial is to find out about it.
+    /// Returns true if the refusal has expired and no probe is in flight yet.
     func isTrialDue(at now: ContinuousClock.Instant) -> Bool {
         denial.map { !$0.hasTrial && now >= $0.until } ?? false
     }
 
-    /// Whether the vendor's refusal is in force.
     func isRefused(at now: ContinuousClock.Instant) -> Bool {
         denial.map { now < $0.until } ?? false
     }
 
-    /// The end of the vendor's refusal that is in force or on trial.
+    /// Expiry of the refusal; in the past while a probe is due or in flight.
     var refusedUntil: ContinuousClock.Instant? { denial?.until }
 }
 
 // MARK: - Events
 
 extension AccountGate {
-    /// A trial begins that ``refusal(now:)`` did not forbid.
+    /// Records the start of a health probe that ``refusal(now:)`` admits.
     ///
-    /// - Returns: whether it is a trial of the account, whose end must be reported.
+    /// - Returns: true if the probe also tests the account; its end must then be reported.
     mutating func begin() -> Bool {
         guard denial != nil else { return false }
         denial?.hasTrial = true
         return true
     }
 
-    /// The vendor refuses the account, and no repair of the clock helps.
+    /// Records that the vendor refuses the account, even with a corrected clock.
     mutating func refused(_ error: VendorError, now: ContinuousClock.Instant) {
         denial = Denial(error: error, until: now + ClientLimits.refusalPause)
     }
 
-    /// The vendor answered, so it accepts the account.
+    /// Records a reply of the vendor, which shows that it accepts the account.
     mutating func accepted() {
         denial = nil
     }
 
-    /// A trial ended without telling anything about the account: the next call is one, too.
+    /// Records a probe that ended without a result for the account; the next probe may start.
     mutating func trialEnded() {
         denial?.hasTrial = false
     }
 
-    /// The network is another one: who refused may not have been the vendor (captive portals do).
+    /// Expires the refusal after a network change: it may have come from a captive portal.
     mutating func networkChanged(now: ContinuousClock.Instant) {
         guard let denial else { return }
         self.denial = Denial(error: denial.error, until: min(denial.until, now))
     }
 
-    /// The operator wants the vendor asked again, whatever it said.
+    /// Ends the pause and drops the refusal, on request of the operator.
     mutating func resume() {
         isPausedByOperator = false
         denial = nil

@@ -1,55 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When a vendor's scheduling service is asked for servers: events in, an instant out.
+/// Schedule of requests to a vendor's scheduling service: a state machine without clock or network.
 ///
-/// At the start, when the addresses have had their time, at once when the network changes, and soon
-/// when all servers fail; never more than one request at a time.  Failures are repeated after a
-/// minute, then ever later up to an hour, while the addresses that are known stay in use.
+/// A request is due at start, when the addresses expire, immediately after a network change, and
+/// soon after all servers have failed. One request is in flight at a time. Failures back off from
+/// one minute to one hour; the known addresses stay in use.
 package struct AddressSchedule: Sendable, Hashable {
-    /// How long addresses are used at most.
+    /// Maximum time for which addresses are used.
     private let lifetime: Duration
 
-    /// When it is time; nil before the start.
+    /// Time of the next request; nil before the start.
     private var next: ContinuousClock.Instant?
 
-    /// When the latest request began.
+    /// Start of the latest request.
     private var latest: ContinuousClock.Instant?
 
-    /// The number of the request under way; nil if there is none.
+    /// Number of the request in flight; nil if there is none.
     private var current: Int?
 
-    /// How many requests were begun.
+    /// Requests started.
     package private(set) var count = 0
 
-    /// Failures in a row.
+    /// Consecutive failures.
     package private(set) var failures = 0
 
-    /// Makes a schedule that has not begun.
+    /// Creates a schedule that has not started.
     package init(lifetime: Duration = ClientLimits.addressLifetime) {
         self.lifetime = max(lifetime, ClientLimits.refreshPause)
     }
 
-    /// When to ask; nil before the start, and while a request is under way.
+    /// Time of the next request; nil before the start and while a request is in flight.
     package var due: ContinuousClock.Instant? { current == nil ? next : nil }
 }
 
 // MARK: - Events
 
 extension AddressSchedule {
-    /// The client is to be used from now on.
+    /// Starts the schedule.
     package mutating func start(now: ContinuousClock.Instant) {
         if next == nil { next = now }
     }
 
-    /// The client is not to be used any more; what is under way reports in vain.
+    /// Stops the schedule; the result of a request in flight is ignored.
     package mutating func stop() {
         next = nil
         current = nil
     }
 
-    /// A request begins.
+    /// Records the start of a request.
     ///
-    /// - Returns: its number.
+    /// - Returns: the number of the request.
     package mutating func began(now: ContinuousClock.Instant) -> Int {
         count += 1
         current = count
@@ -57,10 +57,10 @@ extension AddressSchedule {
         return count
     }
 
-    /// The request `number` brought addresses.
+    /// Records that request `number` returned addresses.
     ///
-    /// - Parameter validFor: how long the vendor wants them used.
-    /// - Returns: false if the network changed meanwhile, so that they are for another place.
+    /// - Parameter validFor: validity period given by the vendor.
+    /// - Returns: false if the network changed in the meantime, so the addresses must be dropped.
     package mutating func succeeded(
         _ number: Int,
         validFor: Duration?,
@@ -73,7 +73,7 @@ extension AddressSchedule {
         return true
     }
 
-    /// The request `number` brought nothing.
+    /// Records that request `number` failed.
     package mutating func failed(_ number: Int, now: ContinuousClock.Instant) {
         guard current == number else { return }
         current = nil
@@ -82,14 +82,15 @@ extension AddressSchedule {
         failures += 1
     }
 
-    /// No server answers a call, or one says that others are meant for us.
+    /// Schedules a refresh soon, because no server answers or a server rejects this account's
+    /// level.
     package mutating func serversFailed(now: ContinuousClock.Instant) {
         guard let next else { return }
         let soonest = latest.map { $0 + ClientLimits.refreshPause } ?? now
         self.next = min(next, max(now, soonest))
     }
 
-    /// The network is another one, and so may be the nearest servers.
+    /// Schedules an immediate refresh, because other servers may be nearest in the new network.
     package mutating func networkChanged(now: ContinuousClock.Instant) {
         guard next != nil else { return }
         current = nil

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Names that wait to be sent, and which of them go together.
+/// Queue of names waiting for a vendor call; groups names into batches.
 ///
-/// Names of one call must want the same families.  Whoever waits longest goes first and takes
-/// those behind it along, as many as a call can carry.
+/// All names of a call request the same families. The oldest name goes first; the next names of its
+/// families fill the call.
 package struct BatchQueue: Sendable {
-    /// What is asked: equal ones are one.
+    /// Name and families to request; equal questions are queued once.
     package struct Question: Sendable, Hashable {
         package let name: Name
         package let families: Families
@@ -17,22 +17,21 @@ package struct BatchQueue: Sendable {
         }
     }
 
-    /// A question and its place in the order of arrival.
+    /// Question with its sequence number.
     private struct Entry: Sendable {
         let question: Question
         let number: UInt64
     }
 
-    /// Those that wait, with the number of the entry that stands for each.
+    /// Queued questions, with the sequence numbers of their valid entries.
     private var waiting: [Question: UInt64] = [:]
 
-    /// The entries by families, oldest first; those not in `waiting` were taken back.
+    /// Entries by families, oldest first; entries not in `waiting` were removed.
     private var lines: [Families: ArraySlice<Entry>] = [:]
 
-    /// The number of the next entry.
     private var next: UInt64 = 0
 
-    /// How many questions wait.
+    /// Number of queued questions.
     package var count: Int { waiting.count }
 
     package init() {}
@@ -41,7 +40,7 @@ package struct BatchQueue: Sendable {
 // MARK: - Changing
 
 extension BatchQueue {
-    /// Adds a question that does not wait yet.
+    /// Adds a question unless it is queued.
     package mutating func add(_ question: Question) {
         guard waiting[question] == nil else { return }
         waiting[question] = next
@@ -50,17 +49,17 @@ extension BatchQueue {
         tidy(question.families)
     }
 
-    /// Takes a question back.
+    /// Removes a question.
     package mutating func remove(_ question: Question) {
         waiting[question] = nil
     }
 
-    /// The names of the next call.
+    /// Removes and returns the names of the next call.
     ///
     /// - Parameters:
-    ///   - fit: whether one call can carry some names; one name always fits.
-    ///   - maySend: whether a question may be sent now; nil if all may.
-    /// - Returns: nil if no question waits that may be sent.
+    ///   - fit: returns true if one call can carry the names; one name always fits.
+    ///   - maySend: returns true if a question may be sent now; nil if all may.
+    /// - Returns: nil if no queued question may be sent.
     package mutating func nextBatch(
         fit: ([Name]) -> Bool,
         maySend: ((Question) -> Bool)? = nil
@@ -87,7 +86,7 @@ extension BatchQueue {
         return (names, families)
     }
 
-    /// Takes the oldest entry of a line, and makes the next one that waits its first.
+    /// Removes the oldest entry of a line, then any removed entries after it.
     private mutating func pop(_ families: Families) -> Entry? {
         guard let entry = lines[families]?.popFirst() else { return nil }
         waiting[entry.question] = nil
@@ -95,14 +94,14 @@ extension BatchQueue {
         return entry
     }
 
-    /// Makes the first entry of a line one that waits.
+    /// Drops removed entries at the front of a line.
     private mutating func dropTakenBack(_ families: Families) {
         while let first = lines[families]?.first, waiting[first.question] != first.number {
             lines[families]?.removeFirst()
         }
     }
 
-    /// Keeps questions that were taken back from piling up.
+    /// Compacts a line, so that removed entries do not accumulate.
     private mutating func tidy(_ families: Families) {
         guard let line = lines[families], line.count > 2 * waiting.count + 64 else { return }
         lines[families] = line.filter { waiting[$0.question] == $0.number }[...]

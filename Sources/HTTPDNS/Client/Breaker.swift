@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps calls away from one server that said it has had too many (429).
+/// Circuit breaker of one server, opened by status 429.
 ///
-/// Closed, it lets everything pass.  A 429 opens it for `Retry-After`, or for a second that doubles
-/// with each further one up to a minute.  When that is over, one trial passes at a time: an answer
-/// closes the breaker, a 429 opens it for longer.  Attempts have rising numbers, so that what was
-/// under way when it opened neither opens it further nor closes it.
+/// A 429 opens the breaker for `Retry-After`, or for 1 s, doubled for each further 429 up to 60 s.
+/// Then the breaker admits one attempt: an answer closes the breaker, a 429 opens it again.
+/// Attempts that were in flight when the breaker opened neither extend nor close it.
 struct Breaker: Sendable, Hashable {
-    /// What an open breaker knows; nil while it is closed.
+    /// State of an open breaker.
     struct Pause: Sendable, Hashable {
-        /// When a trial may pass.
+        /// Time from which one attempt is admitted.
         var until: ContinuousClock.Instant
 
-        /// How long the next pause is if the server does not say.
+        /// Length of the next pause if the server sends no `Retry-After`.
         var next: Duration
 
-        /// The number of the last attempt that began before it opened.
+        /// Number of the last attempt before the breaker opened.
         var openedAfter: UInt64
 
-        /// The number of the trial under way.
+        /// Number of the admitted attempt in flight.
         var trial: UInt64?
     }
 
-    /// The present pause.
+    /// State of the open breaker; nil while it is closed.
     private(set) var pause: Pause?
 
-    /// Until when nothing passes; in the past when a trial may; nil while it is closed.
+    /// End of the pause, possibly in the past; nil while the breaker is closed.
     var openUntil: ContinuousClock.Instant? { pause?.until }
 
-    /// Whether an attempt that began now would pass.
     func admits(at now: ContinuousClock.Instant) -> Bool {
         guard let pause else { return true }
         return pause.trial == nil && now >= pause.until
@@ -38,14 +36,13 @@ struct Breaker: Sendable, Hashable {
 // MARK: - Events
 
 extension Breaker {
-    /// The attempt `number`, which was admitted, begins.
     mutating func began(_ number: UInt64) {
         pause?.trial = number
     }
 
-    /// The server said 429 to the attempt `number`.
+    /// Records a 429 for the attempt `number`.
     ///
-    /// - Parameter last: the highest number of all attempts so far.
+    /// - Parameter last: the highest attempt number so far.
     mutating func limited(
         _ number: UInt64,
         retryAfter: Duration?,
@@ -62,7 +59,7 @@ extension Breaker {
             return
         }
         guard number > pause.openedAfter else {
-            // One of those that were refused together; only a later `Retry-After` is news.
+            // This attempt began before the breaker opened; only a longer `Retry-After` counts.
             if let retryAfter { self.pause?.until = max(pause.until, now + retryAfter) }
             return
         }
@@ -73,18 +70,17 @@ extension Breaker {
         self.pause = pause
     }
 
-    /// The server answered the attempt `number`.
     mutating func answered(_ number: UInt64) {
         guard let pause, number > pause.openedAfter else { return }
         self.pause = nil
     }
 
-    /// The attempt `number` ended without saying anything about the limit.
+    /// Records that the attempt `number` ended with neither an answer nor a 429.
     mutating func ended(_ number: UInt64) {
         if pause?.trial == number { pause?.trial = nil }
     }
 
-    /// The network is another one: whoever counted our calls may not know us any more.
+    /// Closes the breaker after a network change: the server may count by source address.
     mutating func reset() {
         pause = nil
     }

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many requests a vendor may be sent a day: the day of UTC, by the wall clock it is told.
+/// Daily budget of vendor requests, per day in UTC by the wall clock.
 ///
-/// Each request is paid for before it is sent and refunded if it was not sent after all, so that
-/// the limit is never exceeded by what is under way.  The count begins anew when the day is another
-/// one, also when the clock was set back, and with each start of the program.
+/// Each request is charged before it is sent, and refunded if it was not sent. The count restarts
+/// when the day changes, also backwards, and when the program starts.
 package struct Budget: Sendable, Hashable {
-    /// What happens to requests beyond the budget.
+    /// Action on requests beyond the budget.
     package enum Excess: String, Sendable, Hashable, CaseIterable {
-        /// They are not sent; the route's fallback answers.
+        /// Requests are not sent; the route's fallback answers.
         case fallback
 
-        /// They are sent and counted.
+        /// Requests are sent and counted.
         case warn
     }
 
-    /// What the operator allows.
+    /// Configured budget.
     package struct Rule: Sendable, Hashable {
         /// Requests a day, at least 1.
         package var callsPerDay: UInt64
@@ -28,59 +27,58 @@ package struct Budget: Sendable, Hashable {
         }
     }
 
-    /// The limit; nil for none.
+    /// Configured budget; nil for no limit.
     package let rule: Rule?
 
-    /// Days since 1970 of the count.
+    /// Day of the count, in days since 1970.
     private var day: Int64 = .min
 
-    /// Requests of that day.
+    /// Requests on that day.
     private var spent: UInt64 = 0
 
-    /// Requests that the limit forbade, or that were sent in spite of it.
+    /// Requests beyond the budget, sent or not.
     package private(set) var exceeded: UInt64 = 0
 
-    /// The day of which it was told that its calls are spent.
+    /// Day for which the exhausted budget was reported.
     private var toldOf: Int64?
 
     package init(_ rule: Rule?) {
         self.rule = rule
     }
 
-    /// The same account with another limit: what was spent today stays spent.
+    /// Takes over the count of today from the same account's budget under earlier settings.
     mutating func takeOver(from old: Budget) {
         day = old.day
         spent = old.spent
         exceeded = old.exceeded
-        // A limit that was raised is told of again.
+        // A changed limit is reported again.
         toldOf = rule == old.rule ? old.toldOf : nil
     }
 
-    /// Requests of the present day.
+    /// Returns the requests of the current day.
     package func spent(wallSeconds: Int64) -> UInt64 {
         Self.day(wallSeconds) == day ? spent : 0
     }
 
-    /// Whether the next request would be one too many.
+    /// Returns true if the budget has no request left.
     package func isExhausted(wallSeconds: Int64) -> Bool {
         guard let rule else { return false }
         return spent(wallSeconds: wallSeconds) >= rule.callsPerDay
     }
 
-    /// Whether no request may be sent.
+    /// Returns true if no request may be sent.
     package func forbids(wallSeconds: Int64) -> Bool {
         isExhausted(wallSeconds: wallSeconds) && rule?.onExceeded == .fallback
     }
 
-    /// Seconds until the count begins anew.
+    /// Returns the seconds until the count restarts.
     package static func secondsLeft(wallSeconds: Int64) -> Int64 {
         (day(wallSeconds) + 1) * secondsADay - wallSeconds
     }
 
-    /// UTC has no other days (leap seconds repeat one).
+    /// Length of a UTC day in Unix time, which ignores leap seconds.
     private static let secondsADay: Int64 = 86_400
 
-    /// The day of an instant.
     private static func day(_ wallSeconds: Int64) -> Int64 {
         Int64((Double(wallSeconds) / Double(secondsADay)).rounded(.down))
     }
@@ -89,9 +87,9 @@ package struct Budget: Sendable, Hashable {
 // MARK: - Events
 
 extension Budget {
-    /// Pays for one request.
+    /// Charges one request.
     ///
-    /// - Returns: false if it must not be sent.
+    /// - Returns: false if the request must not be sent.
     package mutating func spend(wallSeconds: Int64) -> Bool {
         let isTooMany = isExhausted(wallSeconds: wallSeconds)
         if isTooMany { exceeded += 1 }
@@ -105,7 +103,7 @@ extension Budget {
         return true
     }
 
-    /// Whether to tell now that the calls of this day are spent: true once a day.
+    /// Returns true if the exhausted budget must be reported now: once a day.
     package mutating func tells(wallSeconds: Int64) -> Bool {
         let today = Self.day(wallSeconds)
         guard isExhausted(wallSeconds: wallSeconds), toldOf != today else { return false }
@@ -113,12 +111,12 @@ extension Budget {
         return true
     }
 
-    /// Refunds a request of that day that was not sent, or that the vendor refused.
+    /// Refunds a request of the day that was not sent, or that the vendor refused.
     package mutating func refund() {
         spent -= min(spent, 1)
     }
 
-    /// A call was not begun, as the day's requests are spent.
+    /// Counts a call that was not started because the budget is exhausted.
     package mutating func refused() {
         exceeded += 1
     }

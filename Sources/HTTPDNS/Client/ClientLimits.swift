@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the vendor client allows itself, where no setting says otherwise.
+/// Constants of the vendor client that no setting changes.
 package enum ClientLimits {
-    /// The first pause of a server that says 429 without `Retry-After`; doubles with each further.
+    /// First back-off after a 429 without `Retry-After`; doubles with each further 429.
     static let firstPause = Duration.seconds(1)
 
-    /// The longest such pause that we choose; a `Retry-After` may be longer.
+    /// Longest such back-off; a `Retry-After` may be longer.
     static let longestPause = Duration.seconds(60)
 
-    /// How long a vendor that refuses the account is left alone before one trial call.
+    /// Time without calls after the vendor refused the account.
     static let refusalPause = Duration.seconds(300)
 
-    /// The time from the beginning of a trial that was answered, or that followed others in vain, to
-    /// the next one.
+    /// Minimum time between the starts of two health probes, if the first was answered or after a
+    /// burst of failed ones.
     static let trialPause = Duration.seconds(1)
 
-    /// Seconds between two clocks that are no reason to sign again: `Date` has no fractions.
+    /// Clock difference in seconds that does not justify a retry: `Date` has no fractions.
     static let tolerableSkew: Int64 = 2
 
-    /// Seconds between two clocks that are repaired at most over TLS: a wrong time zone, not more.
+    /// Largest clock difference in seconds that is corrected over TLS: a wrong time zone.
     static let longestSkew: Int64 = 86_400
 
-    /// The same without TLS, where a stranger on the way can write the vendor's time.
+    /// Largest clock difference in seconds that is corrected without TLS, where `Date` can be
+    /// forged.
     static let longestUnprotectedSkew: Int64 = 600
 
-    /// The time after which a repaired clock is tried without the repair.
+    /// Time after which one request is signed without the clock correction.
     static let skewRetest = Duration.seconds(600)
 
-    /// Look-ups that wait for a place among the calls in flight; more fail at once.
+    /// Names waiting for a call; further look-ups fail immediately.
     static let queuedNames = 4_096
 
-    /// Requests that run on after their call was answered; more are given up.
+    /// Requests still running after their call was answered; further ones are cancelled.
     static let lingeringTries = 64
 
-    /// Names whose calls are counted apart.
+    /// Names with their own cost counter.
     static let countedNames = 1_024
 
-    /// The shortest time between two requests for the service's addresses.
+    /// Minimum time between two requests to the scheduling service.
     static let refreshPause = Duration.seconds(60)
 
-    /// The longest time between them when they fail.
+    /// Maximum time between two such requests after failures.
     static let longestRefreshPause = Duration.seconds(3_600)
 
-    /// How long addresses are used of which the vendor does not say it.
+    /// Validity of scheduled addresses without a validity period of their own.
     package static let addressLifetime = Duration.seconds(12 * 3_600)
 }

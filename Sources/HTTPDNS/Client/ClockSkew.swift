@@ -1,55 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How far the vendor's clock is from ours, as far as its refusals have taught us.
+/// Estimate of the difference between the vendor's clock and the local clock.
 ///
-/// A request is signed with our time and the offset.  When it is refused, the reply's `Date` tells
-/// the vendor's time: if that is not what we signed with, the request is worth signing once more.
-/// Only an accepted request makes an offset the one that later requests use, so that a refusal for
-/// another reason, with whatever `Date`, leaves no trace.
+/// If the vendor refuses a request and the reply's `Date` differs from the signing time, the
+/// request is signed again with the vendor's time. Only an accepted request stores a new offset.
 ///
-/// What is signed for a time to come can be sent by whoever saw it until then.  So an offset has a
-/// bound, which is low without TLS, where a stranger can write the `Date`; and from time to time a
-/// request is signed with our own time, which drops the offset if it is accepted.
+/// A request signed for a future time can be replayed until then. The offset is therefore limited,
+/// more strictly without TLS, where `Date` can be forged. At intervals one request is signed with
+/// the local time; if it is accepted, the offset is dropped.
 struct ClockSkew: Sendable, Hashable {
-    /// What to do about a refused request.
+    /// Action after a refused request.
     enum Repair: Sendable, Hashable {
-        /// Nothing: time is not what was wrong with it.
+        /// No retry: the refusal is not about time.
         case none
 
-        /// Sign it once more, with this offset.
+        /// Retry, signed with this offset in seconds.
         case sign(Int64)
 
-        /// Nothing: the clocks are so far apart, in seconds, that the reply is not believed.
+        /// No retry: this offset in seconds exceeds the limit.
         case refused(Int64)
     }
 
-    /// Seconds to add to our time; nil as long as ours was good enough.
+    /// Seconds to add to the local time; nil while no correction is needed.
     private(set) var offset: Int64?
 
-    /// The offset that was not believed, if the vendor has accepted no request since.
+    /// Rejected offset in seconds; nil again once the vendor accepts a request.
     private(set) var refusedOffset: Int64?
 
-    /// How often a repair made a refused request acceptable.
+    /// Requests that a correction made acceptable.
     private(set) var repairs: UInt64 = 0
 
-    /// When a request is to be signed with our own time again; nil without an offset.
+    /// Time of the next request without the correction; nil without an offset.
     private var retestAt: ContinuousClock.Instant?
 
-    /// The vendor's time when ours is `wallSeconds`.
     func vendorSeconds(at wallSeconds: Int64) -> Int64 { wallSeconds &+ (offset ?? 0) }
 
-    /// The largest offset that is believed, in seconds: a day over TLS, else ten minutes.
+    /// Returns the largest accepted offset in seconds: a day over TLS, else ten minutes.
     static func limit(usesTLS: Bool) -> Int64 {
         usesTLS ? ClientLimits.longestSkew : ClientLimits.longestUnprotectedSkew
     }
 
-    /// What to do about a request that was refused.
+    /// Returns the action after a refused request.
     ///
     /// - Parameters:
-    ///   - used: the time that the refused request was signed with, less our time then.
-    ///   - vendorSeconds: what the vendor's clock shows.
-    ///   - wallSeconds: what ours shows.
-    ///   - limit: the largest offset that is believed, in seconds.
+    ///   - used: offset in seconds that the request was signed with.
+    ///   - vendorSeconds: vendor's time.
+    ///   - wallSeconds: local time.
+    ///   - limit: largest accepted offset in seconds.
     func repair(used: Int64, vendorSeconds: Int64, wallSeconds: Int64, limit: Int64) -> Repair {
         let (found, overflow) = vendorSeconds.subtractingReportingOverflow(wallSeconds)
         guard !overflow else { return .none }
@@ -62,7 +59,7 @@ struct ClockSkew: Sendable, Hashable {
 // MARK: - Events
 
 extension ClockSkew {
-    /// The offset to sign the next request with, and whether it is left out to see if it is needed.
+    /// Returns the offset for the next request; `isRetest` is true if a known offset is left out.
     mutating func next(at now: ContinuousClock.Instant) -> (offset: Int64, isRetest: Bool) {
         guard let offset else { return (0, false) }
         guard let retestAt, now >= retestAt else { return (offset, false) }
@@ -70,7 +67,6 @@ extension ClockSkew {
         return (0, true)
     }
 
-    /// A request that was signed with `offset` was accepted.
     mutating func accepted(with offset: Int64) {
         refusedOffset = nil
         guard offset == 0 else { return }
@@ -78,7 +74,7 @@ extension ClockSkew {
         retestAt = nil
     }
 
-    /// A request that was refused, and signed again with `offset`, was accepted.
+    /// Records that a refused request was accepted when signed with `offset`.
     mutating func repaired(with offset: Int64, at now: ContinuousClock.Instant) {
         self.offset = offset
         refusedOffset = nil
@@ -86,15 +82,15 @@ extension ClockSkew {
         repairs += 1
     }
 
-    /// An offset was not believed.
+    /// Records an offset beyond the limit.
     ///
-    /// - Returns: whether none has been refused since the vendor accepted a request.
+    /// - Returns: true if it is the first since the vendor last accepted a request.
     mutating func refused(_ offset: Int64) -> Bool {
         defer { refusedOffset = offset }
         return refusedOffset == nil
     }
 
-    /// The same vendor's clock under other settings; repairs are counted where they were made.
+    /// Takes over the offset from the same account's client under earlier settings.
     mutating func takeOver(from old: ClockSkew) {
         offset = old.offset
         retestAt = old.retestAt

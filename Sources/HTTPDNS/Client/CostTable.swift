@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// The names that cost most, in bounded memory.
+/// The names with the most billable requests, in bounded memory.
 ///
-/// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005): a name that finds the
-/// table full takes the place of the cheapest one and inherits its count.  So no count is too low,
-/// none is too high by more than `excess`, and every name with more than 1/n of all calls is in a
-/// table of n.
+/// The algorithm is "space-saving" (Metwally, Agrawal, El Abbadi, 2005): in a full table, a new
+/// name replaces the name with the lowest count and inherits that count. No count is too low, or
+/// too high by more than `excess`. A table of n names contains every name with more than 1/n of all
+/// requests.
 package struct CostTable: Sendable {
-    /// A name that is paid for, and the route that sent it to the vendor.
+    /// Name of a billable request, and the route that sent it to the vendor.
     package struct Charge: Sendable, Hashable {
         package let name: Name
         package let route: String
@@ -19,43 +19,41 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// What is known of one name.
+    /// Cost of one name.
     package struct Entry: Sendable, Hashable {
         package let name: Name
 
-        /// The route that sent it to the vendor last.
+        /// Route of the latest request.
         package let route: String
 
-        /// Billable requests about it, at most.
+        /// Upper bound of the billable requests for the name.
         package let calls: UInt64
 
-        /// How many of them may have been about other names.
+        /// Number of `calls` that may belong to replaced names.
         package let excess: UInt64
     }
 
-    /// How many names are counted apart.
     private let limit: Int
 
-    /// Where each name is in the arrays below.
+    /// Index of each name in the arrays below.
     private var places: [Name: Int] = [:]
 
-    /// Names with their routes, their counts and what they inherited, at the same places; at most
-    /// `limit` of each.
+    /// Charges, counts and inherited counts at equal indexes; at most `limit` of each.
     private var charges: [Charge] = []
     private var counts: [UInt64] = []
     private var excesses: [UInt64] = []
 
-    /// The lowest count when it was looked for last, and the place that had it last.
+    /// Lowest count at the latest scan, and the index last found with it.
     private var lowest: UInt64 = 0
     private var hand = -1
 
-    /// Makes an empty table for at most `limit` names, at least one.
+    /// Creates an empty table for at most `limit` names, at least one.
     package init(limit: Int = ClientLimits.countedNames) {
-        precondition(limit > 0, "a table for no name counts nothing")
+        precondition(limit > 0, "the limit must be at least 1")
         self.limit = limit
     }
 
-    /// Counts a request about a name.
+    /// Counts a request for a name.
     package mutating func note(_ charge: Charge) {
         if let place = places[charge.name] {
             charges[place] = charge
@@ -75,10 +73,10 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// The place of a name with the lowest count.
+    /// Returns the index of a name with the lowest count.
     ///
-    /// Counts only grow, so those that equal the lowest one are taken in turn, and the whole table
-    /// is looked at again when there are none left.
+    /// Counts only increase. The names with the lowest known count are therefore replaced in turn,
+    /// and the table is scanned again when none is left.
     private mutating func cheapest() -> Int {
         for _ in 0...1 {
             for _ in counts.indices {
@@ -90,7 +88,7 @@ package struct CostTable: Sendable {
         return hand
     }
 
-    /// Lets routes be called as they are called now.
+    /// Renames the routes after a change of settings.
     mutating func rename(_ name: (String) -> String) {
         for place in charges.indices {
             charges[place] = Charge(
@@ -100,14 +98,14 @@ package struct CostTable: Sendable {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all names.
     package mutating func removeAll() {
         self = CostTable(limit: limit)
     }
 
-    /// The costliest names, the costliest first; equal ones in the order of their names.
+    /// Returns the names with the highest counts, in descending order; equal counts sort by name.
     package func top(_ count: Int) -> [Entry] {
-        // Most counts of a full table are equal, and making texts to compare is what takes time.
+        // Most counts in a full table are equal; each text is therefore made once, before sorting.
         let order = charges.indices.map { (count: counts[$0], text: "\(charges[$0].name)", $0) }
             .sorted { ($1.count, $0.text) < ($0.count, $1.text) }
         return order.prefix(max(0, count)).map { _, _, place in

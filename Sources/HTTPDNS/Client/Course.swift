@@ -1,64 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// One call's way through the servers: an event in, at most one move out.
+/// Retry and hedging plan of one vendor call: a state machine without clock or network.
 ///
-/// The next server is asked at once when one fails, and after `hedgeAfter` when none has answered;
-/// each server once, except that a silence on an old connection earns it one more try on a fresh
-/// one.  The first answer ends the call; tries that still run then report in vain.
+/// The next server is queried immediately when a server fails, and after `hedgeAfter` when none has
+/// answered. Each server is queried once, plus one retry on a new connection if a reused connection
+/// timed out. The first answer ends the call; later results are ignored.
 package struct Course: Sendable, Hashable {
-    /// What to do now.
+    /// Next action of the caller.
     package enum Move: Sendable, Hashable {
-        /// Ask `server`, and report what came of it under the number of the try.
+        /// Query the server, and report the result under the number of the try.
         case ask(Int, SocketAddress, fresh: Bool, until: ContinuousClock.Instant)
 
-        /// Nothing more will come: the call has failed.
+        /// The call has failed: no further result can arrive.
         case end
     }
 
-    /// Whose fault it is that a try brought nothing, and so what helps.
+    /// Cause of a failed try.
     package enum Fault: Sendable, Hashable {
-        /// The server's; another may do better.
+        /// The server failed; another server may succeed.
         case server
 
-        /// Maybe only that of a connection that was open before.
+        /// Possibly only a reused connection failed.
         case oldConnection
 
-        /// The account's; every server will say so.
+        /// The vendor refuses the account; every server will refuse it.
         case account
 
-        /// Ours; no other server helps.
+        /// The error is local; no other server helps.
         case ours
     }
 
-    /// The longest that one try may take.
     private let timeout: Duration
 
-    /// How long nothing may come before the next server is asked.
+    /// Time without an answer after which the next server is queried.
     private let hedgeAfter: Duration
 
-    /// Servers that were not asked yet, the next one first.
     private var untried: ArraySlice<SocketAddress>
 
-    /// Servers that had their try on a fresh connection.
+    /// Servers that were retried on a new connection.
     private var refreshed: Set<SocketAddress> = []
 
-    /// The tries that run, by number.
+    /// Tries in flight, by number.
     private var running: [Int: SocketAddress] = [:]
 
-    /// How many tries there were.
+    /// Number of tries so far.
     package private(set) var count = 0
 
-    /// When the latest try began.
+    /// Start of the latest try.
     private var latest: ContinuousClock.Instant?
 
-    /// No try goes beyond this.
+    /// Deadline of the call and of all its tries.
     package private(set) var deadline: ContinuousClock.Instant
 
-    /// Whether there was an answer, or none will come.
+    /// True after an answer, or when no answer can arrive any more.
     package private(set) var isOver = false
 
-    /// Makes the course of a call that has not begun.
+    /// Creates the plan of a call that has not started.
     package init(
         order: [SocketAddress],
         timeout: Duration,
@@ -71,13 +69,13 @@ package struct Course: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// Whether no try runs.
+    /// True if no try is in flight.
     package var isIdle: Bool { running.isEmpty }
 
-    /// Whether every server was asked.
+    /// True if every server was queried.
     package var isExhausted: Bool { untried.isEmpty }
 
-    /// When ``tick(now:)`` has something to do; nil if it never will.
+    /// Time of the next ``tick(now:)``; nil if none is needed.
     package var wake: ContinuousClock.Instant? {
         guard !isOver, !untried.isEmpty, let latest else { return nil }
         let next = latest + hedgeAfter
@@ -88,32 +86,32 @@ package struct Course: Sendable, Hashable {
 // MARK: - Events
 
 extension Course {
-    /// The call begins.
+    /// Starts the call.
     package mutating func begin(now: ContinuousClock.Instant) -> Move? {
         askNext(now)
     }
 
-    /// Time has passed.
+    /// Handles the passage of time; starts a hedged request if it is due.
     package mutating func tick(now: ContinuousClock.Instant) -> Move? {
         guard let wake, now >= wake, now < deadline else { return nil }
         return askNext(now)
     }
 
-    /// Somebody who joined the call can wait until `deadline`.
+    /// Extends the deadline for a look-up that joined the call.
     package mutating func extend(to deadline: ContinuousClock.Instant) {
         self.deadline = max(self.deadline, deadline)
     }
 
-    /// A try brought an answer.
+    /// Records an answer.
     ///
-    /// - Returns: whether it is the call's; false for an answer that came too late.
+    /// - Returns: true if it is the first answer, which completes the call.
     package mutating func answered(_ number: Int) -> Bool {
         running[number] = nil
         defer { isOver = true }
         return !isOver
     }
 
-    /// A try brought nothing.
+    /// Records a failed try.
     package mutating func failed(
         _ number: Int,
         _ fault: Fault,
@@ -132,7 +130,7 @@ extension Course {
         }
     }
 
-    /// Nobody waits any more.
+    /// Abandons the call.
     package mutating func abandon() {
         isOver = true
     }
@@ -141,7 +139,7 @@ extension Course {
 // MARK: - Helpers
 
 extension Course {
-    /// Asks the next server if there is one, or ends the call if nothing is left to come.
+    /// Queries the next server, or ends the call if no try is in flight.
     private mutating func askNext(_ now: ContinuousClock.Instant) -> Move? {
         if now < deadline, let server = untried.popFirst() {
             return ask(server, fresh: false, now)
@@ -149,7 +147,6 @@ extension Course {
         return running.isEmpty ? end() : nil
     }
 
-    /// Begins a try.
     private mutating func ask(
         _ server: SocketAddress,
         fresh: Bool,
@@ -161,7 +158,6 @@ extension Course {
         return .ask(count, server, fresh: fresh, until: min(deadline, now + timeout))
     }
 
-    /// Ends the call without an answer.
     private mutating func end() -> Move {
         isOver = true
         return .end

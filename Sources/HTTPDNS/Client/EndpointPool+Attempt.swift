@@ -2,45 +2,44 @@
 package import Net
 
 extension EndpointPool {
-    /// One request to one server, from its beginning to its report.
+    /// Request to one server, from its start to its report.
     package struct Attempt: Sendable, Hashable {
-        /// The server.
+        /// Server of the attempt.
         package let server: SocketAddress
 
-        /// Rises with each attempt.
+        /// Attempt number; increases with each attempt.
         let number: UInt64
 
-        /// The era in which it began.
+        /// Era in which the attempt started.
         let era: UInt64
 
-        /// Whether it asks the daemon's own question.
+        /// True if the attempt belongs to a health probe.
         let isTrial: Bool
     }
 
-    /// How an attempt ended.
+    /// Result of an attempt.
     package enum Outcome: Sendable, Hashable {
-        /// With an answer, be it an empty one.
         case answered
 
-        /// With an answer when another server had given one.
+        /// An answer arrived after another server's answer.
         case answeredLate
 
-        /// Without one, and the name cannot be the cause: no connection came about, or it is a trial.
+        /// The attempt failed, and the name cannot be the cause: connecting failed, or it was a
+        /// probe.
         case failed
 
-        /// Without one, for a name that a client chose: a trial decides whether that is a failure.
+        /// The attempt failed for a client's name; a health probe decides whether it counts.
         case suspected
 
-        /// With 429.
         case limited(retryAfter: Duration?)
 
-        /// Given up, or ended by a fault that is not the server's.
+        /// The attempt was cancelled, or failed for a reason other than the server.
         case unjudged
     }
 
-    /// What a report made the pool do.
+    /// Change of the current server after a report.
     package enum Change: Sendable, Hashable {
-        /// The current server failed too often; another one is current.
+        /// The current server failed too often; another server is current.
         case switched(from: SocketAddress, to: SocketAddress)
 
         /// The primary server answers again, and is current.

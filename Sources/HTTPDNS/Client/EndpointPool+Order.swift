@@ -4,25 +4,24 @@ package import Net
 // MARK: - The order of attempts
 
 extension EndpointPool {
-    /// What a call may do.
+    /// Servers available to a call.
     package enum Order: Sendable, Hashable {
-        /// Ask these servers, the first one first; never empty, each once.
+        /// Distinct servers in the order to query them; never empty.
         case servers([SocketAddress])
 
-        /// Nothing: every server said 429, and a trial passes at `until` at the soonest.
+        /// No server: every server returned 429, and one may be queried at `until` at the earliest.
         case limited(until: ContinuousClock.Instant)
     }
 
-    /// The servers for a call that begins now.
+    /// Returns the servers for a call that starts now.
     ///
-    /// The current one comes first, then those after the current one, round the end.  Families take turns (RFC 8305 §4): where one of them
-    /// is broken, the second attempt is already one of the other.
+    /// The order starts at the current server and wraps around. Address families alternate (RFC
+    /// 8305 §4), so if one family is broken, the second attempt already uses the other.
     ///
-    /// A server that leaves several requests without an answer comes last for as long as it does:
-    /// whether it has failed is not known before its time is over, but meanwhile every call that
-    /// began with it would wait to be hedged.
+    /// A server with several unanswered requests comes last while they are unanswered: a call that
+    /// started with it would wait for its hedged request.
     package func order(now: ContinuousClock.Instant) -> Order {
-        // Nearly every call finds the servers so.
+        // Fast path: no server has an open breaker or an unanswered request.
         guard endpoints.indices.contains(where: { endpoints[$0].isSpecial })
         else {
             return .servers(inTurn)
@@ -34,9 +33,9 @@ extension EndpointPool {
         return .limited(until: endpoints.compactMap(\.breaker.openUntil).min() ?? now)
     }
 
-    /// The servers for a trial that begins now, without those whose breaker admits none.
+    /// Returns the servers for a health probe that starts now, without those with an open breaker.
     ///
-    /// The current one comes first, or the primary one if it is time to try it again.
+    /// The first one is the current server, or the primary server if its check is due.
     func trialOrder(now: ContinuousClock.Instant) -> [SocketAddress] {
         var order = rotation
         if isReturnDue(now) {
@@ -46,7 +45,7 @@ extension EndpointPool {
         return order.map { endpoints[$0] }.filter { $0.breaker.admits(at: now) }.map(\.address)
     }
 
-    /// The places of all servers from the current one on, families in turn.
+    /// Indexes of all servers, starting at the current one, with alternating families.
     var rotation: [Int] {
         let round = Array(currentIndex..<endpoints.count) + Array(0..<currentIndex)
         let first = endpoints[currentIndex].address.isIPv6
@@ -60,15 +59,15 @@ extension EndpointPool {
         return rotation
     }
 
-    /// Whether several requests to the current server wait in silence.
+    /// True if too many requests to the current server are unanswered.
     var isCurrentSilent: Bool { isSilent(currentIndex) }
 
-    /// Whether so many requests to the server at `index` wait in silence that another should be first.
+    /// Returns true if so many requests to the server at `index` are unanswered that it comes last.
     private func isSilent(_ index: Int) -> Bool {
         endpoints[index].silent.count >= failuresBeforeSwitch
     }
 
-    /// Whether the primary server shall be tried now although another is current.
+    /// Returns true if the primary server is not current and its check is due.
     func isReturnDue(_ now: ContinuousClock.Instant) -> Bool {
         guard let returnAt, !isProbing else { return false }
         return now >= returnAt

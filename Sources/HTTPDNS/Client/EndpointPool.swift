@@ -1,48 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Which server of a vendor is asked, and which one after it: events in, decisions out.
+/// Endpoint selection and failover for one vendor: a state machine without clock or network.
 ///
-/// One server is current and sticky, so that its connection stays warm.  Failures in a row move it
-/// on to the next one; after a while one call tries the first server again, and its success moves
-/// it back.  Each server has a breaker for 429.  Knows no network, and of time what it is told:
-/// ``VendorClient`` asks and reports.
+/// One server is current and stays so, which keeps its connection open. Consecutive failures make
+/// the next server current. After `returnAfter` a health probe checks the primary server, and its
+/// success makes the primary server current again. Each server has a circuit breaker for 429.
 ///
-/// What fails for a name that a client chose counts only once a trial that began later, with the
-/// daemon's own question, has failed, too; and not at all if the server answered anything since.
+/// A failure for a client's name is a suspicion. It counts only if a health probe that started
+/// later also fails, and the server sent no answer in between.
 ///
-/// Every move of the current server begins a new era.  What an attempt of an earlier era reports
-/// moves nothing any more, so that fifty calls which fail together cause one switch.
+/// Each change of the current server starts a new era. Reports from an earlier era do not move the
+/// current server, so 50 calls that fail together cause one switch.
 package struct EndpointPool: Sendable, Hashable {
-    /// One server and what is known of it.
+    /// Server and its state.
     struct Endpoint: Sendable, Hashable {
-        /// Where it is; no two endpoints have the same address.
+        /// Address, unique in the pool.
         let address: SocketAddress
 
         /// Failures in this era since the last answer.
         var failuresInRow = 0
 
-        /// Failures of names that clients chose, in this era since the last answer or failed trial.
+        /// Unconfirmed failures in this era since the last answer or failed probe.
         var suspicions = 0
 
-        /// The number of the newest attempt, of any server, when this server last
-        /// answered.
+        /// Highest attempt number, of any server, when this server last answered.
         var heardThrough: UInt64 = 0
 
-        /// The number of the latest failed trial of this era, if there was no answer since; else 0.
+        /// Number of the latest failed probe in this era since the last answer; else 0.
         var failedTrial: UInt64 = 0
 
-        /// Closed unless it said 429.
         var breaker = Breaker()
 
-        /// The numbers of attempts that another server was asked after, as nothing came; of those
-        /// that still run and began since the last answer.
+        /// Attempts in flight since the last answer that were unanswered when a hedged request
+        /// started.
         var silent: Set<UInt64> = []
 
-        /// Whether calls may have to begin elsewhere although this server is their first.
+        /// True if calls may have to start with another server.
         var isSpecial: Bool { breaker.openUntil != nil || !silent.isEmpty }
 
-        /// Nothing is held against the server any more but its breaker.
+        /// Clears all failures, but not the breaker.
         mutating func forgetFailures() {
             failuresInRow = 0
             suspicions = 0
@@ -51,37 +48,37 @@ package struct EndpointPool: Sendable, Hashable {
         }
     }
 
-    /// The servers in the order of preference, the primary one first; never empty.
+    /// Servers in order of preference, primary first; never empty.
     private(set) var endpoints: [Endpoint]
 
-    /// The servers of the settings, which stay when others are scheduled.
+    /// Servers from the settings, which stay in the pool as fallback for scheduled servers.
     private let configured: [SocketAddress]
 
-    /// Failures in a row that make the next server current.
+    /// Consecutive failures that make the next server current.
     let failuresBeforeSwitch: Int
 
-    /// How long another server than the first stays current without the first being tried.
+    /// Time after a switch until the primary server is checked.
     private let returnAfter: Duration
 
-    /// The index of the server that is asked first; always one of `endpoints`.
+    /// Index of the current server in `endpoints`.
     private(set) var currentIndex = 0
 
-    /// The addresses of all servers in the order of ``rotation``, kept because every call wants them.
+    /// Addresses in the order of ``rotation``, cached because every call needs them.
     private(set) var inTurn: [SocketAddress] = []
 
-    /// Counts the moves of the current server and the changes of the network.
+    /// Number of changes of the current server and of the network.
     private(set) var era: UInt64 = 0
 
-    /// The number of the latest attempt.
+    /// Number of the latest attempt.
     private var latest: UInt64 = 0
 
-    /// When the primary server may be tried again; nil exactly while it is current.
+    /// Time of the next check of the primary server; nil while the primary is current.
     package private(set) var returnAt: ContinuousClock.Instant?
 
-    /// The number of the attempt that tries the primary one; nil if `returnAt` is.
+    /// Number of the attempt that checks the primary server; nil if `returnAt` is nil.
     private(set) var probe: UInt64?
 
-    /// Makes a pool whose first server is current.
+    /// Creates a pool with the first server as current one.
     ///
     /// - Precondition: there is a server, and `failuresBeforeSwitch` is at least 1.
     package init(
@@ -89,8 +86,8 @@ package struct EndpointPool: Sendable, Hashable {
         failuresBeforeSwitch: Int = 3,
         returnAfter: Duration = .seconds(600)
     ) {
-        precondition(!servers.isEmpty, "a vendor without servers cannot be asked")
-        precondition(failuresBeforeSwitch >= 1, "at least one failure makes a switch")
+        precondition(!servers.isEmpty, "a vendor needs at least one server")
+        precondition(failuresBeforeSwitch >= 1, "failuresBeforeSwitch must be at least 1")
         configured = Self.distinct(servers)
         endpoints = configured.map { Endpoint(address: $0) }
         self.failuresBeforeSwitch = failuresBeforeSwitch
@@ -98,24 +95,23 @@ package struct EndpointPool: Sendable, Hashable {
         inTurn = rotation.map { endpoints[$0].address }
     }
 
-    /// The addresses of all servers, the primary one first.
+    /// Addresses of all servers, primary first.
     package var servers: [SocketAddress] { endpoints.map(\.address) }
 
-    /// The server that is asked first.
+    /// Current server, which is queried first.
     package var current: SocketAddress { endpoints[currentIndex].address }
 
-    /// The server that is preferred.
+    /// Primary server, which is preferred.
     package var primary: SocketAddress { endpoints[0].address }
 
-    /// Whether the primary one is being tried while another is current.
+    /// True while the primary server is checked.
     package var isProbing: Bool { probe != nil }
 
-    /// Until when `server` has asked to be left alone; nil if it has not.
+    /// Returns the end of the pause after a 429 of `server`; nil if its breaker is closed.
     package func openUntil(_ server: SocketAddress) -> ContinuousClock.Instant? {
         endpoints.first { $0.address == server }?.breaker.openUntil
     }
 
-    /// `servers`, each once.
     private static func distinct(_ servers: [SocketAddress]) -> [SocketAddress] {
         servers.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
@@ -124,10 +120,10 @@ package struct EndpointPool: Sendable, Hashable {
 // MARK: - Attempts
 
 extension EndpointPool {
-    /// Begins an attempt on `server`.
+    /// Starts an attempt on `server`.
     ///
-    /// - Parameter isTrial: whether it asks the daemon's own question.
-    /// - Returns: nil if its breaker admits none now, or there is no such server any more.
+    /// - Parameter isTrial: true for a health probe.
+    /// - Returns: nil if the breaker is open, or the pool no longer has the server.
     package mutating func begin(
         _ server: SocketAddress,
         isTrial: Bool = false,
@@ -142,16 +138,17 @@ extension EndpointPool {
         return Attempt(server: server, number: latest, era: era, isTrial: isTrial)
     }
 
-    /// Nothing has come of `attempt` for so long that another server is asked, too.
+    /// Records that `attempt` was unanswered when a hedged request started.
     ///
-    /// Nor does a breaker wait for it any longer: a name that is never answered would keep it open.
+    /// Its breaker stops waiting for it, or a request that is never answered would keep the breaker
+    /// open.
     package mutating func fellSilent(_ attempt: Attempt) {
         guard attempt.era == era, let index = index(of: attempt.server) else { return }
         endpoints[index].breaker.ended(attempt.number)
         endpoints[index].silent.insert(attempt.number)
     }
 
-    /// Notes how `attempt` ended; to be called once for each.
+    /// Records the end of `attempt`; must be called exactly once per attempt.
     package mutating func end(
         _ attempt: Attempt,
         _ outcome: Outcome,
@@ -198,13 +195,13 @@ extension EndpointPool {
         }
     }
 
-    /// Whether the current server is suspected of having failed, so that a trial shall decide.
+    /// True if the current server has unconfirmed failures, so that a health probe must decide.
     package var isCurrentSuspected: Bool { endpoints[currentIndex].suspicions > 0 }
 
-    /// Moves back to the primary server, or puts that off.
+    /// Makes the primary server current after a check, or postpones the next check.
     ///
-    /// An answer that came late puts it off, too: a server that loses every race would have every
-    /// call hedged and paid twice, and never fails.
+    /// A late answer also postpones the check. A server slower than `hedgeAfter` would cause a
+    /// second, billed request for each call without ever failing.
     private mutating func probeEnded(
         _ outcome: Outcome,
         _ now: ContinuousClock.Instant
@@ -222,7 +219,7 @@ extension EndpointPool {
         return nil
     }
 
-    /// Counts failures of this era, and moves on if they are too many.
+    /// Counts failures of this era; switches if there are too many.
     private mutating func failed(
         _ index: Int,
         times: Int,
@@ -236,7 +233,7 @@ extension EndpointPool {
         return .switched(from: endpoints[index].address, to: current)
     }
 
-    /// Makes the server at `index` current and begins an era.
+    /// Makes the server at `index` current and starts a new era.
     private mutating func move(to index: Int, _ now: ContinuousClock.Instant) {
         currentIndex = index
         inTurn = rotation.map { endpoints[$0].address }
@@ -249,13 +246,12 @@ extension EndpointPool {
         }
     }
 
-    /// Forgets the failures so far, and what attempts under way will report.
+    /// Starts a new era: clears all failures and ignores reports of attempts in flight.
     private mutating func beginEra() {
         era += 1
         for index in endpoints.indices { endpoints[index].forgetFailures() }
     }
 
-    /// The place of `server`.
     private func index(of server: SocketAddress) -> Int? {
         endpoints.firstIndex { $0.address == server }
     }
@@ -264,10 +260,10 @@ extension EndpointPool {
 // MARK: - Changes from outside
 
 extension EndpointPool {
-    /// The network is another one: nothing that was learnt about servers holds any more.
+    /// Resets the state of all servers after a network change.
     ///
-    /// The current server stays so, but if it is not the primary one, that is tried by the next
-    /// call.  What is under way reports in vain.
+    /// The current server stays current. If it is not the primary server, a check of the primary is
+    /// due immediately. Reports of attempts in flight are ignored.
     package mutating func networkChanged(now: ContinuousClock.Instant) {
         for index in endpoints.indices { endpoints[index].breaker.reset() }
         beginEra()
@@ -275,12 +271,13 @@ extension EndpointPool {
         if returnAt != nil { returnAt = now }
     }
 
-    /// Prefers the servers that the vendor names now to those it named before.
+    /// Replaces the scheduled servers by those of a new reply.
     ///
-    /// The configured ones stay as the last resort.  A current server that is named again stays
-    /// current; else the first one named is, as its answers are what the vendor means us to have.
+    /// The configured servers stay as fallback. If the current server is also in the new list, it
+    /// stays current; otherwise the first server of the list becomes current.
     ///
-    /// - Parameter scheduled: in the vendor's order; none brings back the configured ones alone.
+    /// - Parameter scheduled: servers in the vendor's order; if empty, only the configured servers
+    ///   remain.
     package mutating func schedule(_ scheduled: [SocketAddress], now: ContinuousClock.Instant) {
         let old = endpoints
         let oldCurrent = current

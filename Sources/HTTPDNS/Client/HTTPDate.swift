@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads the `Date` header: the one form that senders may use (IMF-fixdate, RFC 9110 §5.6.7).
+/// Value of a `Date` header in IMF-fixdate form (RFC 9110 §5.6.7).
 ///
-/// As `Sun, 06 Nov 1994 08:49:37 GMT`.  The two obsolete forms are not read: they are from before
-/// 1999, and no vendor's server writes them.  The day of the week is checked for being one, not for
-/// being right.
+/// Example: `Sun, 06 Nov 1994 08:49:37 GMT`. The two obsolete forms are not accepted: no vendor
+/// uses them. The weekday must be a weekday, but need not match the date.
 package struct HTTPDate: Sendable, Hashable {
-    /// Seconds since 1970, leap seconds not counted.
+    /// Seconds since 1970, without leap seconds.
     package let seconds: Int64
 
-    /// Reads `text`; nil if it is not of this form, or no such day or time exists.
+    /// Parses `text`; returns nil for another form, or for an invalid date or time.
     package init?(_ text: String) {
         let octets = [UInt8](text.utf8)
         guard octets.count == 29,
@@ -22,7 +21,7 @@ package struct HTTPDate: Sendable, Hashable {
             let year = Self.number(octets[12..<16]), year >= 1970,
             let hour = Self.number(octets[17..<19]), hour < 24,
             let minute = Self.number(octets[20..<22]), minute < 60,
-            // 60 is a leap second (RFC 9110 §5.6.7); it counts as the one after.
+            // 60 is a leap second (RFC 9110 §5.6.7) and counts as the next second.
             let second = Self.number(octets[23..<25]), second <= 60,
             (1...Self.length(of: month, in: year)).contains(day)
         else { return nil }
@@ -36,12 +35,10 @@ package struct HTTPDate: Sendable, Hashable {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The text of some octets.
     private static func word(_ octets: ArraySlice<UInt8>) -> String {
         String(decoding: octets, as: UTF8.self)
     }
 
-    /// The number that decimal digits write; nil if there is anything else among them.
     private static func number(_ octets: ArraySlice<UInt8>) -> Int? {
         octets.reduce(Optional(0)) { value, octet in
             guard let value, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet) else {
@@ -51,12 +48,10 @@ package struct HTTPDate: Sendable, Hashable {
         }
     }
 
-    /// Whether `year` has a 29th of February.
     private static func isLeap(_ year: Int) -> Bool {
         year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
     }
 
-    /// How many days a month has.
     private static func length(of month: Int, in year: Int) -> Int {
         switch month {
         case 2: isLeap(year) ? 29 : 28
@@ -65,7 +60,6 @@ package struct HTTPDate: Sendable, Hashable {
         }
     }
 
-    /// Days from 1970-01-01 to a day of the Gregorian calendar.
     private static func days(year: Int, month: Int, day: Int) -> Int {
         let past = year - 1
         // 719,162 days lie between 0001-01-01 and 1970-01-01.

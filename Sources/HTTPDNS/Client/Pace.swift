@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many requests a vendor may be sent a second.
+/// Rate limit of vendor requests per second, which protects the daily budget.
 ///
-/// A day's budget that somebody spends in minutes, by asking for names that nobody has asked for,
-/// is gone for all others until midnight.  A second's worth may be sent at once; then each request
-/// has to wait for its share of a second, or rather is not sent, as its client would not wait.
+/// A burst of one second's worth is allowed. Further requests are refused, because clients would
+/// not wait for their turn.
 struct Pace: Sendable, Hashable {
-    /// The limit, at least 1; nil for none.
+    /// Requests per second, at least 1; nil for no limit.
     let perSecond: Int?
 
-    /// When what was sent will have been allowed for; nil before the first.
+    /// Time at which the sent requests are within the rate; nil before the first request.
     private var busyUntil: ContinuousClock.Instant?
 
     init(perSecond: Int?) { self.perSecond = perSecond }
 
-    /// Whether a request at `now` would be one too many.
     func forbids(now: ContinuousClock.Instant) -> Bool {
         guard let perSecond, let busyUntil else { return false }
         return now + .seconds(1) < busyUntil + .seconds(1) / perSecond
@@ -24,13 +22,12 @@ struct Pace: Sendable, Hashable {
 // MARK: - Events
 
 extension Pace {
-    /// A request that is not forbidden is sent.
     mutating func spend(now: ContinuousClock.Instant) {
         guard let perSecond else { return }
         busyUntil = max(busyUntil ?? now, now) + .seconds(1) / perSecond
     }
 
-    /// The same account with another limit: what was sent in this second stays sent.
+    /// Takes over the requests sent by the same account's client under earlier settings.
     mutating func takeOver(from old: Pace) {
         busyUntil = old.busyUntil
     }

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Circuit breaker of a vendor from which no reply comes at all.
+/// Circuit breaker of a vendor that sends no reply at all.
 ///
-/// A vendor none of whose servers answers costs each new name its whole time, seconds, before the next
-/// source is asked.  So after as many silent tries in a row as would have moved on from every server,
-/// no client that has a choice waits for the vendor.  A try counts only if nothing was heard since
-/// it began, and only once a trial that began after it has heard nothing either: names that a client
-/// chose cannot do it alone.  Any reply closes the breaker.
+/// Without it, each new name would wait seconds for the vendor's timeout before the next source is
+/// queried. The breaker opens after as many consecutive timeouts as would have switched through all
+/// servers. While it is open, clients with another source skip the vendor.
+///
+/// A timeout counts only if no reply arrived since the try started, and a health probe that started
+/// later got no reply either. Any reply closes the breaker.
 struct Silence: Sendable, Hashable {
-    /// Silent tries in a row that open the breaker, at least 1.
+    /// Consecutive timeouts that open the breaker, at least 1.
     let limit: Int
 
-    /// Silent tries of clients since the last reply that no trial has confirmed.
+    /// Timeouts of clients since the last reply that no probe has confirmed.
     private var suspicions = 0
 
-    /// Attempts for clients that timed out since the vendor last replied.
+    /// Confirmed timeouts of clients since the last reply.
     private var tries = 0
 
-    /// When the latest trial began that heard nothing; nil if something was heard since.
+    /// Start of the latest probe without a reply; nil if a reply arrived since.
     private var trialBegan: ContinuousClock.Instant?
 
-    /// When the latest reply came; nil before the first.
+    /// Time of the latest reply; nil before the first.
     private var heardAt: ContinuousClock.Instant?
 
-    /// Makes a closed breaker.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Whether the breaker is open.
+    /// True if the breaker is open.
     var isSilent: Bool { tries >= limit }
 
-    /// Whether any reply came after `start`.
+    /// Returns true if any reply arrived after `start`.
     func hasHeard(since start: ContinuousClock.Instant) -> Bool {
         heardAt.map { $0 > start } ?? false
     }
@@ -40,13 +40,13 @@ struct Silence: Sendable, Hashable {
 // MARK: - Events
 
 extension Silence {
-    /// A client's try that began at `start` has had a fair time and got no reply.
+    /// Records a client's try from `start` that timed out after a fair time.
     mutating func lasted(since start: ContinuousClock.Instant) {
         guard !hasHeard(since: start) else { return }
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// A trial that began at `start` has got no reply from any server.
+    /// Records a probe from `start` to which no server replied.
     mutating func confirmed(since start: ContinuousClock.Instant) {
         guard !hasHeard(since: start) else { return }
         tries += suspicions
@@ -54,13 +54,13 @@ extension Silence {
         trialBegan = start
     }
 
-    /// A reply came, whatever it says.
+    /// Records a reply with any content.
     mutating func heard(at now: ContinuousClock.Instant) {
         reset()
         heardAt = now
     }
 
-    /// The network is another one, or the operator wants the vendor asked.
+    /// Closes the breaker after a network change or on request of the operator.
     mutating func reset() {
         self = Silence(limit: limit)
     }

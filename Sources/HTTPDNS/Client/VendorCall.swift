@@ -2,20 +2,18 @@
 internal import DNSWire
 internal import Net
 
-/// One who asked, until he is told.
+/// Pending look-up of one caller, with its completion handler.
 @ServiceLoop
 final class LookUp {
-    /// What is asked.
     let question: BatchQueue.Question
 
-    /// When it was asked, and until when there is time.
     let start: ContinuousClock.Instant
     let deadline: ContinuousClock.Instant
 
-    /// Whether it joined those who waited already.
+    /// True if the look-up joined a pending name.
     var wasMerged = false
 
-    /// Who is to be told; nil once he was.
+    /// Completion handler; nil once taken.
     private var tell: VendorClient.Tell?
 
     init(
@@ -30,34 +28,34 @@ final class LookUp {
         self.tell = tell
     }
 
-    /// Ends the wait, and says who is to be told; nil if it was over already.
+    /// Ends the look-up and returns its completion handler; nil if it has already ended.
     func end() -> VendorClient.Tell? {
         defer { tell = nil }
         return tell
     }
 }
 
-/// A name that somebody waits for.
+/// Name with pending look-ups, queued or in a call.
 @ServiceLoop
 final class PendingName {
     let question: BatchQueue.Question
 
-    /// The client that the name counts against; nil for the daemon itself.
+    /// Client whose call limit applies; nil for the daemon's own look-ups.
     let client: AnyHashable?
 
-    /// The families that the first of them wanted.
+    /// Families that the first look-up requested.
     let wanted: Families
 
-    /// The route that sent the first of them here, whom the call is charged to.
+    /// Route of the first look-up, to which the call is charged.
     let route: String
 
-    /// Told of the call; the one of whoever came last with one.
+    /// Trace of the latest look-up that has one.
     var trace: Trace?
 
-    /// Those who wait; when the last one is gone, so is the name.
+    /// Pending look-ups; the name is removed with the last one.
     var lookUps: [LookUp] = []
 
-    /// The call that asks for it; nil while it is queued.
+    /// Call that carries the name; nil while the name is queued.
     weak var call: VendorCall?
 
     init(
@@ -72,17 +70,15 @@ final class PendingName {
         self.route = route
     }
 
-    /// The earliest end of a wait.
     var firstDeadline: ContinuousClock.Instant? { lookUps.lazy.map(\.deadline).min() }
 
-    /// The latest end of a wait.
     var lastDeadline: ContinuousClock.Instant? { lookUps.lazy.map(\.deadline).max() }
 }
 
-/// One question to the vendor, from its first try until its last one has ended.
+/// Call to the vendor, from its first try until its last try has ended.
 @ServiceLoop
 final class VendorCall {
-    /// One request that is under way.
+    /// Request in flight.
     struct RunningTry {
         let attempt: EndpointPool.Attempt
         let request: any Cancellable
@@ -90,49 +86,44 @@ final class VendorCall {
         let until: ContinuousClock.Instant
     }
 
-    /// What is asked.
     let lookup: Lookup
 
-    /// Whom it is charged to: one for each name of the look-up.
+    /// Charges of the call, one for each name.
     let charges: [CostTable.Charge]
 
-    /// Told of the tries; nil nearly always.
+    /// Trace of the call; usually nil.
     var trace: Trace?
 
-    /// The names, in the order of the look-up; without those that nobody waits for any more.
+    /// Names with pending look-ups, in the order of the call.
     var names: [PendingName]
 
-    /// The client that the call counts against: that of its first name.
+    /// Client whose call limit applies: the client of the first name.
     let client: AnyHashable?
 
-    /// Which servers are asked when.
     var course: Course
 
-    /// The tries that run, by the course's numbers.
     var running: [Int: RunningTry] = [:]
 
-    /// The tries that failed, in the order of their failing.
     var failed: [FailedTry] = []
 
-    /// Whether it asks the daemon's own question.
+    /// True if the call is a health probe.
     let isTrial: Bool
 
-    /// Whether its end tells whether the vendor accepts the account again.
+    /// True if the end of the call decides whether the vendor accepts the account.
     let isAccountTrial: Bool
 
-    /// When it began, or was begun again in another network.
+    /// Start of the call, or of its restart after a network change.
     var start: ContinuousClock.Instant
 
-    /// When a trial begins unless something was heard since `start`; nil once that was decided.
+    /// Time at which a health probe starts if no reply arrived since `start`; nil afterwards.
     var suspectAt: ContinuousClock.Instant?
 
-    /// Counts the beginnings: numbers of an earlier course mean nothing any more.
+    /// Number of restarts; tries of an earlier round are ignored.
     var round = 0
 
-    /// When it is to be looked at: for its next hedge, or for a caller whose time is over.
+    /// Time of the next hedged request, suspicion or caller's deadline.
     var wake: ContinuousClock.Instant?
 
-    /// Its place in the order of calls.
     let number: UInt64
 
     init(
@@ -156,7 +147,7 @@ final class VendorCall {
         isAccountTrial = false
     }
 
-    /// Makes a trial, which no client waits for.
+    /// Creates a health probe, which has no client.
     init(
         trial number: UInt64,
         _ lookup: Lookup,
@@ -182,13 +173,11 @@ extension VendorCall: Hashable {
     nonisolated func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// What is known of one server.
+/// Counters and latency of one server.
 @ServiceLoop
 final class ServerRecord {
-    /// The counters.
     var statistics: ServerStatistics
 
-    /// How long its replies took.
     let latency = LatencyHistogram()
 
     init(_ server: SocketAddress) {

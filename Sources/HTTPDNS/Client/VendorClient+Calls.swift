@@ -5,7 +5,7 @@ internal import Net
 // MARK: - The life of a call
 
 extension VendorClient {
-    /// Begins a call for `names`, which nothing forbids.
+    /// Starts a call for `names`; the caller has checked that a call is permitted.
     func begin(_ names: [PendingName], _ families: Families, _ now: ContinuousClock.Instant) {
         let lookup = Lookup(
             names: names.map(\.question.name),
@@ -13,9 +13,9 @@ extension VendorClient {
             clientSubnet: settings.clientSubnet
         )
         guard case .servers(let order) = pool.order(now: now) else {
-            preconditionFailure("a vendor that can be asked has a server for it")
+            preconditionFailure("no server although a call was permitted")
         }
-        // A vendor whose rest is over, and a first server whose time has come, are tried beside this.
+        // An account probe or a check of the primary server runs in parallel to this call.
         if gate.isTrialDue(at: now) || pool.isReturnDue(now) { beginTrial() }
         let deadline = names.lazy.compactMap(\.lastDeadline).max() ?? now
         callsBegun += 1
@@ -33,7 +33,7 @@ extension VendorClient {
         perform(call.course.begin(now: now), of: call, .first)
     }
 
-    /// The way through servers in that order.
+    /// Returns the plan for servers in that order.
     func course(_ order: [SocketAddress], until deadline: ContinuousClock.Instant) -> Course {
         Course(
             order: order,
@@ -43,7 +43,7 @@ extension VendorClient {
         )
     }
 
-    /// Does what the course wants, for this reason.
+    /// Executes the plan's next action.
     func perform(_ move: Course.Move?, of call: VendorCall, _ why: Trace.Why) {
         switch move {
         case .ask(let number, let server, let fresh, let until):
@@ -54,7 +54,7 @@ extension VendorClient {
         arm(call)
     }
 
-    /// Has `call` looked at for its next hedge, or the next end of a wait.
+    /// Sets the wake-up of `call` for its next hedged request or the next caller's deadline.
     func arm(_ call: VendorCall) {
         guard calls.contains(call) else { return }
         call.wake = call.course.wake
@@ -66,7 +66,7 @@ extension VendorClient {
         if let wake = call.wake { callAlarm.bring(forward: wake) }
     }
 
-    /// Looks at the calls whose time has come, the oldest first.
+    /// Handles all calls with a due wake-up, oldest first.
     func tickCalls() {
         let now = clocks.now()
         let due = calls.filter { $0.wake.map { $0 <= now } ?? false }
@@ -76,7 +76,6 @@ extension VendorClient {
         callAlarm.set(calls.lazy.compactMap(\.wake).min())
     }
 
-    /// Time has passed for `call`.
     private func tick(_ call: VendorCall) {
         let now = clocks.now()
         suspect(call, now)
@@ -84,7 +83,8 @@ extension VendorClient {
         if move != nil {
             counters.hedges += 1
             for running in call.running.values { pool.fellSilent(running.attempt) }
-            // Several names wait for the first server: is it the names, or the server?
+            // Several calls wait for the first server: a probe decides if the server or the names
+            // cause it.
             if pool.isCurrentSilent { beginTrial() }
         }
         perform(move, of: call, .hedge)
@@ -102,7 +102,6 @@ extension VendorClient {
         if call.names.isEmpty, !call.isTrial, calls.contains(call) { end(call) } else { arm(call) }
     }
 
-    /// The call has failed: nobody has anything to wait for.
     private func fail(_ call: VendorCall) {
         let failure = VendorFailure(
             reason: call.failed.last?.error ?? .outOfTime,
@@ -118,7 +117,7 @@ extension VendorClient {
         end(call)
     }
 
-    /// Gives all who wait for `name` what there is.
+    /// Completes all look-ups of `name`.
     func answer(_ name: PendingName, _ result: Result<VendorReply, VendorFailure>) {
         let now = clocks.now()
         let lookUps = name.lookUps
@@ -135,7 +134,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends a call; tries that still run go on, so that silent servers are found out.
+    /// Ends a call; its tries in flight continue, because their results show the health of servers.
     func end(_ call: VendorCall) {
         guard calls.remove(call) != nil else { return }
         call.course.abandon()
@@ -148,7 +147,7 @@ extension VendorClient {
         sendQueued()
     }
 
-    /// Cancels the tries of a call that is over; they count for nothing.
+    /// Cancels the tries of an ended call; their results do not count.
     func giveUp(_ call: VendorCall) {
         for running in call.running.values { running.request.cancel() }
     }

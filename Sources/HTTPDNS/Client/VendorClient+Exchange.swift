@@ -4,30 +4,29 @@ internal import Net
 
 // MARK: - What is asked
 
-/// A request to a vendor, and how its reply is read.
+/// Request to a vendor together with the parser of its reply.
 protocol Inquiry: Sendable {
     associatedtype Value: Sendable
 
     var server: SocketAddress { get }
 
-    /// Whom it is charged to, by name; nobody for a request that costs nothing.
+    /// Charges of the request, one for each name; empty for a free request.
     var charges: [CostTable.Charge] { get }
 
-    /// Writes the request, signed with the time.
+    /// Returns the HTTP request, signed with `wallSeconds`.
     func request(
         to vendor: any Vendor,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// What a reply says, for people.
+    /// Returns the result as text for a trace.
     func text(_ value: Value) -> String
 
-    /// Reads the reply.
     func value(in reply: HTTPReply, of vendor: any Vendor) throws(VendorError) -> Value
 }
 
-/// A look-up at one server.
+/// Look-up at one server.
 struct AddressInquiry: Inquiry {
     let lookup: Lookup
     let server: SocketAddress
@@ -55,16 +54,16 @@ struct AddressInquiry: Inquiry {
 
 // MARK: - Asking
 
-/// What became of an inquiry.
+/// Result of an inquiry, with the reply.
 typealias InquiryResult<Value> = Result<(Value, HTTPReply), VendorError>
 
-/// An inquiry under way: a request, and up to three more if they may help.
+/// Execution of one inquiry: one request, and up to three corrected retries.
 ///
-/// What is wrong on our side is so repaired: the name that certificates are for, the form of the
-/// request, and, in either, the time that it is signed with.
+/// Three local causes of a refusal are corrected: the expected certificate name, the form of the
+/// request, and the clock offset of the signature.
 @ServiceLoop
 final class Exchange<Question: Inquiry>: Cancellable {
-    /// What is told, once.
+    /// Completion handler, called exactly once.
     typealias Tell = @ServiceLoop (InquiryResult<Question.Value>) -> Void
 
     private let client: VendorClient
@@ -74,24 +73,23 @@ final class Exchange<Question: Inquiry>: Cancellable {
     private let deadline: ContinuousClock.Instant
     private let tell: Tell
 
-    /// The way that the vendor is asked in.
+    /// Variant of the vendor's API for the next request.
     private var vendor: any Vendor
 
-    /// What the requests in that way are signed with besides our time, and whether that was repaired.
+    /// Clock offset in seconds for signatures, and true if this exchange corrected it.
     private var offset: Int64
     private var isRepaired = false
 
-    /// Whether the known offset is left out, to see if it is still needed.
+    /// True if a known offset is left out, to test if it is still needed.
     private var isRetest: Bool
 
-    /// Why the vendor's first way failed, once the other one is tried.
+    /// Error of the vendor's first variant, while the other variant is tried.
     private var first: VendorError?
 
-    /// The request under way, and where its trace is.
+    /// Request in flight, and its place in the trace.
     private var request: (any RequestHandle)?
     private var place: Trace.Place?
 
-    /// Makes an exchange that has not begun.
     init(
         _ question: Question,
         with client: VendorClient,
@@ -110,13 +108,12 @@ final class Exchange<Question: Inquiry>: Cancellable {
         (offset, isRetest) = client.skew.next(at: client.clocks.now())
     }
 
-    /// Sends a request; to be called once.
+    /// Sends the first request; must be called once.
     func begin() { send() }
 
-    /// Calls the request off; that is told at once.
+    /// Cancels the request; the completion handler reports it immediately.
     func cancel() { request?.cancel() }
 
-    /// Sends a request, signed with the offset.
     private func send() {
         let fresh = why == .fresh && !isRepaired
         switch client.prepare(question, of: vendor, offset: offset, fresh: fresh) {
@@ -131,7 +128,6 @@ final class Exchange<Question: Inquiry>: Cancellable {
         }
     }
 
-    /// Tells of a request that is about to be sent.
     private func note(_ request: inout HTTPRequest, in trace: Trace) {
         let isRepair = isRepaired || first != nil
         request.wantsTimes = true
@@ -144,7 +140,6 @@ final class Exchange<Question: Inquiry>: Cancellable {
         place?.update { $0.request = request.redacted }
     }
 
-    /// Tells what came of it.
     private func note(
         _ sent: Result<HTTPReply, VendorError>,
         _ result: InquiryResult<Question.Value>
@@ -159,7 +154,7 @@ final class Exchange<Question: Inquiry>: Cancellable {
         place.end(text, at: client.clocks.now())
     }
 
-    /// A request has ended: sends another with the vendor's time if the vendor refuses ours.
+    /// Handles the end of a request; retries with the vendor's time if a wrong clock is likely.
     private func came(_ sent: Result<HTTPReply, VendorError>) {
         let wasSent = request?.wasSent ?? true
         request = nil
@@ -181,18 +176,18 @@ final class Exchange<Question: Inquiry>: Cancellable {
         end(result)
     }
 
-    /// The offset to sign with once more; nil if another one does not help.
+    /// Returns the offset for a retry; nil if no offset can help.
     private func betterOffset(
         _ result: InquiryResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
-        // Without our correction the request was refused: that was what it needed.
+        // The request was refused without the known offset, so the offset is still needed.
         guard isRetest, case .failure(let error) = result, error.mayBeClockSkew else { return nil }
         return client.skew.offset
     }
 
-    /// One way has brought a result: tells it, or tries the vendor's other way if that may help.
+    /// Completes with the result, or tries the vendor's other variant if that may help.
     private func end(_ result: InquiryResult<Question.Value>) {
         switch result {
         case .success:
@@ -215,7 +210,8 @@ final class Exchange<Question: Inquiry>: Cancellable {
 }
 
 extension VendorClient {
-    /// The offset of the vendor's clock, if a request that was signed with `used` was refused for it.
+    /// Returns the vendor's clock offset if a request signed with `used` was refused because of
+    /// time.
     fileprivate func betterOffset<Value>(
         than used: Int64,
         _ result: InquiryResult<Value>,
@@ -241,7 +237,7 @@ extension VendorClient {
         }
     }
 
-    /// The request for `question`, signed with our time and `offset`, and paid for.
+    /// Returns the request for `question`, signed with local time plus `offset`, and charges it.
     fileprivate func prepare<Question: Inquiry>(
         _ question: Question,
         of vendor: any Vendor,
@@ -263,7 +259,7 @@ extension VendorClient {
         }
     }
 
-    /// Reads what was sent back, and counts what it cost.
+    /// Parses the reply, and books the cost of the request.
     fileprivate func read<Question: Inquiry>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
@@ -287,9 +283,9 @@ extension VendorClient {
 // MARK: - Counting
 
 extension VendorClient {
-    /// Counts a request that is about to be sent.
+    /// Charges a request before it is sent.
     ///
-    /// - Throws: `pace` or `budget` if it must not be.
+    /// - Throws: `pace` or `budget` if it must not be sent.
     private func pay(_ question: some Inquiry) throws(VendorError) {
         guard !question.charges.isEmpty else { return }
         let now = clocks.now()
@@ -303,13 +299,12 @@ extension VendorClient {
         update(question.server) { $0.tries += 1 }
     }
 
-    /// Tells the observer, once a day, that the budget is spent.
+    /// Reports an exhausted budget to the observer, once a day.
     private func tellOfBudget(_ wallSeconds: Int64) {
         guard let rule = budget.rule, budget.tells(wallSeconds: wallSeconds) else { return }
         observer?(.budgetSpent(rule))
     }
 
-    /// Counts a reply, whatever it says.
     private func noteReply(_ reply: HTTPReply, _ question: some Inquiry) {
         guard !question.charges.isEmpty else { return }
         records[question.server]?.latency.note(reply.duration)
@@ -320,7 +315,7 @@ extension VendorClient {
         }
     }
 
-    /// Counts the cost of a request that has ended, or returns it to the budget.
+    /// Books the cost of a finished request, or refunds it.
     private func settle(_ question: some Inquiry, isBilled: Bool) {
         guard !question.charges.isEmpty else { return }
         guard isBilled else {
@@ -336,11 +331,10 @@ extension VendorClient {
         }
     }
 
-    /// Counts a try that brought nothing.
     func noteFailure(of server: SocketAddress, _ error: VendorError, _ now: ContinuousClock.Instant)
     {
         counters.failuresByKind[error.kind, default: 0] += 1
-        // A call that was given up says nothing about the server.
+        // A cancelled or local failure is not a failure of the server.
         guard error.verdict != .notTheServer else { return }
         update(server) {
             $0.failures += 1
@@ -350,17 +344,16 @@ extension VendorClient {
         }
     }
 
-    /// Counts what the pool made of a report.
     func note(_ change: EndpointPool.Change?, for trace: Trace? = nil) {
         switch change {
         case .switched: counters.switches += 1
         case .returned: counters.returns += 1
         case nil: return
         }
-        trace?.note("\(name): \(pool.current) is asked first from now on")
+        trace?.note("\(name): \(pool.current) is now the current server")
     }
 
-    /// Changes the counters of `server`, which has some from its first try on.
+    /// Changes the counters of `server`; creates them at its first try.
     private func update(_ server: SocketAddress, _ change: (inout ServerStatistics) -> Void) {
         let record = records[server] ?? ServerRecord(server)
         change(&record.statistics)
@@ -369,7 +362,7 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// The vendor's clock, if the error tells it.
+    /// Vendor's clock in seconds since 1970, if the error contains it.
     fileprivate var vendorSeconds: Int64? {
         if case .wrongTime(_, _, let seconds) = self { seconds } else { nil }
     }

@@ -5,19 +5,19 @@ package import Net
 // MARK: - Asking
 
 extension VendorClient {
-    /// What `ask` is to tell.
+    /// Completion handler of `ask`.
     package typealias Tell = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
-    /// Asks for the addresses of `name` in one family.
+    /// Looks up the addresses of `name` in one family.
     ///
-    /// A vendor that can is asked for both, whatever is wanted: the other one is for free, and the
-    /// next question.  Who asks what is being asked already waits for that answer.
+    /// A vendor that pairs families is always queried for both: the other family costs nothing, and
+    /// clients usually query it next. Equal look-ups in flight share one call.
     ///
     /// - Parameters:
-    ///   - route: what a call is charged to, if this is what it is begun for.
-    ///   - trace: told of the call from now on.
-    ///   - cancellation: ends the wait early; a call that has begun goes on.
-    ///   - tell: called once, perhaps before this returns.
+    ///   - route: route to which a new call is charged.
+    ///   - trace: trace that records the call.
+    ///   - cancellation: ends the look-up early; a started call continues.
+    ///   - tell: completion handler, called exactly once, possibly before this function returns.
     package func ask(
         _ name: Name,
         _ families: Families,
@@ -33,7 +33,8 @@ extension VendorClient {
         }
     }
 
-    /// The same for whoever waits in a task, also for both families of a vendor that tells one a call.
+    /// Looks up addresses for a caller in a task; queries both families if the vendor does not pair
+    /// them.
     ///
     /// - Throws: `VendorFailure`; its reason is `.transport(.cancelled)` if the task was cancelled.
     package func lookUp(
@@ -54,9 +55,11 @@ extension VendorClient {
         return try Self.joined(v4, await v6.value)
     }
 
-    /// The answers of two calls, one a family.
+    /// Merges the replies of two calls, one for each family.
     ///
-    /// Where only one came, it counts if it has addresses; else nothing is known about the name.
+    /// If only one call succeeded, its reply is returned if it has addresses or is NXDOMAIN.
+    ///
+    /// - Throws: `VendorFailure` otherwise.
     private static func joined(
         _ v4: Result<VendorReply, VendorFailure>,
         _ v6: Result<VendorReply, VendorFailure>
@@ -81,7 +84,6 @@ extension VendorClient {
         }
     }
 
-    /// Begins to ask one question.
     private func begin(
         _ name: Name,
         _ families: Families,
@@ -103,7 +105,7 @@ extension VendorClient {
         return lookUp
     }
 
-    /// Asks one question and waits for its answer, which is that there is none if the task is cancelled.
+    /// Starts one look-up and waits for its result; fails if the task is cancelled.
     private func result(
         _ name: Name,
         _ families: Families,
@@ -121,9 +123,9 @@ extension VendorClient {
         return result
     }
 
-    /// Joins `lookUp` to those who wait for the same, or makes the name wait.
+    /// Joins `lookUp` to a pending name, or queues the name or starts its call.
     ///
-    /// - Returns: why not.
+    /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
         _ lookUp: LookUp,
         of client: AnyHashable?,
@@ -138,7 +140,7 @@ extension VendorClient {
             lookUp.wasMerged = true
             name.lookUps.append(lookUp)
             if let trace {
-                trace.note("\(self.name): joins a call that is under way")
+                trace.note("\(self.name): joins a call in flight")
                 name.trace = trace
                 name.call?.trace = trace
             }
@@ -165,7 +167,7 @@ extension VendorClient {
         return nil
     }
 
-    /// Returns why no call is made for clients now, and counts that; nil if one may be.
+    /// Returns the reason that forbids a client's call now, and counts it; nil if a call may start.
     func refusal(_ now: ContinuousClock.Instant) -> VendorError? {
         let obstacle = obstacle(now)
         switch obstacle {
@@ -176,7 +178,7 @@ extension VendorClient {
         return obstacle
     }
 
-    /// Returns why no call may be made now; nil if one may be.
+    /// Returns the reason that forbids a call now; nil if a call may start.
     func obstacle(_ now: ContinuousClock.Instant) -> VendorError? {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -194,14 +196,13 @@ extension VendorClient {
 // MARK: - The queue
 
 extension VendorClient {
-    /// Sends what is queued at once, as far as there is a place among the calls in flight.
+    /// Starts calls for queued names, as far as the limit of calls in flight permits.
     ///
-    /// Names share a call only when that costs them nothing: while as many calls are in flight as
-    /// may be, they wait anyway.  Names that arrive together could share calls for the price of a
-    /// turn, a microsecond, but not for free: the slowest of them, and the failure of one call,
-    /// would be everybody's.  So that is for those who prefer fewer calls (`Batching.together`).
+    /// By default, names share a call only while the limit is reached: the slowest name of a call
+    /// delays the others, and one failure affects all. With `Batching.together`, names from the
+    /// same turn of the service loop also share a call.
     ///
-    /// - Parameter deadline: when the wait for what was queued last ends.
+    /// - Parameter deadline: deadline of the look-up queued last.
     private func flushSoon(_ deadline: ContinuousClock.Instant) {
         guard hasPlace else {
             queueAlarm.bring(forward: deadline)
@@ -216,17 +217,18 @@ extension VendorClient {
         }
     }
 
-    /// Whether a name waits a turn for others to share a call with.
+    /// True if a name waits one loop turn for names to share its call.
     private var gathersNames: Bool { facts.maximumNames > 1 && settings.batching == .together }
 
-    /// Begins calls for what is queued, as many as there may be.
+    /// Starts calls for queued names, as many as the limits permit.
     func sendQueued() {
         while hasPlace, let (names, families) = nextBatch() {
             let names = names.compactMap {
                 pending[BatchQueue.Question(name: $0, families: families)]
             }
             let now = clocks.now()
-            // What forbids a call was asked when the names came, but they have waited since.
+            // The condition was checked on arrival, but may have changed while the names were
+            // queued.
             if let reason = refusal(now) {
                 for name in names {
                     answer(name, .failure(VendorFailure(reason: reason, tries: [])))
@@ -238,7 +240,7 @@ extension VendorClient {
         if queue.count == 0 { queueAlarm.set(nil) }
     }
 
-    /// The names of the next call: the oldest of clients that have a place left.
+    /// Returns the names of the next call: the oldest of clients below their limit.
     private func nextBatch() -> (names: [Name], families: Families)? {
         let full = clientsWithoutPlace
         guard !full.isEmpty else { return queue.nextBatch(fit: facts.canCarry) }
@@ -247,7 +249,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends the waiting of queued look-ups whose time is over.
+    /// Fails queued look-ups after their deadline.
     func expireQueued() {
         let now = clocks.now()
         for name in Array(pending.values) where name.call == nil {
@@ -261,7 +263,7 @@ extension VendorClient {
 // MARK: - Ends
 
 extension VendorClient {
-    /// Ends one wait and counts how.
+    /// Completes one look-up and counts its result.
     func finish(_ lookUp: LookUp, _ result: Result<VendorReply, VendorFailure>) {
         guard let tell = lookUp.end() else { return }
         switch result {
@@ -274,7 +276,7 @@ extension VendorClient {
         tell(result)
     }
 
-    /// Ends the waits for `name` whose time is over.
+    /// Fails the look-ups of `name` after their deadline.
     func expire(
         _ name: PendingName,
         _ now: ContinuousClock.Instant,
@@ -289,8 +291,10 @@ extension VendorClient {
         }
     }
 
-    /// Ends a look-up that nobody waits for any more, unless it is the only one of a call under way:
-    /// that call is paid for, and its answer goes into the cache.
+    /// Cancels a look-up without a waiting client.
+    ///
+    /// The only look-up of a call in flight is not cancelled: the call is charged anyway, and its
+    /// answer is stored in the cache.
     private func withdraw(_ lookUp: LookUp) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),
@@ -299,7 +303,7 @@ extension VendorClient {
         cancel(lookUp)
     }
 
-    /// The caller of `lookUp` does not wait any more.
+    /// Cancels `lookUp`; also cancels its call if no other look-up needs the call.
     private func cancel(_ lookUp: LookUp) {
         finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
         guard let name = pending[lookUp.question], name.lookUps.contains(where: { $0 === lookUp })
@@ -315,7 +319,7 @@ extension VendorClient {
         giveUp(call)
     }
 
-    /// Takes a name, for which nobody waits any more, out of the queue or its call.
+    /// Removes a name without look-ups from the queue or its call.
     func forget(_ name: PendingName) {
         if pending[name.question] === name {
             pending[name.question] = nil

@@ -5,14 +5,14 @@ package import Net
 // MARK: - Events from outside
 
 extension VendorClient {
-    /// Begins to ask for servers' addresses, if the vendor has a service for that.
+    /// Starts the refresh of server addresses, if the vendor has a scheduling service.
     package func start() {
         guard source != nil else { return }
         schedule.start(now: clocks.now())
         armRefresh()
     }
 
-    /// Asks for no more addresses, so that nothing of this client wakes the loop on its own.
+    /// Stops the refresh of addresses, so that this client no longer wakes the service loop.
     package func stop() {
         schedule.stop()
         refresh?.cancel()
@@ -20,24 +20,24 @@ extension VendorClient {
         refreshAlarm.set(nil)
     }
 
-    /// Leaves the vendor alone until ``resume()``; calls in flight go on.
+    /// Stops new calls until ``resume()``; calls in flight continue.
     package func pause() {
         gate.isPausedByOperator = true
     }
 
-    /// Asks the vendor again, also if it refused the account a moment ago.
+    /// Permits calls again, even if the vendor refused the account recently.
     package func resume() {
         gate.resume()
         silence.reset()
         dropTrial(clocks.now())
     }
 
-    /// The network is another one: what is under way is sent again, what was learnt is forgotten.
+    /// Restarts all calls in flight after a network change, and resets the health of all servers.
     ///
-    /// Whoever owns the transport drops its connections in the same turn of the loop, before or after:
-    /// the new requests begin in a later one, on new connections, which they share.
+    /// The owner of the transport must drop its connections in the same turn of the service loop.
+    /// The restarted calls send their requests in a later turn, on new connections.
     ///
-    /// - Returns: how many calls are sent again.
+    /// - Returns: the number of restarted calls.
     @discardableResult
     package func networkChanged() -> Int {
         let now = clocks.now()
@@ -56,7 +56,7 @@ extension VendorClient {
         return underWay.count
     }
 
-    /// Begins a call anew in the next turn, with the time that is left for it.
+    /// Restarts a call in the next loop turn, with its remaining time.
     private func reissue(_ call: VendorCall, _ now: ContinuousClock.Instant) {
         dropTries(of: call, now)
         guard case .servers(let order) = pool.order(now: now) else { return }
@@ -71,7 +71,7 @@ extension VendorClient {
         }
     }
 
-    /// Ends the tries of a call that run; how they end is nobody's fault.
+    /// Cancels the tries of a call; their results do not count.
     func dropTries(of call: VendorCall, _ now: ContinuousClock.Instant) {
         let old = call.running.values
         call.running = [:]
@@ -86,20 +86,19 @@ extension VendorClient {
 // MARK: - Servers' addresses
 
 extension VendorClient {
-    /// Sets the alarm for the next request for addresses.
     func armRefresh() {
         guard source != nil else { return }
         refreshAlarm.set(schedule.due)
     }
 
-    /// Asks for addresses, one start-up server after the other.
+    /// Refreshes the server addresses from the start-up servers, one after the other.
     func refreshAddresses() {
         let now = clocks.now()
         guard let source, let due = schedule.due, due <= now else { return }
         askForAddresses(schedule.began(now: now), source.servers[...])
     }
 
-    /// Asks the first of some start-up servers, and the others if it does not tell.
+    /// Queries the first start-up server, and the next one if it fails.
     private func askForAddresses(_ number: Int, _ servers: ArraySlice<SocketAddress>) {
         guard let server = servers.first else { return }
         let exchange = Exchange(
@@ -125,7 +124,6 @@ extension VendorClient {
         exchange.begin()
     }
 
-    /// Addresses have come.
     private func refreshed(_ number: Int, _ addresses: ServiceAddresses) {
         let now = clocks.now()
         guard schedule.succeeded(number, validFor: addresses.validFor, now: now) else { return }
@@ -139,7 +137,7 @@ extension VendorClient {
         observer?(.servers(addresses.servers))
     }
 
-    /// No start-up server gave addresses: those that are known stay in use.
+    /// Records a failed refresh; the known addresses stay in use.
     private func refreshFailed(_ number: Int, _ error: VendorError) {
         counters.refreshFailures += 1
         counters.refreshError = error
@@ -149,7 +147,7 @@ extension VendorClient {
     }
 }
 
-/// The question for servers' addresses at one start-up server.
+/// Request for server addresses to one start-up server.
 private struct ScheduleInquiry: Inquiry {
     let server: SocketAddress
     let charges: [CostTable.Charge] = []
@@ -172,7 +170,7 @@ private struct ScheduleInquiry: Inquiry {
 
     private func service(of vendor: any Vendor) -> any AddressScheduling {
         guard let scheduling = vendor.scheduling else {
-            preconditionFailure("a vendor without a scheduling service was made a source")
+            preconditionFailure("the vendor has no scheduling service")
         }
         return scheduling
     }
@@ -181,7 +179,7 @@ private struct ScheduleInquiry: Inquiry {
 // MARK: - Numbers
 
 extension VendorClient {
-    /// The counters up to now.
+    /// Current counters, including those of a predecessor.
     package var statistics: VendorStatistics {
         let now = clocks.now()
         settlePredecessor()
@@ -211,7 +209,6 @@ extension VendorClient {
         return statistics
     }
 
-    /// Whether the vendor is asked, and if not, why.
     private func state(_ now: ContinuousClock.Instant) -> VendorStatistics.State {
         switch gate.refusal(now: now) {
         case .byOperator: return .paused
@@ -222,7 +219,7 @@ extension VendorClient {
         return budget.forbids(wallSeconds: clocks.wallSeconds()) ? .overBudget : .open
     }
 
-    /// How long the replies of `server` took, in all detail; nil before the first.
+    /// Returns the latency histogram of `server`; nil before its first reply.
     package func latency(of server: SocketAddress) -> LatencySum? {
         guard let record = records[server] else { return nil }
         var sum = LatencySum()
@@ -230,10 +227,10 @@ extension VendorClient {
         return sum
     }
 
-    /// The names with the most billable requests, the costliest first.
+    /// Returns the names with the most billable requests, in descending order.
     package func costliestNames(_ count: Int) -> [CostTable.Entry] { costs.top(count) }
 
-    /// Lets the count of what each name costs begin anew.
+    /// Resets the cost counters of all names.
     package func forgetCosts() {
         costs.removeAll()
     }

@@ -4,13 +4,13 @@ internal import Net
 // MARK: - Other settings
 
 extension VendorClient {
-    /// Takes the place of the client of a vendor whose settings have changed.
+    /// Takes over from the vendor's client under earlier settings.
     ///
-    /// What the operator and the bill know of the vendor goes on: whether it is paused, what was
-    /// counted, which names cost how much.  What was learnt of its servers begins anew, as it was
-    /// learnt under other terms.  The calls of the old client end there, and are counted here, too.
+    /// The pause, the counters and the costs by name continue; the health of servers does not.
+    /// Calls of the old client end there and are counted here.
     ///
-    /// - Parameter hasSameAccount: whether what was spent today counts against the budget.
+    /// - Parameter hasSameAccount: true to take over today's budget use, the rate and the clock
+    ///   offset.
     package func takeOver(from old: VendorClient, hasSameAccount: Bool) {
         old.settlePredecessor()
         predecessor = old
@@ -21,11 +21,11 @@ extension VendorClient {
             pace.takeOver(from: old.pace)
             skew.takeOver(from: old.skew)
         }
-        // With nothing under way it goes at once, and its keys with it.
+        // Without calls in flight, this releases the old client and its keys immediately.
         settlePredecessor()
     }
 
-    /// Adds the counters of the client before to ours once they do not change any more.
+    /// Merges the predecessor's counters once they are final, and releases the predecessor.
     func settlePredecessor() {
         guard let old = predecessor else { return }
         old.settlePredecessor()
@@ -36,14 +36,13 @@ extension VendorClient {
         predecessor = nil
     }
 
-    /// Whether nothing of this client is under way.
     private var isIdle: Bool {
         pending.isEmpty && calls.isEmpty && lingering.isEmpty
     }
 
-    /// Lets what was counted by route be called as routes are called now.
+    /// Renames the routes in the counters after a change of settings.
     ///
-    /// - Parameter name: the present name of a route with this one.
+    /// - Parameter name: returns the current name of a route.
     package func renameRoutes(_ name: (String) -> String) {
         var costsByRoute: [String: UInt64] = [:]
         for (route, names) in counters.billableByRoute {
@@ -56,7 +55,7 @@ extension VendorClient {
 }
 
 extension VendorStatistics {
-    /// Adds what was counted, and what is under way, to these; what only describes a moment stays.
+    /// Adds the counters and the calls in flight of `others`; other members stay unchanged.
     mutating func add(_ others: VendorStatistics) {
         calls += others.calls
         successes += others.successes

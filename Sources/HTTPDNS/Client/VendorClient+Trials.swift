@@ -5,20 +5,21 @@ internal import Net
 // MARK: - The daemon's own question
 
 extension VendorClient {
-    /// Whether the breaker of the vendor is open: no client that has a choice should wait for it.
+    /// True if the vendor's circuit breaker is open: clients with another source should skip the
+    /// vendor.
     package var isSilent: Bool { silence.isSilent }
 
-    /// Whether ``beginTrial()`` would send a request now.
+    /// True if ``beginTrial()`` would send a request now.
     package var isTrialDue: Bool {
         let now = clocks.now()
         return trials.isDue(at: now) && obstacle(now) == nil
     }
 
-    /// Asks the vendor the daemon's own question, if a trial is due and nothing forbids a call.
+    /// Starts a health probe if one is due and a call is permitted.
     ///
-    /// The current server is asked first, or the primary one whose time has come, and the others as in
-    /// any call; each on a new connection, so that an old one is not mistaken for the server.  How
-    /// the tries end decides on the health of servers, vendor and account.
+    /// The probe queries the current server first, or the primary server if its check is due, then
+    /// the others as in any call. Each try uses a new connection: a broken old connection must not
+    /// count as a broken server. The results decide the health of servers, vendor and account.
     package func beginTrial() {
         guard isTrialDue else { return }
         let now = clocks.now()
@@ -43,46 +44,42 @@ extension VendorClient {
         perform(call.course.begin(now: now), of: call, .fresh)
     }
 
-    /// How long one server has to answer the daemon's own question.
+    /// Timeout of one server in a health probe.
     ///
-    /// A client's call that has heard nothing for half of its time starts the trial, so that both end
-    /// together; but no server has less than a fair time.
+    /// A client's call starts the probe after half of its timeout without a reply, so both end
+    /// together. The timeout is at least the fair wait.
     private var trialTimeout: Duration {
         max(settings.timeout / 2, min(settings.timeout, VendorLimits.fairWait))
     }
 
-    /// Time from the start of a call to the start of a trial, if no server replies in
-    /// between.
+    /// Time without any reply after which a call starts a health probe.
     var suspicionTime: Duration { settings.timeout / 2 }
 
-    /// Starts a trial if no server of the vendor has replied since `call` began.
+    /// Starts a health probe if no server of the vendor has replied since `call` started.
     func suspect(_ call: VendorCall, _ now: ContinuousClock.Instant) {
         guard let suspectAt = call.suspectAt, suspectAt <= now else { return }
         call.suspectAt = nil
         if !silence.hasHeard(since: call.start) { beginTrial() }
     }
 
-    /// The trial `call` has ended with an answer, maybe not of the server that was asked first.
+    /// Records that the probe `call` was answered; it counts as failed if an earlier server failed.
     func trialAnswered(_ call: VendorCall) {
         if call.failed.isEmpty { trials.answered() } else { trials.failed() }
     }
 
-    /// The trial `call` is over.
-    ///
-    /// What failed for clients while its last servers were asked may need the next trial.
+    /// Finishes the probe `call`; starts the next one if the current server is suspected.
     func trialEnded(_ call: VendorCall) {
         trial = nil
         if call.isAccountTrial { gate.trialEnded() }
         if pool.isCurrentSuspected { beginTrial() }
     }
 
-    /// The trial `call` has ended without an answer.
     func trialFailed(_ call: VendorCall) {
         trials.failed()
         if call.failed.allSatisfy(\.error.isTimeout) { silence.confirmed(since: call.start) }
     }
 
-    /// Gives the trial up that is under way, as what it would tell holds no more.
+    /// Cancels the probe in flight, because its result would be outdated.
     func dropTrial(_ now: ContinuousClock.Instant) {
         trials.reset()
         guard let call = trial else { return }
@@ -92,23 +89,24 @@ extension VendorClient {
         dropTries(of: call, now)
     }
 
-    /// Calls without an answer so far that clients wait for.
+    /// Number of client calls in flight without an answer.
     var clientCalls: Int { calls.count - (trial == nil ? 0 : 1) }
 
-    /// Whether one more call for clients may begin.
+    /// True if one more client call may start.
     var hasPlace: Bool { clientCalls < settings.concurrentCalls }
 
-    /// Whether one more call may begin for `client`; nil is the daemon itself.
+    /// Returns true if one more call may start for `client`; nil is the daemon itself.
     func hasPlace(for client: AnyHashable?) -> Bool {
         hasPlace && client.map { !clientsWithoutPlace.contains($0) } ?? true
     }
 
-    /// Clients that have their share of the places: three quarters of `concurrent-calls`.
+    /// Clients that use their share of the calls in flight: three quarters of `concurrent-calls`.
     ///
-    /// A name without an answer holds a place for seconds, so that one client could hold all.
+    /// An unanswered name occupies a call for seconds, so one client could otherwise occupy all
+    /// calls.
     var clientsWithoutPlace: Set<AnyHashable> {
         let share = max(1, settings.concurrentCalls * 3 / 4)
-        // Most calls are short: a client comes near its share only if many are not.
+        // Fast path: no client can have used its share yet.
         guard clientCalls >= share else { return [] }
         var counts: [AnyHashable: Int] = [:]
         for call in calls {
@@ -119,10 +117,9 @@ extension VendorClient {
 }
 
 extension VendorError {
-    /// Whether no reply came in time.
     var isTimeout: Bool { if case .transport(.timedOut) = self { true } else { false } }
 
-    /// Whether no connection came about, which no name can cause.
+    /// True if no connection was established, which no queried name can cause.
     var isOfConnection: Bool {
         switch self {
         case .transport(.connect), .transport(.tls): true

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - Tries
 
 extension VendorClient {
-    /// Sends a request to `server`, and reports to the course what comes of it.
+    /// Sends a request to `server`, and reports its result to the plan of the call.
     func ask(
         _ server: SocketAddress,
         _ why: Trace.Why,
@@ -15,9 +15,9 @@ extension VendorClient {
     ) {
         let now = clocks.now()
         guard let attempt = pool.begin(server, isTrial: call.isTrial, now: now) else {
-            // Its breaker opened since the call began.
+            // The server's breaker opened after the call started.
             let error = VendorError.limited(retryAfter: pool.openUntil(server).map { $0 - now })
-            call.trace?.note("\(name) \(server): not asked, its breaker is open (\(error))")
+            call.trace?.note("\(name) \(server): not queried, circuit breaker open (\(error))")
             call.failed.append(FailedTry(server: server, error: error, duration: .zero))
             perform(call.course.failed(number, .server, now: now), of: call, .next)
             return
@@ -42,7 +42,6 @@ extension VendorClient {
         exchange.begin()
     }
 
-    /// A try has ended.
     private func ended(
         _ number: Int,
         of call: VendorCall,
@@ -65,7 +64,6 @@ extension VendorClient {
         }
     }
 
-    /// A try has brought nothing.
     private func failed(
         _ number: Int,
         _ running: VendorCall.RunningTry,
@@ -97,7 +95,7 @@ extension VendorClient {
         default: silence.heard(at: now)
         }
         if case .limited = error, let until = pool.openUntil(server) {
-            call.trace?.note("\(name) \(server): its breaker is open for \(until - now)")
+            call.trace?.note("\(name) \(server): circuit breaker open for \(until - now)")
         }
         if error.wantsOtherServers {
             schedule.serversFailed(now: now)
@@ -108,15 +106,15 @@ extension VendorClient {
         if !call.isTrial, isSuspicion || isOfAccount && !isConfirmed { beginTrial() }
     }
 
-    /// The vendor refuses the account, and no repair of the clock helps.
+    /// Records that the vendor refuses the account, even with a corrected clock.
     private func refuse(_ error: VendorError, _ now: ContinuousClock.Instant) {
-        // Calls that were under way together are refused together.
+        // Calls in flight are refused together; only the first refusal is reported.
         let isNews = !gate.isRefused(at: now)
         gate.refused(error, now: now)
         if isNews { observer?(.refused(error, pause: ClientLimits.refusalPause)) }
     }
 
-    /// Gives each name of a call its answer.
+    /// Completes each name of a call with its answer.
     private func deliver(
         _ answers: [VendorAnswer],
         _ reply: HTTPReply,
@@ -124,7 +122,7 @@ extension VendorClient {
         to call: VendorCall
     ) {
         for name in call.names {
-            // A vendor's codec gives one answer a name; silence would be an empty one.
+            // A codec returns one answer for each name; a missing answer counts as empty.
             let answer =
                 call.lookup.names.firstIndex(of: name.question.name)
                 .flatMap { answers.indices.contains($0) ? answers[$0] : nil }
@@ -146,17 +144,17 @@ extension VendorClient {
 // MARK: - What an error means to whom
 
 extension Course.Move {
-    /// The server that is asked.
+    /// Server that the action queries.
     fileprivate var server: SocketAddress? {
         if case .ask(_, let server, _, _) = self { server } else { nil }
     }
 }
 
 extension VendorError {
-    /// Whether an operator may want to know of it: not of what he or we have given up.
+    /// True if the observer gets a report: not for cancelled requests or an exhausted budget.
     fileprivate var isNews: Bool { self != .transport(.cancelled) && self != .budget }
 
-    /// What it is to the course of the call.
+    /// Cause of the error for the plan of the call.
     fileprivate var fault: Course.Fault {
         switch verdict {
         case .accountRefused: .account
@@ -165,11 +163,11 @@ extension VendorError {
         }
     }
 
-    /// What it is to the server it came from.
+    /// Returns the result of the attempt for its server.
     ///
-    /// A timeout says nothing about a server that was asked when the call was nearly over, and a
-    /// silence that is followed by a try on another connection is not yet the server's.
-    /// What fails for a name that a client chose is suspected; a trial decides.
+    /// A timeout does not count if the server had less than a fair time, or if a retry on a new
+    /// connection follows. A failure for a client's name is a suspicion until a health probe
+    /// decides.
     fileprivate func outcome(
         isTrial: Bool,
         isRetried: Bool,
@@ -178,7 +176,7 @@ extension VendorError {
         switch self {
         case .limited(let retryAfter): .limited(retryAfter: retryAfter)
         case .transport(.timedOut) where isRetried || !wasFair: .unjudged
-        // The server has read the question and does not like the name: it works.
+        // The server processed the request and rejects only the name: the server works.
         case .refused where isTrial: .answered
         default:
             verdict != .serverFailed ? .unjudged : isTrial || isOfConnection ? .failed : .suspected

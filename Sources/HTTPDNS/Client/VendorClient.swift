@@ -2,18 +2,18 @@
 package import DNSWire
 package import Net
 
-/// Asks one vendor: chooses servers, keeps deadlines, hedges, batches, stays in budget and counts.
+/// Client of one vendor: server selection, deadlines, hedging, batching, budget and counters.
 ///
-/// The rules are state machines without clock and network (``EndpointPool``, ``Course``,
-/// ``BatchQueue``, `AccountGate`, `TrialSchedule`, `ClockSkew`, ``Budget``, ``AddressSchedule``); this is the shell
-/// around them.  A look-up becomes a name that waits, a name becomes part of a call, and a call
-/// sends tries until one of them brings an answer.
+/// The rules are state machines without clock or network (``EndpointPool``, ``Course``,
+/// ``BatchQueue``, `AccountGate`, `TrialSchedule`, `ClockSkew`, ``Budget``, ``AddressSchedule``);
+/// this class connects them to the service loop. A look-up becomes a pending name, the name becomes
+/// part of a call, and the call sends tries until one of them returns an answer.
 @ServiceLoop
 package final class VendorClient {
-    /// The operator's name for this vendor.
+    /// Name of the vendor in the settings.
     package nonisolated let name: String
 
-    /// The facts of the vendor's API.
+    /// Properties of the vendor's API.
     package nonisolated let facts: VendorFacts
 
     let settings: Settings
@@ -21,89 +21,79 @@ package final class VendorClient {
     let clocks: Clocks
     let entropy: Entropy
 
-    /// The account; in its other way once that has proved to be the right one.
+    /// Vendor API; replaced by its other variant once that variant has worked.
     var vendor: any Vendor
 
-    /// Which server is asked.
     var pool: EndpointPool
 
-    /// Whether the vendor is asked at all.
     var gate = AccountGate()
 
-    /// Whether anything is heard of the vendor.
     var silence: Silence
 
-    /// When the vendor is asked the daemon's own question.
     var trials: TrialSchedule
 
-    /// The call that asks it; nil if none is under way.
+    /// Health probe in flight; nil if there is none.
     var trial: VendorCall?
 
-    /// How far the vendor's clock is from ours.
     var skew = ClockSkew()
 
-    /// What may be spent.
     var budget: Budget
 
-    /// What may be sent a second.
     var pace: Pace
 
-    /// What each name has cost.
     var costs = CostTable()
 
-    /// What is known of each server; exactly those of `pool`, and others that tries still run on.
+    /// Counters of the servers in `pool`, and of removed servers with tries in flight.
     var records: [SocketAddress: ServerRecord] = [:]
 
-    /// Told of what happens without being asked for; the composition root's, which logs.
+    /// Callback for events; set by the composition root, which logs them.
     package var observer: (@Sendable @ServiceLoop (Notice) -> Void)?
 
-    /// The counters, except those of servers.
+    /// Counters, except those of servers.
     var counters = VendorStatistics()
 
-    /// The client that was the vendor's under earlier settings, until its calls have ended.
+    /// Client of this vendor under earlier settings, until its calls have ended.
     var predecessor: VendorClient?
 
-    /// Every name that somebody waits for, queued or in a call.
+    /// Names with pending look-ups, queued or in a call.
     var pending: [BatchQueue.Question: PendingName] = [:]
 
-    /// The names that are in no call yet.
+    /// Names that are not in a call yet.
     var queue = BatchQueue()
 
-    /// Whether the queue will be looked at in the next turn of the loop.
+    /// True if the queue will be processed in the next loop turn.
     var isFlushing = false
 
     /// Calls without an answer so far.
     var calls: Set<VendorCall> = []
 
-    /// How many calls there have been.
     var callsBegun: UInt64 = 0
 
-    /// Rings when a call is to be looked at.
+    /// Timer for the next wake-up of any call.
     ///
-    /// One for all: nearly every call has ended by then, and so takes no timer of its own.
+    /// All calls share one timer, because nearly every call ends before its wake-up.
     lazy var callAlarm = Alarm(clocks) { [weak self] in self?.tickCalls() }
 
-    /// Calls that are over, but for tries that still run.
+    /// Ended calls with tries in flight.
     var lingering: Set<VendorCall> = []
 
-    /// Ends the waiting of queued look-ups.
+    /// Timer for the deadlines of queued look-ups.
     lazy var queueAlarm = Alarm(clocks) { [weak self] in self?.expireQueued() }
 
-    /// Where servers' addresses come from, besides the settings.
+    /// Scheduling service for server addresses; nil if only the settings are used.
     let source: AddressSource?
 
-    /// When they are asked for.
     var schedule: AddressSchedule
 
-    /// The request for them that is under way.
+    /// Address refresh in flight.
     var refresh: (any Cancellable)?
 
-    /// Begins the next one.
+    /// Timer for the next address refresh.
     lazy var refreshAlarm = Alarm(clocks) { [weak self] in self?.refreshAddresses() }
 
-    /// Makes a client; nothing is sent yet.
+    /// Creates a client; nothing is sent yet.
     ///
-    /// - Parameter source: where the vendor's scheduling service is, asked from ``start()`` on.
+    /// - Parameter source: the vendor's scheduling service, queried from ``start()`` on.
     /// - Precondition: there is at least one server, and a scheduling service if it has a source.
     package nonisolated init(
         name: String,
@@ -115,7 +105,7 @@ package final class VendorClient {
         entropy: Entropy = .system,
         source: AddressSource? = nil
     ) {
-        precondition(source == nil || vendor.scheduling != nil, "the vendor names no servers")
+        precondition(source == nil || vendor.scheduling != nil, "no scheduling service")
         self.name = name
         self.vendor = vendor
         facts = vendor.facts
@@ -140,63 +130,63 @@ package final class VendorClient {
 // MARK: - What it is given
 
 extension VendorClient {
-    /// What an operator can set for every kind of vendor.
+    /// Settings common to all kinds of vendors.
     package struct Settings: Sendable, Hashable {
-        /// The longest wait for one server.
+        /// Timeout of one server.
         package var timeout: Duration = .seconds(2)
 
-        /// How long one server may be silent before the next one is asked, too.
+        /// Time without an answer after which the next server is also queried.
         package var hedgeAfter: Duration = .milliseconds(300)
 
-        /// Failures in a row of the current server that make the next one current.
+        /// Consecutive failures of the current server that make the next server current.
         package var retriesBeforeSwitch = 3
 
-        /// How long another server than the first stays current before the first is tried again.
+        /// Time after a switch until the primary server is checked again.
         package var returnToPrimaryAfter: Duration = .seconds(600)
 
-        /// Calls in flight, at least 1; names that come while there are as many share calls.
+        /// Maximum calls in flight, at least 1; beyond it, names wait and share calls.
         package var concurrentCalls = 32
 
-        /// Which names share calls.
+        /// Policy for sharing calls.
         package var batching = Batching.waiting
 
-        /// How many calls a day may cost; nil for any number.
+        /// Daily budget of calls; nil for no limit.
         package var budget: Budget.Rule?
 
-        /// How many calls a second may have, at least 1; nil for any number.
+        /// Calls per second, at least 1; nil for no limit.
         package var callsPerSecond: Int?
 
-        /// The address to answer for, instead of the one the vendor sees.
+        /// Client address to send to the vendor instead of the source address.
         package var clientSubnet: IPAddress?
 
         /// File of PEM certificates to trust instead of the system's store.
         package var certificateFile: String?
 
-        /// The versions of HTTP that may be spoken.
+        /// Permitted HTTP versions.
         package var version: HTTPVersion = .automatic
 
-        /// An HTTP proxy between us and the servers.
+        /// HTTP proxy for vendor requests.
         package var proxy: SocketAddress?
 
         package init() {}
     }
 
-    /// Which names share calls.
+    /// Policy for names that share calls.
     package enum Batching: String, Sendable, Hashable, CaseIterable {
-        /// Those that have to wait for a place among the calls in flight.
+        /// Names share a call only if they must wait for a call in flight to end.
         case waiting
 
-        /// Those that come in the same turn of the loop, too: fewer calls, but a name that the
-        /// vendor is slow about, or a call that fails, then holds up its company.
+        /// Names from the same turn of the service loop also share a call: fewer calls, but a slow
+        /// name or a failed call affects all names of the call.
         case together
     }
 
-    /// Whom to ask for the servers that the vendor's scheduling service names.
+    /// Start-up servers of the vendor's scheduling service.
     package struct AddressSource: Sendable, Hashable {
-        /// The start-up servers; not empty.
+        /// Addresses of the start-up servers; not empty.
         package var servers: [SocketAddress]
 
-        /// How long the service's word is taken at most.
+        /// Maximum validity of a reply.
         package var refresh: Duration
 
         package init(servers: [SocketAddress], refresh: Duration = ClientLimits.addressLifetime) {
@@ -205,24 +195,24 @@ extension VendorClient {
         }
     }
 
-    /// What happens to a client without anybody having asked for it.
+    /// Event that the client reports to its observer.
     package enum Notice: Sendable, Hashable {
-        /// The vendor told its servers, in its order.
+        /// The scheduling service returned servers, in this order.
         case servers([SocketAddress])
 
-        /// No start-up server told them: those that are known stay in use.
+        /// No start-up server returned servers: the known servers stay in use.
         case noServers(VendorError)
 
-        /// A request brought nothing; `next` is the server that is asked in its place, if one is.
+        /// A request failed; `next` is the server queried instead, if any.
         case failed(SocketAddress, VendorError, next: SocketAddress?)
 
-        /// The vendor refuses the account, so it is left alone for as long.
+        /// The vendor refuses the account; no calls are made during `pause`.
         case refused(VendorError, pause: Duration)
 
-        /// The vendor's clock is ahead of ours by so many seconds, more than `limit` that are repaired.
+        /// The vendor's clock is ahead by that many seconds, more than the correctable `limit`.
         case clockRefused(Int64, limit: Int64)
 
-        /// The calls of this day are spent; told once a day.
+        /// The budget of the day is used up; reported once a day.
         case budgetSpent(Budget.Rule)
     }
 }

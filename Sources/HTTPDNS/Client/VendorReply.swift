@@ -1,52 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// An answer and where it came from.
+/// Answer of a vendor with its origin.
 package struct VendorReply: Sendable, Hashable {
-    /// What the vendor said; maybe that it has nothing.
+    /// Answer for the name, possibly empty.
     package var answer: VendorAnswer
 
-    /// The server that said it.
+    /// Server that sent the answer.
     package var server: SocketAddress
 
-    /// From the call to the answer, failed tries included.
+    /// Time from the look-up to the answer, failed tries included.
     package var duration: Duration
 
-    /// Whether it came over a connection that was already open.
+    /// True if the reply used an already open connection.
     package var connectionReused: Bool
 
-    /// Whether the call was begun for somebody else, who has the answer too.
+    /// True if the look-up joined a call of an earlier look-up.
     package var wasMerged = false
 
-    /// The tries that failed before, in order.
+    /// Earlier failed tries, in order.
     package var failedTries: [FailedTry]
 }
 
-/// A look-up that brought nothing, and why.
+/// Failed look-up with its cause.
 package struct VendorFailure: Error, Hashable {
-    /// What ended it: the last try's error, or one of our own.
+    /// Cause of the failure: the error of the last try, or a local error.
     package var reason: VendorError
 
-    /// The tries, in order; none if the call ended before the first.
+    /// Tries in order; empty if the look-up ended before the first.
     package var tries: [FailedTry]
 }
 
-/// One request that brought no answer.
+/// Failed request.
 package struct FailedTry: Sendable, Hashable {
-    /// The server that was asked.
     package var server: SocketAddress
 
-    /// What went wrong.
     package var error: VendorError
 
-    /// From the request to the failure.
+    /// Time from the request to the failure.
     package var duration: Duration
 }
 
 // MARK: - Text
 
 extension FailedTry: CustomStringConvertible {
-    /// As `192.0.2.1:443: timed out`.
+    /// Text such as `192.0.2.1:443: timed out`.
     package var description: String { "\(server): \(error)" }
 }
 

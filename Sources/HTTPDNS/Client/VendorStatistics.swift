@@ -1,170 +1,168 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// What a vendor client has done since it was made.
+/// Counters and state of a vendor client since its creation.
 package struct VendorStatistics: Sendable, Hashable {
-    /// Whether a forged reply is detected, so that its answers are the vendor's.
+    /// True if a forged reply is detected by TLS or by the API.
     package var isProtected = true
 
-    /// Look-ups; each ends as one of `successes`, `empty`, `failures` or `cancelled`, or runs on.
+    /// Look-ups; each ends as one of `successes`, `empty`, `failures` or `cancelled`.
     package var calls: UInt64 = 0
 
-    /// Look-ups that brought an address.
+    /// Look-ups that returned an address.
     package var successes: UInt64 = 0
 
-    /// Look-ups that brought an answer without any address.
+    /// Look-ups that returned an answer without addresses.
     package var empty: UInt64 = 0
 
-    /// Look-ups that brought nothing.
+    /// Look-ups that failed.
     package var failures: UInt64 = 0
 
-    /// Look-ups that were given up by the one who asked.
+    /// Look-ups cancelled by their caller.
     package var cancelled: UInt64 = 0
 
     /// Requests sent; more than `calls` when servers fail.
     package var tries: UInt64 = 0
 
-    /// Requests that may be on the bill: all that were sent, except those that the vendor refused.
+    /// Requests that may be billed: all sent requests except those that the vendor refused.
     ///
-    /// A call that ended while it was connecting was not sent.
+    /// A request that was cancelled while connecting was not sent.
     package var billable: UInt64 = 0
 
-    /// The names in those requests; more than `billable` when names share calls.
+    /// Names in billable requests; more than `billable` when names share calls.
     package var billableNames: UInt64 = 0
 
-    /// `billableNames` by the routes that sent them here.
+    /// `billableNames` by route.
     package var billableByRoute: [String: UInt64] = [:]
 
-    /// Tries that brought no answer, by kind.
+    /// Failed tries by kind.
     package var failuresByKind: [VendorError.Kind: UInt64] = [:]
 
-    /// Addresses left out of answers as unusable or unreadable.
+    /// Addresses dropped as unusable or unreadable.
     package var droppedAddresses: UInt64 = 0
 
-    /// Replies that came over a new connection.
+    /// Replies over new connections.
     package var connectionsOpened: UInt64 = 0
 
-    /// Replies that came over a connection that was already open.
+    /// Replies over already open connections.
     package var connectionsReused: UInt64 = 0
 
-    /// How often another server became current.
+    /// Switches to another server.
     package var switches: UInt64 = 0
 
-    /// How often the first server became current again.
+    /// Returns to the primary server.
     package var returns: UInt64 = 0
 
-    /// Requests sent because the one before was slow.
+    /// Hedged requests.
     package var hedges: UInt64 = 0
 
-    /// Requests sent again on a fresh connection after a silence on an old one.
+    /// Retries on a new connection after a timeout on a reused connection.
     package var freshRetries: UInt64 = 0
 
-    /// Calls that were begun again because the network changed.
+    /// Calls restarted after a network change.
     package var reissued: UInt64 = 0
 
-    /// Look-ups that were spared a call: the same was being asked.
+    /// Look-ups that joined a pending look-up of the same families.
     package var merged: UInt64 = 0
 
-    /// Look-ups that were spared a call: the other family was being asked.
+    /// Look-ups that joined a pending look-up of the other family.
     package var paired: UInt64 = 0
 
-    /// Names that were spared a call of their own: they shared another's.
+    /// Names that shared the call of another name.
     package var batched: UInt64 = 0
 
-    /// How far the vendor's clock is ahead of ours; nil as long as ours was good enough.
+    /// Corrected lead of the vendor's clock; nil if no correction is needed.
     package var clockSkew: Duration?
 
-    /// How far the vendor said its clock to be ahead of ours, if that was too far to be believed and it
-    /// has accepted no request since.
+    /// Lead of the vendor's clock beyond the correctable limit; nil again once the vendor accepts a
+    /// request.
     package var refusedClockSkew: Duration?
 
-    /// How often signing with the vendor's time made a refused request acceptable.
+    /// Refused requests that a clock correction made acceptable.
     package var skewRepairs: UInt64 = 0
 
-    /// What the operator allows; nil for everything.
+    /// Configured budget; nil for no limit.
     package var budget: Budget.Rule?
 
-    /// Requests of the present day of UTC.
+    /// Requests of the current UTC day.
     package var spentToday: UInt64 = 0
 
-    /// How long that day still lasts.
+    /// Time until the end of that day.
     package var dayEndsIn = Duration.zero
 
-    /// Calls that the budget forbade, or requests sent in spite of it.
+    /// Calls or requests beyond the budget, sent or not.
     package var beyondBudget: UInt64 = 0
 
-    /// Whether the vendor is asked for its servers' addresses at all.
+    /// True if the client queries the vendor's scheduling service.
     package var refreshesAddresses = false
 
-    /// How often the vendor told its servers' addresses.
+    /// Successful address refreshes.
     package var refreshes: UInt64 = 0
 
-    /// When it did so last; nil if it never did.
+    /// Time of the latest successful refresh; nil if there was none.
     package var refreshedAt: ContinuousClock.Instant?
 
-    /// How often it was asked for them in vain.
+    /// Failed address refreshes.
     package var refreshFailures: UInt64 = 0
 
-    /// Why it was in vain the last time; nil if it was not.
+    /// Error of the latest refresh; nil if it succeeded.
     package var refreshError: VendorError?
 
-    /// Calls without an answer so far.
+    /// Calls in flight without an answer.
     package var inFlight = 0
 
-    /// Names that wait for a place among them.
+    /// Names waiting for a call.
     package var queued = 0
 
-    /// Whether the vendor is asked, and if not, why.
+    /// State of the vendor.
     package var state = State.open
 
-    /// The servers in the order of preference.
+    /// Servers in the order of preference.
     package var servers: [ServerStatistics] = []
 
-    /// Whether a vendor is asked, and if not, why.
+    /// State of a vendor, with the reason if calls are blocked.
     package enum State: Sendable, Hashable {
         case open
 
-        /// The operator paused it, which is no degradation.
+        /// The operator paused the vendor; this does not count as degraded.
         case paused
 
-        /// It refuses the account; a trial may pass at that instant, or is under way.
+        /// The vendor refuses the account; a probe may start at that time, or is in flight.
         case refused(VendorError, until: ContinuousClock.Instant)
 
-        /// All its servers said 429; one may be tried at that instant.
+        /// All servers returned 429; one may be queried at that time.
         case limited(until: ContinuousClock.Instant)
 
-        /// The budget of the day is spent.
         case overBudget
     }
 }
 
-/// What became of the tries on one server.
+/// Counters and state of one server.
 package struct ServerStatistics: Sendable, Hashable {
-    /// The server.
     package let address: SocketAddress
 
-    /// Requests sent to it.
+    /// Requests sent to the server.
     package var tries: UInt64 = 0
 
-    /// Requests it gave no usable answer to.
+    /// Requests without a usable answer.
     package var failures: UInt64 = 0
 
-    /// Failures since its latest answer.
+    /// Failures since the latest answer.
     package var failuresInRow: UInt64 = 0
 
-    /// Its latest failure, however long ago.
+    /// Latest failure, of any age.
     package var lastError: VendorError?
 
-    /// When that was.
+    /// Time of the latest failure.
     package var lastErrorAt: ContinuousClock.Instant?
 
-    /// Until when it asked to be left alone; nil if it did not.
+    /// End of the pause after a 429; nil if there is none.
     package var limitedUntil: ContinuousClock.Instant?
 
-    /// How long half of its replies took at most; nil before the first.
+    /// Median reply time; nil before the first reply.
     package var medianLatency: Duration?
 
-    /// Whether it is the one that is asked first.
+    /// True for the current server.
     package var isCurrent = false
 
     init(address: SocketAddress) {

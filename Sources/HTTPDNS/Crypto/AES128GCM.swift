@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in Galois/Counter mode: nonce in front of the text, tag of 16 octets behind it.
+/// AES-128 in Galois/Counter mode; the nonce precedes the ciphertext, a 16-octet tag follows it.
 ///
-/// The only one of the ciphers that authenticates: a text that opens is the peer's, unchanged.
+/// The only cipher here that authenticates: `open` fails if the text was changed.
 package struct AES128GCM: Cipher {
     /// Octets of the key.
     package static let keyOctets = 16
 
-    /// Octets of the tag.
     static let tagOctets = 16
 
-    /// OpenSSL's part.
     private let algorithm: CipherAlgorithm
 
-    /// The key, overwritten with the last copy of this value.
     private let key: Secret
 
-    /// Accepts a key of exactly 16 octets.
+    /// Creates the cipher with a key of exactly 16 octets.
     ///
     /// - Throws: `CipherError.keyLength`, `.unavailable` or `.library`.
     package init(key: Secret) throws(CipherError) {

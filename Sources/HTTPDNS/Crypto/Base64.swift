@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Octets written as Base64 (RFC 4648 §4).
+/// Base64 decoding (RFC 4648 §4).
 enum Base64 {
-    /// Reads padded text of the standard alphabet.
+    /// Decodes padded text of the standard alphabet.
     ///
-    /// - Returns: nil for anything else: another alphabet, line ends, missing padding, or bits set
-    ///   behind the last octet (RFC 4648 §3.5).
+    /// - Returns: nil if the text has other characters, line ends, missing padding, or non-zero pad
+    ///   bits (RFC 4648 §3.5).
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         var octets: [UInt8] = []
@@ -38,7 +38,6 @@ enum Base64 {
         return octets
     }
 
-    /// The six bits of one character.
     private static func value(of character: UInt8) -> UInt32? {
         switch character {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// AES-128 in CBC mode with PKCS#7 padding, the vector in front of the text.
+/// AES-128 in CBC mode with PKCS#7 padding; the initialisation vector precedes the ciphertext.
 package struct AES128CBC: Cipher {
     /// Octets of the key.
     package static let keyOctets = 16
 
-    /// OpenSSL's part.
     private let algorithm: CipherAlgorithm
 
-    /// The key, overwritten with the last copy of this value.
     private let key: Secret
 
-    /// Accepts a key of exactly 16 octets.
+    /// Creates the cipher with a key of exactly 16 octets.
     ///
-    /// The vendors' kits pad or cut other lengths, each in its own way; a key of the wrong length
-    /// is a key copied wrongly.
+    /// The vendors' SDKs pad or cut keys of other lengths, each SDK differently. A key of another
+    /// length was copied wrongly, so it is refused.
     ///
     /// - Throws: `CipherError.keyLength`, `.unavailable` or `.library`.
     package init(key: Secret) throws(CipherError) {
@@ -34,7 +32,7 @@ package struct AES128CBC: Cipher {
     package func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8] {
         let vector = [UInt8](sealed.prefix(vectorOctets))
         let text = sealed.dropFirst(vectorOctets)
-        // Padding is always there, so even the empty text takes a block (RFC 5652 §6.3).
+        // Even an empty text has a block of padding (RFC 5652 §6.3).
         guard !text.isEmpty, text.count.isMultiple(of: algorithm.blockOctets) else {
             throw .undecryptable
         }
@@ -42,28 +40,26 @@ package struct AES128CBC: Cipher {
     }
 }
 
-/// DES in ECB mode with PKCS#5 padding: broken, but the default of an API in service.
+/// DES in ECB mode with PKCS#5 padding: insecure, but the default of a vendor API in use.
 ///
-/// The same text always seals to the same octets, and 56 bits of key are searched in a day.  It
-/// keeps honest boxes on the path from reading along, and no more.
+/// Equal texts have equal ciphertexts, and a search of the 56-bit key takes about a day. DES only
+/// prevents casual reading by middleboxes.
 package struct DESECB: Cipher {
     /// Octets of the key.
     package static let keyOctets = 8
 
-    /// OpenSSL's part.
     private let algorithm: CipherAlgorithm
 
-    /// The key, overwritten with the last copy of this value.
     private let key: Secret
 
-    /// Accepts a key of exactly 8 octets.
+    /// Creates the cipher with a key of exactly 8 octets.
     ///
     /// - Throws: `CipherError.keyLength`, `.legacyProviderMissing`, `.unavailable` or `.library`.
     package init(key: Secret) throws(CipherError) {
         try self.init(key: key, modules: nil)
     }
 
-    /// Does the same with OpenSSL's modules taken from another directory.
+    /// Creates the cipher with OpenSSL provider modules from the directory `modules`.
     init(key: Secret, modules: String?) throws(CipherError) {
         guard key.count == Self.keyOctets else {
             throw .keyLength(expected: Self.keyOctets, found: key.count)

@@ -1,49 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Turns text into sealed octets and back, under one key.
+/// Symmetric cipher with one key.
 ///
-/// A sealed text carries all that the peer needs besides the key: a cipher with an initialisation
-/// vector puts it in front.
+/// The ciphertext contains everything that the peer needs except the key. A cipher with an
+/// initialisation vector puts the vector first.
 package protocol Cipher: Sendable {
-    /// Octets of the initialisation vector that `seal` wants; 0 if the cipher has none.
+    /// Octets of the initialisation vector that `seal` requires; 0 if the cipher has none.
     var vectorOctets: Int { get }
 
     /// Encrypts `plain`; `vector` must never repeat under one key.
     ///
     /// - Precondition: `vector` has `vectorOctets` octets.
-    /// - Throws: `CipherError.library` only, as every plain text can be encrypted.
+    /// - Throws: only `CipherError.library`.
     func seal(_ plain: [UInt8], vector: [UInt8]) throws(CipherError) -> [UInt8]
 
-    /// Decrypts what a peer sealed.
+    /// Decrypts the ciphertext of a peer.
     ///
-    /// - Throws: `CipherError.undecryptable` for a wrong length, key or padding: which of them is
-    ///   nobody's business.
+    /// - Throws: `CipherError.undecryptable` for a wrong length, key or padding alike.
     func open(_ sealed: [UInt8]) throws(CipherError) -> [UInt8]
 }
 
-/// What can go wrong with keys and ciphers.
+/// Error of a key or cipher.
 package enum CipherError: Error, Hashable {
-    /// The key is not as long as the cipher demands, in octets.
+    /// The key has the wrong length; both numbers are octets.
     case keyLength(expected: Int, found: Int)
 
-    /// OpenSSL could not load the module that holds DES.
+    /// OpenSSL cannot load the provider module that contains DES.
     case legacyProviderMissing
 
-    /// OpenSSL does not offer the cipher.
     case unavailable(String)
 
-    /// Text sealed with another key, damaged, cut off, or not sealed at all.
+    /// The text was encrypted with another key, is damaged or truncated, or is not encrypted.
     case undecryptable
 
-    /// OpenSSL failed for a reason that is not ours, such as lack of memory.
+    /// An OpenSSL call failed for an internal reason, such as lack of memory.
     case library(call: String)
 
-    /// The random generator gave nothing.
     case noEntropy
 }
 
 extension CipherError: CustomStringConvertible {
-    /// One line for the log, without any octet of key or text.
+    /// One log line without any octet of the key or text.
     package var description: String {
         switch self {
         case .keyLength(let expected, let found):

@@ -1,46 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// One cipher of OpenSSL, fetched from a library context of its own.
+/// OpenSSL cipher with its own library context.
 ///
-/// DES lives in the legacy provider, and loading that into the process-wide context would switch
-/// off the implicit default provider under libcurl's feet.  So every algorithm brings its context
-/// along, with its providers loaded by name, and frees it at the end.
-// SAFETY: the pointers are set in init and freed in deinit; between the two OpenSSL only reads what
-// they point to, which its manual (OSSL_LIB_CTX(3), EVP_CIPHER_fetch(3)) allows from any thread.
+/// DES is in the legacy provider. Loading that provider into the process-wide context would disable
+/// the implicit default provider, which libcurl's TLS uses. Each algorithm therefore creates a
+/// context, loads its providers by name, and frees both.
+// SAFETY: the pointers are set in init and freed in deinit. Between the two, OpenSSL only reads the
+// objects, which OSSL_LIB_CTX(3) and EVP_CIPHER_fetch(3) allow from any thread.
 @safe
 final class CipherAlgorithm: @unchecked Sendable {
-    /// The library context, in which nothing else lives.
+    /// Library context used only by this cipher.
     private let context: OpaquePointer
 
-    /// The providers loaded into it.
     private let providers: [OpaquePointer]
 
-    /// The cipher, which belongs to one of the providers.
+    /// Cipher, owned by one of the providers.
     private let cipher: OpaquePointer
 
-    /// Octets of the key.
     let keyOctets: Int
 
-    /// Octets of the initialisation vector, 0 for none.
+    /// Octets of the initialisation vector; 0 for none.
     let vectorOctets: Int
 
-    /// Octets of a block.
     let blockOctets: Int
 
-    /// Fetches the cipher OpenSSL calls `name` from `providerNames`.
+    /// Fetches the OpenSSL cipher `name` from the providers `providerNames`.
     ///
-    /// - Parameter modules: the directory of provider modules; nil is the one OpenSSL was built for.
+    /// - Parameter modules: directory of provider modules; nil for OpenSSL's compiled-in directory.
     /// - Throws: `CipherError.legacyProviderMissing`, `.unavailable` or `.library`.
     init(_ name: String, from providerNames: [String], modules: String? = nil)
         throws(CipherError)
     {
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find our errors in the thread's queue.
+        // libcurl's TLS on this thread must not find these errors in the thread's error queue.
         defer { ERR_pop_to_mark() }
 
-        // SAFETY: the context and what is loaded into it are freed on each way out of here, or
-        // else by deinit, always in the reverse order of their making.
+        // SAFETY: the context and its providers are freed on each exit of init, otherwise in
+        // deinit, always in the reverse order of creation.
         guard let context = unsafe OSSL_LIB_CTX_new() else {
             throw .library(call: "OSSL_LIB_CTX_new")
         }
@@ -69,14 +66,14 @@ final class CipherAlgorithm: @unchecked Sendable {
     }
 
     deinit {
-        // SAFETY: the last owner is gone; the cipher goes before the providers it came from.
+        // SAFETY: no reference remains; the cipher is freed before the provider that owns it.
         unsafe EVP_CIPHER_free(cipher)
         unsafe Self.free(providers, context)
     }
 
     /// Unloads `providers`, the last loaded first, and frees the context.
     private static func free(_ providers: [OpaquePointer], _ context: OpaquePointer) {
-        // SAFETY: each was loaded into the context once, and the context made once.
+        // SAFETY: each provider was loaded once, and the context was created once.
         var loaded = unsafe providers
         while let provider = unsafe loaded.popLast() {
             _ = unsafe OSSL_PROVIDER_unload(provider)
@@ -88,13 +85,13 @@ final class CipherAlgorithm: @unchecked Sendable {
 // MARK: - Using it
 
 extension CipherAlgorithm {
-    /// Whether `run` encrypts or decrypts.
+    /// Direction of `run`.
     enum Direction: Int32 {
         case decrypt = 0
         case encrypt = 1
     }
 
-    /// Encrypts or decrypts all of `input`, with the padding of PKCS#7.
+    /// Encrypts or decrypts all of `input`, with PKCS#7 padding.
     ///
     /// - Precondition: `key` and `vector` have the lengths of this algorithm.
     /// - Throws: `CipherError.undecryptable` when decrypting, else `.library`.
@@ -108,10 +105,10 @@ extension CipherAlgorithm {
         return try run(direction, key: key, vector: vector, on: input, tag: &none)
     }
 
-    /// Does the same with a cipher that authenticates, which has no padding.
+    /// Encrypts or decrypts all of `input` with an authenticating cipher, which has no padding.
     ///
-    /// - Parameter tag: what authenticates the text: written when encrypting, checked when
-    ///   decrypting, as many octets as it has; empty for ciphers that do not authenticate.
+    /// - Parameter tag: authentication tag: written when encrypting, checked when decrypting; its
+    ///   length is the tag length. Empty for ciphers that do not authenticate.
     func run(
         _ direction: Direction,
         key: Secret,
@@ -119,16 +116,16 @@ extension CipherAlgorithm {
         on input: ArraySlice<UInt8>,
         tag: inout [UInt8]
     ) throws(CipherError) -> [UInt8] {
-        precondition(key.count == keyOctets, "the key was checked when it was accepted")
-        precondition(vector.count == vectorOctets, "a vector as long as the cipher wants")
-        // A body is capped at some kilobytes long before it comes here; OpenSSL counts in int.
+        precondition(key.count == keyOctets, "wrong key length")
+        precondition(vector.count == vectorOctets, "wrong vector length")
+        // Bodies are limited to some kilobytes earlier; OpenSSL counts in `int`.
         guard input.count <= Int(Int32.max) - blockOctets else { throw .undecryptable }
 
         ERR_set_mark()
-        // libcurl's TLS on this thread must not find our errors in the thread's queue.
+        // libcurl's TLS on this thread must not find these errors in the thread's error queue.
         defer { ERR_pop_to_mark() }
 
-        // SAFETY: the context is freed, and the key in it overwritten, on every way out.
+        // SAFETY: the context is freed, and the key in it overwritten, on each exit.
         guard let state = unsafe EVP_CIPHER_CTX_new() else {
             throw .library(call: "EVP_CIPHER_CTX_new")
         }
@@ -150,9 +147,9 @@ extension CipherAlgorithm {
         var output = [UInt8](repeating: 0, count: input.count + blockOctets)
         var updated: Int32 = 0
         var finished: Int32 = 0
-        // SAFETY: EVP_CipherUpdate writes at most input.count + block - 1 octets, and the final
-        // call at most one block behind those of the update; together never more than the output.
-        // The tag is read or written with exactly its own count of octets.
+        // SAFETY: EVP_CipherUpdate writes at most input.count + block - 1 octets, and
+        // EVP_CipherFinal_ex at most one block after them: together never more than the output
+        // buffer has. Exactly tag.count octets of the tag are read or written.
         let succeeded = unsafe output.withUnsafeMutableBufferPointer { out in
             unsafe input.withUnsafeBufferPointer { text in
                 guard

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// Where random octets come from: a parameter of the codecs, so that they stay pure.
+/// Source of random octets, passed to the codecs as a parameter so that tests can fix it.
 package struct Entropy: Sendable {
-    /// Gives that many octets.
+    /// Returns `count` random octets.
     package let octets: @Sendable (_ count: Int) throws(CipherError) -> [UInt8]
 
-    /// Makes a source of a function.
+    /// Creates a source from a function.
     package init(_ octets: @escaping @Sendable (_ count: Int) throws(CipherError) -> [UInt8]) {
         self.octets = octets
     }
 
     /// OpenSSL's generator, seeded by the kernel.
-    // SAFETY: the array has the count of octets that RAND_bytes is told to fill.
+    // SAFETY: the array has the number of octets that RAND_bytes fills.
     package static let system = Entropy { (count) throws(CipherError) in
         var octets = [UInt8](repeating: 0, count: count)
         guard unsafe RAND_bytes(&octets, Int32(count)) == 1 else { throw .noEntropy }

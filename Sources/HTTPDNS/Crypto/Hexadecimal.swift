@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Octets written as pairs of hexadecimal digits.
+/// Hexadecimal encoding and decoding.
 enum Hexadecimal {
-    /// Writes `octets` in lower case.
     static func encode(_ octets: [UInt8]) -> String {
         let digits = [UInt8]("0123456789abcdef".utf8)
         var text: [UInt8] = []
@@ -14,9 +13,9 @@ enum Hexadecimal {
         return String(decoding: text, as: Unicode.UTF8.self)
     }
 
-    /// Reads digits of either case.
+    /// Decodes digits of either case.
     ///
-    /// - Returns: nil for an odd count, or anything that is no digit.
+    /// - Returns: nil for an odd number of characters, or a character that is not a digit.
     static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 2) else { return nil }
         var octets: [UInt8] = []
@@ -32,7 +31,6 @@ enum Hexadecimal {
         return octets
     }
 
-    /// The value of one digit.
     private static func digit(_ octet: UInt8) -> UInt8? {
         switch octet {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")

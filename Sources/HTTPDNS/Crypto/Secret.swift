@@ -1,46 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 import COpenSSL
 
-/// A key or token that no description shows and that is overwritten when the last owner lets go.
+/// Key or token that no description shows; overwritten when the last reference is released.
 ///
-/// The octets given to the initialisers are the caller's to forget; this copy is the one that
-/// lives as long as the configuration does.
-// SAFETY: the storage is written once in init and then only read, until deinit frees it without
-// other owners; nothing outside can reach it but for the time of `withOctets`.
+/// Callers of the initialisers must erase their own copy of the octets.
+// SAFETY: the storage is written once in init, then only read, and freed in deinit when no
+// reference remains. Only `withOctets` exposes it, for the duration of its closure.
 @safe
 package final class Secret: @unchecked Sendable {
-    /// The octets, in memory that is never copied, moved or given back unwiped.
+    /// Octets of the secret: never copied or moved, and wiped before they are freed.
     private let storage: UnsafeMutableRawBufferPointer
 
-    /// Keeps a copy of `octets`.
+    /// Creates a secret with a copy of `octets`.
     package init(_ octets: [UInt8]) {
-        // SAFETY: the buffer has exactly the size of what is copied into it.
+        // SAFETY: the buffer has exactly the size of the octets copied into it.
         count = octets.count
         unsafe storage = .allocate(byteCount: octets.count, alignment: 1)
         unsafe storage.copyBytes(from: octets)
     }
 
-    /// Keeps the octets, and wipes them where they were.
+    /// Creates a secret with a copy of `octets`, then wipes `octets`.
     package convenience init(wiping octets: inout [UInt8]) {
         self.init(octets)
         octets.wipe()
     }
 
-    /// Keeps a copy of the UTF-8 octets of `text`.
+    /// Creates a secret with a copy of the UTF-8 octets of `text`.
     package convenience init(_ text: String) {
         self.init([UInt8](text.utf8))
     }
 
     deinit {
-        // SAFETY: nobody else holds the storage any more; cleanse accepts a null base with count 0.
+        // SAFETY: no other reference remains; OPENSSL_cleanse accepts a null base with count 0.
         unsafe OPENSSL_cleanse(storage.baseAddress, storage.count)
         unsafe storage.deallocate()
     }
 
-    /// How many octets it has.
+    /// Number of octets.
     package let count: Int
 
-    /// Lends the octets for the time of `body`; they must not outlive it.
+    /// Calls `body` with the octets; the pointer must not outlive the call.
     package func withOctets<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -48,13 +47,13 @@ package final class Secret: @unchecked Sendable {
         unsafe try body(UnsafeRawBufferPointer(storage))
     }
 
-    /// Whether all octets are such.
+    /// Returns true if all octets satisfy `isSuch`.
     package func allSatisfy(_ isSuch: (UInt8) -> Bool) -> Bool {
-        // SAFETY: the octets are lent for the time of the look.
+        // SAFETY: the octets are only read within the closure.
         unsafe withOctets { unsafe $0.allSatisfy(isSuch) }
     }
 
-    /// The secret that these hexadecimal digits are; nil if they are none.
+    /// Secret decoded from hexadecimal digits; nil if the octets are not such digits.
     var hexadecimal: Secret? {
         var digits = copy
         defer { digits.wipe() }
@@ -62,9 +61,9 @@ package final class Secret: @unchecked Sendable {
         return Secret(wiping: &octets)
     }
 
-    /// A copy of the octets, for what has to be text, such as a token in a URL.
+    /// Copy of the octets, for text such as a token in a URL.
     package var copy: [UInt8] {
-        // SAFETY: the octets are copied before the storage can go away.
+        // SAFETY: the octets are copied within the closure.
         unsafe withOctets { unsafe [UInt8]($0) }
     }
 }
@@ -72,9 +71,9 @@ package final class Secret: @unchecked Sendable {
 // MARK: - Comparing
 
 extension Secret: Equatable {
-    /// Takes as long whatever they have in common, and copies nothing.
+    /// Compares in constant time for equal lengths, and copies nothing.
     package static func == (left: Secret, right: Secret) -> Bool {
-        // SAFETY: both are lent for the time of the call, and are as long as is said.
+        // SAFETY: both pointers are valid during the closures, and both have `count` octets.
         unsafe left.withOctets { left in
             unsafe right.withOctets { right in
                 unsafe left.count == right.count
@@ -95,11 +94,11 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
 // MARK: - Leaving nothing
 
 extension [UInt8] {
-    /// Overwrites all octets, in a way that no compiler leaves out, and removes them.
+    /// Overwrites all octets, in a way that the compiler cannot omit, and removes them.
     ///
-    /// Only this owner's: who shares the octets has a copy that stays.
+    /// Other copies of the array that shared its storage are not overwritten.
     package mutating func wipe() {
-        // SAFETY: the base and the count are those of the array's storage, for the time of the call.
+        // SAFETY: base and count describe the array's storage, which is valid during the closure.
         unsafe withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
         removeAll()
     }

@@ -3,9 +3,10 @@ import DNSWire
 package import Net
 
 extension DNSJSON {
-    /// Reads `{"Status", "Question", "Answer": [{"name", "type", "TTL", "data"}], "Authority"}`.
+    /// Parses `{"Status", "Question", "Answer": [{"name", "type", "TTL", "data"}], "Authority"}`.
     ///
-    /// - Throws: `VendorError.responseCode` for what is neither an answer nor NXDOMAIN.
+    /// - Throws: `VendorError.responseCode` for an RCODE other than NOERROR and NXDOMAIN, or
+    ///   another `VendorError`.
     package func answers(
         to lookup: Lookup,
         in reply: HTTPReply
@@ -13,7 +14,7 @@ extension DNSJSON {
         if reply.status != 200, let code = reply.code(in: "code") { throw reply.error(code) }
         let json = try reply.acceptedJSON()
         guard let status = json["Status"]?.number.flatMap({ UInt16(exactly: $0) }) else {
-            // AliDNS says what it does not like about an account with 200, too.
+            // AliDNS also reports account errors with status 200.
             if let code = json["code"]?.text.flatMap(VendorCode.init) {
                 throw .serverStatus(reply.status, code: code)
             }
@@ -30,7 +31,7 @@ extension DNSJSON {
         if set.addresses.isEmpty {
             let ttl = try Self.negativeTTL(in: json).map { min($0, set.ttl) }
             set.ttl = ttl ?? VendorLimits.defaultTTL
-            // A resolver that has only addresses that no server can have does not say "none".
+            // If all addresses were dropped as unusable, the answer is not a NODATA answer.
             if set.dropped == 0 {
                 answer.denial = Denial(code == .nxDomain ? .nxDomain : .noData, ttl: ttl)
             }
@@ -44,10 +45,10 @@ extension DNSJSON {
         return [answer]
     }
 
-    /// Holds the question of the reply to the one that was asked.
+    /// Checks that the question in the reply equals the request.
     ///
-    /// It is an array of one element; AliDNS shows the element alone.  Without any the records
-    /// themselves must be about the name.
+    /// It is an array of one element; AliDNS sends the element without the array. If the question
+    /// is missing, only the records are checked against the name.
     private static func check(
         _ question: JSONValue?,
         against lookup: Lookup
@@ -62,9 +63,9 @@ extension DNSJSON {
         guard type.number == Chain.number(of: lookup.recordType) else { throw .wrongName }
     }
 
-    /// How long an empty answer may be kept: the lower of the SOA record's TTL and its last field.
+    /// Returns the negative TTL: the lower of the SOA record's TTL and its MINIMUM field.
     ///
-    /// - Returns: nil without such a record (RFC 2308 §5).
+    /// - Returns: nil without an SOA record (RFC 2308 §5).
     private static func negativeTTL(in json: JSONValue) throws(VendorError) -> UInt32? {
         for record in try json.optionalElements("Authority") where record["type"]?.number == 6 {
             let fields = record["data"]?.text?.split(separator: " ") ?? []
@@ -79,14 +80,15 @@ extension DNSJSON {
 
 // MARK: - Aliases
 
-/// The records of an answer, followed from the name that was asked to its addresses.
+/// Chain of records from the requested name to its addresses.
 private struct Chain {
-    /// The addresses at the end; the TTL is the lowest of the records on the way.
+    /// Addresses of the last name; the TTL is the lowest TTL in the chain.
     private(set) var set: AddressSet
 
-    /// Follows the aliases (RFC 1034 §3.6.2); records that are not on the way are left out.
+    /// Follows the CNAME records (RFC 1034 §3.6.2); records outside of the chain are ignored.
     ///
-    /// - Throws: `VendorError.wrongName` if there are records, but none about the name.
+    /// - Throws: `VendorError.wrongName` if there are records, but none for the requested name;
+    ///   `.unreadable` for an invalid record or a chain that is too long.
     init(from lookup: Lookup, in elements: [JSONValue]) throws(VendorError) {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }
@@ -111,7 +113,6 @@ private struct Chain {
         throw .unreadable(.member("Answer"))
     }
 
-    /// Takes the addresses of the last name.
     private mutating func finish(
         _ records: [Record],
         _ family: Families
@@ -130,12 +131,10 @@ private struct Chain {
         set.dropped += malformed
     }
 
-    /// The number of the record type of a family.
     static func number(of family: Families) -> Int64 { family == .v6 ? 28 : 1 }
 
-    /// One element of `Answer`.
+    /// Element of `Answer`.
     private struct Record {
-        /// The number of CNAME.
         static let alias: Int64 = 5
 
         let owner: Name
@@ -143,7 +142,7 @@ private struct Chain {
         let ttl: UInt32
         let data: String
 
-        /// Reads the members; the TTL is the one that may be missing.
+        /// Parses the members; only the TTL is optional.
         init(_ element: JSONValue) throws(VendorError) {
             guard let owner = element["name"]?.name else { throw .unreadable(.member("name")) }
             guard let type = element["type"]?.number else { throw .unreadable(.member("type")) }

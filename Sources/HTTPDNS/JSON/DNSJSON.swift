@@ -2,21 +2,21 @@
 package import DNSWire
 package import Net
 
-/// A public resolver with a JSON API, as Google, Cloudflare, AliDNS and DNSPod have.
+/// Public resolver with a JSON API: Google, Cloudflare, AliDNS, DNSPod and others.
 ///
-/// There is no RFC: Google's page is what the others follow.  These are resolvers of all names,
-/// with real response codes, so an empty answer is NXDOMAIN or NODATA.  They answer one family a
-/// call.  The replies are read in `DNSJSON+Reply.swift`.
+/// There is no RFC: the APIs follow Google's documentation. These resolvers resolve every name and
+/// return response codes, so an empty answer is NXDOMAIN or NODATA. A call returns one family.
+/// `DNSJSON+Reply.swift` parses the replies.
 package struct DNSJSON: Vendor {
-    /// An account with AliDNS, which signs each question (its page 2868703; see `signature`).
+    /// AliDNS account, which signs each request (AliDNS page 2868703; see `signature`).
     package struct Account: Sendable {
-        /// The account's number (`uid`), not the one of Alibaba Cloud.
+        /// Account number (`uid`), different from the Alibaba Cloud account.
         package let id: String
 
-        /// The public part of the access key (`ak`).
+        /// Public part of the access key (`ak`).
         package let keyID: String
 
-        /// The secret part of the access key.
+        /// Secret part of the access key.
         package let secret: Secret
 
         package init(id: String, keyID: String, secret: Secret) {
@@ -26,26 +26,23 @@ package struct DNSJSON: Vendor {
         }
     }
 
-    /// The operator's URL.
     private let url: HTTPURL
 
-    /// The query of every request, with places for what is asked.
     private let query: QueryTemplate
 
-    /// The account that signs; none for the free resolvers.
+    /// Account that signs requests; nil for free resolvers.
     private let account: Account?
 
-    /// Whether calls cost money.
     private let isBillable: Bool
 
-    /// Uses the API at `url`.
+    /// Creates the API at `url`.
     ///
     /// - Parameters:
-    ///   - url: as `https://dns.google/resolve`.  A query in it is sent along; `{name}` and
-    ///     `{type}` in the query stand for what is asked, and without them `name=` and `type=` are
-    ///     added.  The host is what the certificate must be for.
-    ///   - account: an account with AliDNS.
-    ///   - isBillable: whether calls cost money; nil means that they do with an account.
+    ///   - url: for example `https://dns.google/resolve`. Its query is sent with each request;
+    ///     `{name}` and `{type}` in the query are replaced, or else `name=` and `type=` are
+    ///     appended. The certificate must match the host.
+    ///   - account: AliDNS account.
+    ///   - isBillable: true if calls cost money; nil means true if there is an account.
     /// - Throws: `DNSJSONSetupError`.
     package init(
         url: String,
@@ -77,7 +74,7 @@ package struct DNSJSON: Vendor {
             isBillable: isBillable,
             defaultPort: url.port,
             usesTLS: url.origin.usesTLS,
-            // A resolver may refuse one name by policy.
+            // A resolver may refuse a single name by policy.
             refusesAccountsOnly: false
         )
     }
@@ -88,7 +85,7 @@ package struct DNSJSON: Vendor {
 extension DNSJSON {
     package var trialName: Name { .trial(url.origin.name) }
 
-    /// Writes `GET /resolve?name=…&type=…`.
+    /// Returns the request `GET /resolve?name=…&type=…`.
     package func request(
         for lookup: Lookup,
         at server: SocketAddress,
@@ -120,12 +117,11 @@ extension DNSJSON {
         return request
     }
 
-    /// What every request says of itself.
     private static let headers = ["Accept: application/dns-json"]
 
-    /// The hexadecimal SHA-256 of id, secret, time, name and key ID, with nothing between them.
+    /// Returns the hexadecimal SHA-256 of id, secret, time, name and key ID, concatenated.
     ///
-    /// Unverified: the vendor's page is not public in full, a third party's client signs so.
+    /// Unverified: the vendor's page is not fully public; the order is from a third-party client.
     private static func signature(
         of name: String,
         at time: String,
@@ -137,7 +133,7 @@ extension DNSJSON {
         return Hexadecimal.encode(try Digest.sha256(text))
     }
 
-    /// The network that is told instead of the client's address (RFC 7871 §11.1).
+    /// Returns the network to send instead of the client's address (RFC 7871 §11.1).
     private static func prefix(of address: IPAddress) -> IPPrefix? {
         switch address.unmapped {
         case .v4: IPPrefix(containing: address.unmapped, length: 24)
@@ -147,16 +143,16 @@ extension DNSJSON {
 }
 
 extension Lookup {
-    /// The one family that is asked of a vendor that does not pair them.
+    /// The single family to request from a vendor that does not pair families.
     var recordType: Families { families == .v6 ? .v6 : .v4 }
 }
 
-/// Why the settings of a JSON API cannot be used.
+/// Error in the settings of a JSON API.
 package enum DNSJSONSetupError: Error, Hashable {
-    /// The URL is none of HTTP or HTTPS, or has places outside of its query.
+    /// The URL is not an HTTP or HTTPS URL, or has placeholders outside of its query.
     case url
 
-    /// The account's number or key is empty, too long, or has other than letters and digits.
+    /// The account number or key is empty, too long, or has invalid characters.
     case account
 }
 

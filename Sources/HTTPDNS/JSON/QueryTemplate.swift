@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The query of an operator's URL, with places for a name and a type, cut once for all requests.
+/// Query of a configured URL with placeholders for name and type, split once for all requests.
 struct QueryTemplate: Sendable {
-    /// What stands between two parts.
+    /// Placeholder between two parts.
     private enum Place: String, CaseIterable {
         case name = "{name}"
         case type = "{type}"
     }
 
-    /// The texts before the places, each with its place.
+    /// Each text before a placeholder, with that placeholder.
     private var parts: [(text: String, place: Place)] = []
 
-    /// What follows the last place.
+    /// Text after the last placeholder.
     private var rest: String
 
-    /// Cuts `query` at `{name}` and `{type}`; one that it lacks is added as a parameter.
+    /// Splits `query` at `{name}` and `{type}`; a missing placeholder is appended as a parameter.
     init(_ query: String) {
         rest = query
         for (place, parameter) in [(Place.name, "name="), (.type, "type=")]
@@ -27,7 +27,7 @@ struct QueryTemplate: Sendable {
         }
     }
 
-    /// The query about a name; neither value has a character to escape.
+    /// Returns the query for a name; neither value has a character to escape.
     func filled(name: String, type: String) -> String {
         var query = ""
         for part in parts {
@@ -37,7 +37,7 @@ struct QueryTemplate: Sendable {
         return query + rest
     }
 
-    /// The first place of either kind.
+    /// Returns the first placeholder of either kind.
     private static func firstPlace(in text: String) -> (Range<String.Index>, Place)? {
         Place.allCases.compactMap { place in
             text.firstRange(of: place.rawValue).map { ($0, place) }

@@ -2,10 +2,10 @@
 package import Net
 
 extension Tencent {
-    /// Opens the body, if it is sealed, and reads it.
+    /// Decrypts the body if necessary, and parses it.
     ///
-    /// An empty body, sealed or not, is the vendor's "no record".  Sealed text must have everything
-    /// that the request asked for: CBC and ECB hide text but do not authenticate it.
+    /// An empty body, encrypted or not, means "no record". An encrypted body must contain
+    /// everything that was requested, because CBC and ECB do not authenticate.
     package func answers(
         to lookup: Lookup,
         in reply: HTTPReply
@@ -13,17 +13,16 @@ extension Tencent {
         try TencentReply(to: lookup, isSealed: isSealed).answers(in: try openedBody(of: reply))
     }
 
-    /// Whether names and replies are encrypted by the API, and so not authenticated.
+    /// True if the API encrypts names and replies, which does not authenticate them.
     var isSealed: Bool { if case .sealed = access { true } else { false } }
 
-    /// The body without line ends behind it, opened if the channel seals it.
+    /// Returns the body without trailing line ends, decrypted on an encrypted channel.
     func openedBody(of reply: HTTPReply) throws(VendorError) -> ArraySlice<UInt8> {
         let body = try reply.acceptedBody()[...].trimmingTrailingSpace()
         guard case .sealed(let cipher, _, _) = access, !body.isEmpty else { return body }
         return try Self.open(body, with: cipher)[...]
     }
 
-    /// Decrypts hexadecimal text.
     private static func open(
         _ body: ArraySlice<UInt8>,
         with cipher: any Cipher

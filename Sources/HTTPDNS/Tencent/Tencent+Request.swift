@@ -3,11 +3,11 @@ import DNSWire
 package import Net
 
 extension Tencent {
-    /// Writes `GET /d`.
+    /// Returns the request `GET /d`.
     ///
-    /// `query=1` makes the reply name what it is about, which guards against mixed-up replies;
-    /// `clientip=1` is asked because both of the vendor's kits do and drop replies without it, so
-    /// that form of the reply is the best tested one.
+    /// `query=1` adds the name to the reply, which detects mixed-up replies. `clientip=1` is sent
+    /// because both vendor SDKs send it and drop replies without the address: it is the best tested
+    /// reply form.
     package func request(
         for lookup: Lookup,
         at server: SocketAddress,
@@ -44,7 +44,7 @@ extension Tencent {
         return HTTPRequest(url: origin.url(at: server) + "/d?" + query.text, server: server)
     }
 
-    /// The value of `type=`; none is A, which has a value only outside of the vendor's pages.
+    /// Returns the value of `type=`; nil means A, for which the pages document no value.
     private static func type(of families: Families) -> String? {
         switch families {
         case .both: "addrs"
@@ -53,7 +53,7 @@ extension Tencent {
         }
     }
 
-    /// The hexadecimal form of `text`, sealed with a fresh vector.
+    /// Returns `text` encrypted with a fresh vector, in hexadecimal.
     private static func seal(
         _ text: String,
         with cipher: any Cipher,

@@ -2,11 +2,11 @@
 import DNSWire
 package import Net
 
-/// The service `/conf` (page 379/116336), which tells the servers of a channel.
+/// Scheduling service `/conf` (page 379/116336), which returns the servers of a channel.
 ///
-/// What a channel is told is for that channel only: the servers of HTTP and HTTPS differ.
+/// A reply is valid for its channel only: HTTP and HTTPS have different servers.
 extension Tencent: AddressScheduling {
-    /// Writes `GET /conf`; nothing in it is sealed, only the reply is.
+    /// Returns the request `GET /conf`; only the reply is encrypted.
     package func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
@@ -23,14 +23,15 @@ extension Tencent: AddressScheduling {
         return HTTPRequest(url: origin.url(at: server) + "/conf?" + query.text, server: server)
     }
 
-    /// Reads `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, the TTL in minutes.
+    /// Parses `log:0|domain:0|ip:192.0.2.1;192.0.2.2|ttl:60`, with the TTL in minutes.
     ///
-    /// The page knows IPv4 only, and no port: servers have the one of the server that named them.  What
-    /// else the line holds is about the kits' telemetry.  A TTL out of 1 minute to 1 day is no promise:
-    /// the servers may be used, but not kept.
+    /// The documentation has IPv4 only, and no port: servers have the port of the queried server.
+    /// The other fields concern the telemetry of the SDKs. With a TTL outside 1 minute to 1 day,
+    /// `validFor` is nil: the servers may be used, but not stored.
     ///
-    /// A sealed line must be exactly as the page shows it.  Its first block is then known in full, so
-    /// that a forger who can choose no other block (``TencentReply``) cannot change the servers.
+    /// An encrypted line must have exactly the documented form. Its whole first block is then
+    /// known, so an attacker who can choose only one block (see ``TencentReply``) cannot change the
+    /// servers.
     package func servers(
         in reply: HTTPReply,
         from server: SocketAddress
@@ -64,7 +65,7 @@ extension Tencent: AddressScheduling {
         )
     }
 
-    /// A field such as `ttl:60`; nil without a colon.
+    /// Parses a field such as `ttl:60`; nil without a colon.
     private static func field(
         _ text: ArraySlice<UInt8>
     ) -> (key: String, value: ArraySlice<UInt8>)? {
@@ -72,7 +73,7 @@ extension Tencent: AddressScheduling {
         return (String(decoding: text[..<colon], as: Unicode.UTF8.self), text[(colon + 1)...])
     }
 
-    /// Minutes as digits with or without a fraction; nil out of 1…1440.
+    /// Parses minutes, with or without a fraction; nil outside 1…1440.
     private static func minutes(in text: ArraySlice<UInt8>) -> Double? {
         let isPlain = text.allSatisfy {
             (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".")

@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Tencent Cloud's HTTPDNS, sold by DNSPod: the `/d` API in its three channels.
+/// Tencent Cloud HTTPDNS (DNSPod): the `/d` API with its three channels.
 ///
-/// Follows the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption), and
-/// where they disagree with its kits, both.  The request is in `Tencent+Request.swift`, the
-/// grammar of replies in `TencentReply.swift`.
+/// Follows the vendor's pages 379/95497 (HTTP), 379/95498 (HTTPS) and 379/95499 (encryption); where
+/// pages and SDKs disagree, both variants are accepted. `Tencent+Request.swift` has the request,
+/// `TencentReply.swift` the grammar of replies.
 package struct Tencent: Vendor {
-    /// How a request is protected and who it says we are.
+    /// Protection and authentication of a request.
     enum Access: Sendable {
         /// TLS and the account's token.
         case token(Secret, id: Int?)
 
-        /// Plain HTTP, with the name and the reply sealed under the account's key.
+        /// Plain HTTP, with name and reply encrypted by the account's key.
         case sealed(any Cipher, algorithm: Channel, id: Int)
     }
 
-    /// How a request is protected and who it says we are.
+    /// Protection and authentication of a request.
     let access: Access
 
-    /// Scheme and peer name of the URLs.
     let origin: Origin
 
-    /// How `ip=` is written in the sealed channels.
+    /// Form of `ip=` in the encrypted channels.
     let clientSubnetForm: ClientSubnetForm
 
-    /// Whether names carry the second they expire, as accounts with theft protection want.
+    /// True if names carry their expiry time, which accounts with anti-theft protection require.
     private(set) var expires: Bool
 
     package var facts: VendorFacts {
@@ -41,7 +40,9 @@ package struct Tencent: Vendor {
 
     package var trialName: Name { .trial(origin.name ?? "www.dnspod.cn") }
 
-    /// With an expiry or without one, whichever was refused: no page says who must send which.
+    /// Returns the API with the expiry added or removed after a 401.
+    ///
+    /// The documentation does not say which accounts need an expiry.
     package func alternative(after error: VendorError) -> (any Vendor)? {
         guard case .unauthorized(status: 401, _) = error else { return nil }
         var other = self
@@ -55,27 +56,26 @@ package struct Tencent: Vendor {
 // MARK: - Settings
 
 extension Tencent {
-    /// The three ways to ask, as in the setting `channel:`.
+    /// Channels, as in the setting `channel:`.
     package enum Channel: String, Sendable, Hashable, CaseIterable {
-        /// HTTPS with a token.
         case https
 
-        /// HTTP, sealed with AES-128-CBC.
+        /// HTTP, encrypted with AES-128-CBC.
         case aes
 
-        /// HTTP, sealed with DES-ECB; the only one of the international edition.
+        /// HTTP, encrypted with DES-ECB; the only channel of the international edition.
         case des
     }
 
-    /// The two editions of the service, as in the setting `region:`.
+    /// Editions of the service, as in the setting `region:`.
     package enum Region: String, Sendable, Hashable, CaseIterable {
         /// Mainland China.
         case cn
 
-        /// The international edition, which has only the channel `des` (page 1130/44468).
+        /// International edition, which has only the channel `des` (page 1130/44468).
         case international
 
-        /// The channels that it is offered over.
+        /// Channels that the edition offers.
         package var channels: [Channel] {
             switch self {
             case .cn: Channel.allCases
@@ -83,7 +83,7 @@ extension Tencent {
             }
         }
 
-        /// The servers that the vendor documents for a channel, the first one first.
+        /// Returns the documented servers of a channel, primary first.
         package func servers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.99", "119.28.28.99"]
@@ -93,10 +93,10 @@ extension Tencent {
             }
         }
 
-        /// The start-up servers for a channel, which `/conf` is asked of.
+        /// Returns the start-up servers of a channel, which serve `/conf`.
         ///
-        /// The page (379/116336) has customers ask the vendor's support for them; these are built
-        /// into its kits.  None are known of the international edition.
+        /// Page 379/116336 refers customers to the vendor's support; these addresses are from the
+        /// SDKs. No start-up server of the international edition is known.
         package func startUpServers(for channel: Channel) -> [String] {
             switch (self, channel) {
             case (.cn, .https): ["119.29.29.89", "119.28.28.89"]
@@ -106,21 +106,21 @@ extension Tencent {
         }
     }
 
-    /// How the client subnet is written, as in the setting `client-subnet-form:`.
+    /// Form of the client subnet, as in the setting `client-subnet-form:`.
     ///
-    /// The vendor's pages say that it is sealed like the name; both of its kits send it plain.
+    /// The vendor documents it as encrypted like the name; both SDKs send it in plain text.
     package enum ClientSubnetForm: String, Sendable, Hashable, CaseIterable {
         case encrypted
         case plain
     }
 
-    /// Uses the channel `https`.
+    /// Creates the API with the channel `https`.
     ///
     /// - Parameters:
-    ///   - token: what the console shows for the HTTPS channel.
-    ///   - id: the account's number, which the kits send and the pages call optional.
-    ///   - tlsName: the name the certificate must have; without one it must have the server's IP.
-    ///   - expires: whether names carry the second they expire (setting `auth-expiry:`).
+    ///   - token: token of the HTTPS channel, as shown in the console.
+    ///   - id: account number, optional in the documentation and sent by the SDKs.
+    ///   - tlsName: name that the certificate must match; nil means the server's IP address.
+    ///   - expires: true to send an expiry with the names (setting `auth-expiry:`).
     /// - Throws: `TencentSetupError.id`, `.token` or `.tlsName`.
     package init(
         token: Secret,
@@ -140,14 +140,14 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Uses the channel `aes` or `des`.
+    /// Creates the API with the channel `aes` or `des`.
     ///
     /// - Parameters:
-    ///   - key: the account's key, 16 octets for AES and 8 for DES.
-    ///   - id: the account's number.
+    ///   - key: key of the account, 16 octets for AES and 8 for DES.
+    ///   - id: account number.
     ///   - algorithm: `.aes` or `.des`.
-    ///   - expires: whether names carry the second they expire (setting `auth-expiry:`).
-    /// - Precondition: `algorithm` is not `.https`, which has a token in place of a key.
+    ///   - expires: true to send an expiry with the names (setting `auth-expiry:`).
+    /// - Precondition: `algorithm` is not `.https`, which needs a token instead of a key.
     /// - Throws: `TencentSetupError.id` or `.cipher`.
     package init(
         key: Secret,
@@ -162,7 +162,7 @@ extension Tencent {
             switch algorithm {
             case .aes: cipher = try AES128CBC(key: key)
             case .des: cipher = try DESECB(key: key)
-            case .https: preconditionFailure("the channel https has a token, not a key")
+            case .https: preconditionFailure("the channel https needs a token, not a key")
             }
         } catch {
             throw .cipher(error)
@@ -173,24 +173,22 @@ extension Tencent {
         self.expires = expires
     }
 
-    /// Accepts any positive 32-bit number: the pages say 1…100000, but say it differently by page.
+    /// Accepts any positive 32-bit number, because the documented ranges differ between pages.
     private static func check(id: Int) throws(TencentSetupError) {
         guard (1...Int(Int32.max)).contains(id) else { throw .id }
     }
 }
 
-/// Why an account's settings cannot be used.
+/// Error in the settings of a Tencent account.
 package enum TencentSetupError: Error, Hashable {
-    /// The account's number is not in 1…2³¹-1.
+    /// The account number is not in 1…2³¹-1.
     case id
 
-    /// The token is empty, too long, or has octets that are not printable ASCII.
+    /// The token is empty, too long, or not printable ASCII.
     case token
 
-    /// The TLS name is no host name.
     case tlsName
 
-    /// The key or the cipher cannot be used.
     case cipher(CipherError)
 }
 
@@ -201,7 +199,7 @@ extension TencentSetupError: CustomStringConvertible {
         case .id: "the id must be a whole number from 1 to 2147483647"
         case .token:
             "the token must be 1 to \(VendorLimits.maximumToken) printable ASCII characters"
-        case .tlsName: "the TLS name is no host name"
+        case .tlsName: "the TLS name is not a host name"
         case .cipher(let error): error.description
         }
     }

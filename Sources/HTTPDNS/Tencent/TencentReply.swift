@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// The grammar of Tencent's replies, after decryption.
+/// Parser of Tencent's replies, after decryption.
 ///
 /// ```
 /// body   = [ record *( LF record ) [LF] ]
@@ -11,31 +11,30 @@ import DNSWire
 /// list   = "" / "0" / ip *( ";" ip ) [";"]     ; "" and "0" mean none
 /// ```
 ///
-/// The vendor's pages, its two kits and the live service disagree on which parts are optional, so
-/// over TLS all are.  In a sealed reply none is that the request asked for (`TencentReply+Sealed`).
+/// The vendor's pages, its two SDKs and the live service disagree on which parts are optional. With
+/// TLS, all of them are. In an encrypted reply, every requested part is required
+/// (`TencentReply+Sealed`).
 ///
-/// The order of cutting is what makes it safe: the last `|` first, then the name, which
-/// may contain `-`, at the first `:`, of which IPv6 has many; only then the families.
+/// The order of splitting matters. The last `|` comes first, then the first `:`, which ends the
+/// name (names may contain `-`, and IPv6 addresses contain `:`), then the families.
 struct TencentReply {
-    /// What was asked.
     private let lookup: Lookup
 
-    /// Whether the text was encrypted without authentication.
+    /// True if the text was encrypted without authentication.
     private let isSealed: Bool
 
-    /// Prepares to read the reply to `lookup`.
     init(to lookup: Lookup, isSealed: Bool) {
         self.lookup = lookup
         self.isSealed = isSealed
     }
 
-    /// Reads a whole body.
+    /// Parses a whole body.
     ///
-    /// Of several records about one name the first counts.  A name without record has no address:
-    /// so the vendor treats names that are not registered with it.
+    /// If several records are about one name, the first one counts. A name without a record gets an
+    /// empty answer, because the vendor omits names that are not registered.
     ///
-    /// - Throws: `VendorError.wrongName`, or `.unreadable(.noRecord)` if there is text but nothing
-    ///   in it that can be read.
+    /// - Throws: `VendorError.wrongName`, or `.unreadable` if the text has no readable record or is
+    ///   incomplete.
     func answers(in body: ArraySlice<UInt8>) throws(VendorError) -> [VendorAnswer] {
         if isSealed { try Self.checkSealed(body) }
         var found = [VendorAnswer?](repeating: nil, count: lookup.names.count)
@@ -49,14 +48,14 @@ struct TencentReply {
         let answers = zip(lookup.names, found).map { name, answer in
             answer ?? none(for: name)
         }
-        // A name without record answers for its families, so this fails only for rubbish.
+        // A name without a record has an empty answer, so this fails only for unreadable text.
         guard answers.contains(where: { $0.v4 != nil || $0.v6 != nil }) else {
             throw .unreadable(.noRecord)
         }
         return answers
     }
 
-    /// The answer of a vendor that has no address for `name`.
+    /// Returns the empty answer for `name`.
     private func none(for name: Name) -> VendorAnswer {
         VendorAnswer(
             name: name,
@@ -69,11 +68,11 @@ struct TencentReply {
 // MARK: - Records
 
 extension TencentReply {
-    /// Reads one line, and tells which of the names it is about.
+    /// Parses one line; the index identifies its name in the look-up.
     private func record(
         in line: ArraySlice<UInt8>
     ) throws(VendorError) -> (index: Int, answer: VendorAnswer) {
-        // The client's address is of no use to us and never trusted.
+        // The client's address is not used and not trusted.
         let end = line.lastIndex(of: UInt8(ascii: "|")) ?? line.endIndex
         let text = line[..<end].trimmingTrailingSpace()
 
@@ -90,24 +89,24 @@ extension TencentReply {
                 throw prefix.allSatisfy(Self.isInHostnames) ? .wrongName : .unreadable(.noRecord)
             }
         } else if let index = index(of: text) {
-            // The vendor's page shows a bare name where it has no record for it.
+            // The vendor's page shows a name without addresses if it has no record.
             return (index, none(for: lookup.names[index]))
         }
 
-        // Without a name a record can only be about the one that was asked, but who says so?
+        // Without a name, a record can only be accepted for a single name over TLS.
         guard !isSealed else { throw .unreadable(.incomplete) }
         guard lookup.names.count == 1 else { throw .unreadable(.noRecord) }
         return (0, answer(in: text, about: 0))
     }
 
-    /// Which of the names `text` is, in any case and with or without final dot.
+    /// Returns the index of the name `text`; case and a final dot do not matter.
     private func index(of text: ArraySlice<UInt8>) -> Int? {
         try? lookup.index(of: try? Name(text: text))
     }
 
-    /// Whether `prefix`, the text before the first colon, is the start of an address, not a name.
+    /// Returns true if `prefix`, the text before the first colon, begins an address and not a name.
     ///
-    /// It is if it is the first group of an IPv6 address, alone or after IPv4 addresses.
+    /// An address begins with the first group of an IPv6 address, alone or after IPv4 addresses.
     private func beginsAddress(_ prefix: ArraySlice<UInt8>) -> Bool {
         if prefix.contains(UInt8(ascii: ";")) || prefix.contains(UInt8(ascii: ",")) { return true }
         var group = prefix
@@ -122,7 +121,6 @@ extension TencentReply {
         return group.count <= 4 && group.allSatisfy(Self.isHexadecimal)
     }
 
-    /// Reads what a record says about the families that were asked.
     private func answer(in text: ArraySlice<UInt8>, about index: Int) -> VendorAnswer {
         var answer = VendorAnswer(name: lookup.names[index])
         switch lookup.families {
@@ -131,7 +129,8 @@ extension TencentReply {
                 answer.v4 = family(.v4, in: text[..<hyphen])
                 answer.v6 = family(.v6, in: text[(hyphen + 1)...])
             } else {
-                // "0" alone stands for both; addresses alone leave the other family open.
+                // A lone "0" means both families are empty; with addresses, the other family is
+                // unknown.
                 answer.v4 = family(.v4, in: text)
                 answer.v6 = family(.v6, in: text)
             }
@@ -147,16 +146,16 @@ extension TencentReply {
 // MARK: - Families
 
 extension TencentReply {
-    /// Reads the list and TTL of one family.
+    /// Parses the list and TTL of one family.
     ///
-    /// One bad address is dropped alone, as the vendor's Android kit does; its iOS kit drops the
-    /// family.
+    /// An invalid address is dropped and counted, as in the vendor's Android SDK; its iOS SDK drops
+    /// the family. In an encrypted reply, one invalid address invalidates the family.
     ///
-    /// - Returns: nil if there is text but no address in it, or if the TTL is no number.
+    /// - Returns: nil if there is text without any address, or if the TTL is not a number.
     private func family(_ family: Families, in text: ArraySlice<UInt8>) -> AddressSet? {
         let comma = text.lastIndex(of: UInt8(ascii: ",")) ?? text.endIndex
         let items = text[..<comma].split(separator: UInt8(ascii: ";"))
-        // The TTL of an empty family means nothing, and is often 0.
+        // The TTL of an empty family has no meaning, and is often 0.
         if items.isEmpty || (items.count == 1 && items[0].elementsEqual([UInt8(ascii: "0")])) {
             return AddressSet.none
         }
@@ -179,9 +178,9 @@ extension TencentReply {
         return set
     }
 
-    /// Seconds from decimal digits; without any, the default.
+    /// Parses a TTL in seconds; returns the default for an empty text.
     ///
-    /// - Returns: nil for anything else, and for more digits than 32 bits can take.
+    /// - Returns: nil for other text, and for more than 10 digits.
     private static func ttl(in text: ArraySlice<UInt8>) -> UInt32? {
         guard !text.isEmpty else { return VendorLimits.defaultTTL }
         guard text.count <= 10 else { return nil }
@@ -193,9 +192,9 @@ extension TencentReply {
         return UInt32(clamping: min(value, UInt64(VendorLimits.maximumTTL)))
     }
 
-    /// An address literal of `family`; nil for anything else.
+    /// Parses an address literal of `family`; nil for anything else.
     private static func address(in text: ArraySlice<UInt8>, of family: Families) -> IPAddress? {
-        // 45 characters are the longest literal (RFC 4291 §2.2); a scope is not part of it.
+        // The longest literal has 45 characters (RFC 4291 §2.2); a scope is not part of it.
         let isLiteral = text.allSatisfy {
             isHexadecimal($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ":")
         }
@@ -212,7 +211,6 @@ extension TencentReply {
 // MARK: - Octets
 
 extension TencentReply {
-    /// Whether `octet` may be part of a host name.
     static func isInHostnames(_ octet: UInt8) -> Bool {
         switch octet {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -224,7 +222,6 @@ extension TencentReply {
         }
     }
 
-    /// Whether `octet` is a hexadecimal digit of either case.
     private static func isHexadecimal(_ octet: UInt8) -> Bool {
         switch octet {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
@@ -237,14 +234,13 @@ extension TencentReply {
 }
 
 extension VendorAnswer {
-    /// Whether the reply tells of all `families`.
     fileprivate func hasAll(_ families: Families) -> Bool {
         (v4 != nil || !families.includesV4) && (v6 != nil || !families.includesV6)
     }
 }
 
 extension ArraySlice<UInt8> {
-    /// Without the spaces, tabs and line ends at its end.
+    /// Returns the slice without trailing spaces, tabs and line ends.
     func trimmingTrailingSpace() -> ArraySlice<UInt8> {
         var end = endIndex
         while end > startIndex {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the settings of an account with a number and a key cannot be used.
+/// Error in the settings of an account with an identifier and a secret.
 package enum AccountError: Error, Hashable {
-    /// The account is empty, too long, or has other characters than letters and digits.
+    /// The account is empty, too long, or has characters other than ASCII letters and digits.
     case account
 
-    /// The secret is empty, too long, or not printable.
+    /// The secret is empty, too long, or not printable ASCII.
     case secret
 
-    /// The TLS name is neither a host name nor an IP address.
     case tlsName
 
-    /// Accepts what can stand in a request and its signature.
+    /// Checks that account and secret can be written into a request and its signature.
     static func check(account: String, secret: Secret) throws(AccountError) {
         guard (1...VendorLimits.maximumAccount).contains(account.utf8.count),
             account.utf8.allSatisfy(\.isAlphanumeric)
@@ -21,7 +20,7 @@ package enum AccountError: Error, Hashable {
         else { throw .secret }
     }
 
-    /// Scheme and peer name of the URLs.
+    /// Returns the scheme and peer name of the URLs.
     static func origin(usesTLS: Bool, tlsName: String) throws(AccountError) -> Origin {
         guard usesTLS else { return .http() }
         guard let host = HTTPURL.host(tlsName) else { throw .tlsName }

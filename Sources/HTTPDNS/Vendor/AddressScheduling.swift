@@ -2,35 +2,37 @@
 import DNSWire
 package import Net
 
-/// A vendor's service that says which servers to ask: two pure functions, as `Vendor` is.
+/// Codec of a vendor's scheduling service, which returns the vendor's server addresses.
+///
+/// Both functions are pure, like those of `Vendor`.
 package protocol AddressScheduling: Sendable {
-    /// Writes the request for the servers' addresses.
+    /// Returns the request for the server addresses.
     ///
     /// - Parameters:
-    ///   - server: a start-up server, or any that was told before.
+    ///   - server: a start-up server, or a server from an earlier reply.
     ///   - wallSeconds: seconds since 1970 by the vendor's clock.
-    ///   - entropy: where nonces come from.
+    ///   - entropy: source of nonces.
     func scheduleRequest(
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Reads the reply of `server`: at least one address.
+    /// Parses the reply of `server` into at least one address.
     ///
-    /// - Throws: `VendorError`, for what must not be believed.
+    /// - Throws: `VendorError` if the reply is invalid.
     func servers(
         in reply: HTTPReply,
         from server: SocketAddress
     ) throws(VendorError) -> ServiceAddresses
 }
 
-/// The servers that a vendor wants us to ask, in its order.
+/// Vendor servers from a scheduling reply, in the vendor's order.
 package struct ServiceAddresses: Sendable, Hashable {
     /// IPv4 servers, then IPv6 servers; at most `VendorLimits.maximumServers`.
     package var servers: [SocketAddress]
 
-    /// How long to use them; nil if the vendor does not say.
+    /// Validity period of the list; nil if the reply has none.
     package var validFor: Duration?
 
     package init(servers: [SocketAddress], validFor: Duration? = nil) {
@@ -40,10 +42,11 @@ package struct ServiceAddresses: Sendable, Hashable {
 }
 
 extension SocketAddress {
-    /// A server that `scheduler` named; nil for port 0, and for an address of another scope.
+    /// Creates the address of a server named by `scheduler`.
     ///
-    /// A scheduler on the Internet names servers on the Internet, one on this machine servers on
-    /// this machine, and so on: an answer that was forged, or a test, leads nowhere else.
+    /// A forged reply of a scheduler on the Internet cannot direct requests into the local network.
+    ///
+    /// - Returns: nil for port 0, or an address in another scope than the scheduler's address.
     init?(_ address: IPAddress, port: UInt16, from scheduler: SocketAddress) {
         guard port != 0, let scope = AddressScope(address),
             let own = IPAddress(octets: scheduler.octets), scope == AddressScope(own)

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Part of the network in which an address leads to one server (RFC 6890 §2.2).
+/// Part of the network in which an address identifies one server (RFC 6890 §2.2).
 enum AddressScope: Sendable, Hashable {
-    /// This machine.
     case loopback
 
-    /// The networks of one site or access provider: RFC 1918, RFC 6598, RFC 4193.
+    /// Networks of a site or access provider: RFC 1918, RFC 6598, RFC 4193.
     case site
 
-    /// The networks of examples: RFC 5737, 2001:db8::/32.
+    /// Networks for documentation: RFC 5737, 2001:db8::/32.
     case documentation
 
-    /// The Internet.
     case global
 
-    /// Takes the scope of `address`; nil for one that no server can have, or a purpose of its own.
+    /// Returns the scope of `address`; nil if no server can have it, or for other special-purpose
+    /// ranges.
     init?(_ address: IPAddress) {
         guard !address.isUnspecified, !address.isMulticast, !address.isLinkLocal,
             !address.isReserved
@@ -32,7 +31,7 @@ enum AddressScope: Sendable, Hashable {
         let special = octets.count == 4 ? Self.specialV4 : Self.specialV6
         guard let found = special.first(where: { octets.starts(with: $0.network, bits: $0.bits) })
         else {
-            // 2000::/3 is all that was ever assigned of IPv6 (RFC 4291 §2.4).
+            // Only 2000::/3 is assigned as IPv6 global unicast (RFC 4291 §2.4).
             guard octets.count == 4 || octets[0] >> 5 == 1 else { return nil }
             self = .global
             return
@@ -41,7 +40,7 @@ enum AddressScope: Sendable, Hashable {
         self = scope
     }
 
-    /// Networks of IPv4 that are not the Internet, beyond those that ``DNSWire`` knows.
+    /// Special-purpose IPv4 networks, except those that ``DNSWire`` classifies.
     private static let specialV4: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
         ([100, 64], 10, .site),
         ([192, 0, 2], 24, .documentation),
@@ -52,7 +51,7 @@ enum AddressScope: Sendable, Hashable {
         ([198, 18], 15, nil),
     ]
 
-    /// The same of IPv6.
+    /// Special-purpose IPv6 networks, except those that ``DNSWire`` classifies.
     private static let specialV6: [(network: [UInt8], bits: Int, scope: AddressScope?)] = [
         ([0x20, 0x01, 0x0D, 0xB8], 32, .documentation),
         ([0x20, 0x01, 0x00], 23, nil),
@@ -61,7 +60,7 @@ enum AddressScope: Sendable, Hashable {
 }
 
 extension [UInt8] {
-    /// Whether the first `bits` are those of `network`.
+    /// Returns true if the first `bits` bits equal those of `network`.
     fileprivate func starts(with network: [UInt8], bits: Int) -> Bool {
         let whole = bits / 8
         guard count > whole, prefix(whole).elementsEqual(network.prefix(whole)) else {

@@ -2,12 +2,12 @@
 import DNSWire
 
 extension AddressSet {
-    /// Reads the addresses and the TTL of one family.
+    /// Parses the addresses and the TTL of one family.
     ///
-    /// One bad address is dropped alone.  A TTL that is missing is the default.
+    /// An invalid address is dropped and counted. A missing TTL becomes the default TTL.
     ///
-    /// - Returns: nil if there are items but none is an address of `family`, or if the TTL is no
-    ///   whole number from 0 to 2³¹-1.
+    /// - Returns: nil if no item is an address of `family` although there are items, or if the TTL
+    ///   is not an integer from 0 to 2³¹-1.
     init?(_ items: [JSONValue], of family: Families, ttl: JSONValue?) {
         guard let seconds = Self.ttl(ttl) else { return nil }
         self.init(addresses: [], ttl: seconds)
@@ -23,7 +23,7 @@ extension AddressSet {
         dropped += malformed
     }
 
-    /// Adds an address, unless it is unusable, there already (RFC 2181 §5), or one too many.
+    /// Appends an address unless it is unusable, a duplicate (RFC 2181 §5), or beyond the limit.
     mutating func keep(_ address: IPAddress) {
         guard !addresses.contains(address) else { return }
         if !address.isUnusable, addresses.count < VendorLimits.maximumAddresses {
@@ -33,7 +33,7 @@ extension AddressSet {
         }
     }
 
-    /// Seconds from a member of the reply; without one, the default.
+    /// Parses a TTL in seconds; returns the default if `value` is nil.
     static func ttl(_ value: JSONValue?) -> UInt32? {
         guard let value else { return VendorLimits.defaultTTL }
         guard let seconds = value.number, (0...Int64(VendorLimits.maximumTTL)).contains(seconds)
@@ -41,9 +41,9 @@ extension AddressSet {
         return UInt32(seconds)
     }
 
-    /// An address literal of `family`; nil for anything else.
+    /// Parses an address literal of `family`; returns nil for anything else.
     static func address(_ text: String, of family: Families) -> IPAddress? {
-        // 45 characters are the longest literal (RFC 4291 §2.2).
+        // The longest literal has 45 characters (RFC 4291 §2.2).
         guard text.utf8.count <= 45, let address = IPAddress(text) else { return nil }
         switch address {
         case .v4: return family.includesV4 ? address : nil
@@ -53,30 +53,32 @@ extension AddressSet {
 }
 
 extension Lookup {
-    /// Which of the names `name` is; nil stands for a text that is no name.
+    /// Returns the index of `name` in `names`; nil stands for a text that is not a name.
     ///
-    /// - Throws: `VendorError.wrongName` if it is none of them.
+    /// - Throws: `VendorError.wrongName` if `names` does not contain it.
     func index(of name: Name?) throws(VendorError) -> Int {
         guard let name, let index = names.firstIndex(of: name) else { throw .wrongName }
         return index
     }
 
-    /// Which of the names the member `key` is, in any case and with or without final dot.
+    /// Returns the index in `names` of the name in member `key`; case and a final dot do not
+    /// matter.
     ///
-    /// - Throws: `VendorError.unreadable(.member)` if it is no text, `.wrongName` if it is another.
+    /// - Throws: `VendorError.unreadable(.member)` if the member is not a string, `.wrongName` if
+    ///   `names` does not contain the name.
     func index(of key: String, in json: JSONValue) throws(VendorError) -> Int {
         guard let value = json[key], value.isText else { throw .unreadable(.member(key)) }
         return try index(of: value.name)
     }
 
-    /// The text of the names as vendors want it: in lower case, with commas between them.
+    /// Returns the names as request text: lower case, separated by commas.
     ///
     /// - Precondition: as many names as one call may carry.
-    /// - Throws: `VendorError.unusableName` if one is no host name.
+    /// - Throws: `VendorError.unusableName` if a name is not a host name.
     func list(for facts: VendorFacts) throws(VendorError) -> String {
         precondition(
             (1...facts.maximumNames).contains(names.count),
-            "a call carries one to \(facts.maximumNames) names"
+            "a call must have 1 to \(facts.maximumNames) names"
         )
         var text = ""
         for name in names {
@@ -86,9 +88,9 @@ extension Lookup {
         return text
     }
 
-    /// Gives each name its answer, and those that the reply does not mention an empty one.
+    /// Returns one answer for each name; a name missing from the reply gets an empty answer.
     ///
-    /// - Throws: `VendorError.unreadable(.noRecord)` if nothing of the reply could be read.
+    /// - Throws: `VendorError.unreadable(.noRecord)` if no record of the reply was readable.
     func complete(_ found: [VendorAnswer?]) throws(VendorError) -> [VendorAnswer] {
         let answers = zip(names, found).map { name, answer in
             answer

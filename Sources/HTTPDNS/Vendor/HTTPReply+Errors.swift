@@ -2,7 +2,7 @@
 import Net
 
 extension HTTPReply {
-    /// The body of a reply with status 200 and at most `limit` octets.
+    /// Returns the body of a reply with status 200 and at most `limit` octets.
     ///
     /// - Throws: `VendorError.unauthorized`, `.limited`, `.serverStatus` or `.unreadable`.
     func acceptedBody(
@@ -13,14 +13,14 @@ extension HTTPReply {
         return body
     }
 
-    /// The body of a reply with status 200, as JSON.
+    /// Returns the body of a reply with status 200, parsed as JSON.
     ///
-    /// - Throws: as `acceptedBody()`.
+    /// - Throws: as `acceptedBody(limit:)`.
     func acceptedJSON() throws(VendorError) -> JSONValue {
         try JSONValue.read(try acceptedBody(limit: VendorLimits.maximumJSON))
     }
 
-    /// What a status other than 200 means, with the vendor's own word for it.
+    /// Returns the error for a status other than 200, with the vendor's error code.
     func error(_ code: VendorCode? = nil) -> VendorError {
         switch status {
         case 401, 403: .unauthorized(status: status, code: code)
@@ -29,7 +29,7 @@ extension HTTPReply {
         }
     }
 
-    /// The vendor's word in the member `key` of a body that explains a refusal; nil without one.
+    /// Returns the vendor's error code in member `key` of a JSON body; nil if there is none.
     func code(in key: String) -> VendorCode? {
         guard body.count <= VendorLimits.maximumBody, let json = try? JSONValue.read(body) else {
             return nil
@@ -37,12 +37,12 @@ extension HTTPReply {
         return json[key]?.text.flatMap(VendorCode.init)
     }
 
-    /// `Retry-After` in seconds, capped; its other form, a date, counts as none (RFC 9110 §10.2.3).
+    /// `Retry-After` in seconds, limited; nil for its date form (RFC 9110 §10.2.3).
     private var retryAfterSeconds: Int64? {
         guard let retryAfter, !retryAfter.isEmpty,
             retryAfter.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return nil }
-        // Digits that do not fit an Int64 are still a number, only an absurd one.
+        // Digits beyond Int64 are still a number; the limit applies.
         return min(Int64(retryAfter) ?? .max, VendorLimits.maximumRetryAfter)
     }
 }

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// An operator's URL, taken apart: scheme, host, port, path and query.
+/// Parts of a URL from the settings.
 struct HTTPURL: Sendable, Hashable {
-    /// Scheme and host.
     let origin: Origin
 
-    /// The port that is written, or the scheme's.
+    /// Port in the URL, or the default port of the scheme.
     let port: UInt16
 
-    /// The path, at least `/`.
     let path: String
 
-    /// The query without its question mark; empty without one.
+    /// Query without the question mark; empty if there is none.
     let query: String
 
-    /// Reads `http://host[:port]/path?query` or the same with `https`.
+    /// Parses `http://host[:port]/path?query` or the same with `https`.
     ///
-    /// - Returns: nil for anything else: other schemes, user names, fragments, octets that a URL
-    ///   cannot have, and hosts that are neither a host name nor an IP address.
+    /// - Returns: nil for other schemes, user names, fragments, invalid characters, and hosts that
+    ///   are neither a host name nor an IP address.
     init?(_ text: String) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isPrintable, (1...VendorLimits.maximumURL).contains(text.utf8.count),
@@ -52,9 +50,9 @@ struct HTTPURL: Sendable, Hashable {
         self.port = port
     }
 
-    /// A host as a URL has it: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// Returns the host in URL form: a name, an IPv4 address, or an IPv6 address in brackets.
     ///
-    /// - Returns: nil if it is none of them.
+    /// - Returns: nil for any other text.
     static func host(_ text: String) -> String? {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.utf8.count > 2
         let literal = isBracketed ? String(text.dropFirst().dropLast()) : text

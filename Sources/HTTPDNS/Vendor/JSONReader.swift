@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads JSON (RFC 8259) from servers that may be hostile.
+/// JSON parser (RFC 8259) for replies of possibly hostile servers.
 ///
-/// Strict where readers differ, so that a reply cannot mean one thing to us and another to whoever
-/// checked it: a key must not come twice in an object, text must be UTF-8 without lone surrogates,
-/// numbers have no leading zeros, and nothing follows the value.  Recursion is as deep as the
-/// nesting, which is bounded.
+/// Strict where parsers differ: no duplicate keys in an object, UTF-8 without lone surrogates, no
+/// leading zeros, nothing after the value. The nesting depth, and so the recursion, is limited.
 struct JSONReader {
-    /// The octets of the text.
     private let text: [UInt8]
 
-    /// The octet that is read next.
+    /// Index of the next octet.
     private var position = 0
 
-    /// The values so far.
+    /// Values parsed so far.
     private var nodes: [JSONDocument.Node] = []
 
-    /// Reads a whole text.
+    /// Parses a whole text.
     ///
     /// - Throws: `UnreadableReply.tooLarge` or `.notJSON`.
     static func read(_ text: [UInt8]) throws(UnreadableReply) -> JSONValue {
@@ -31,22 +28,21 @@ struct JSONReader {
         return JSONValue(JSONDocument(text, reader.nodes))
     }
 
-    /// Starts at the first octet.
     private init(text: [UInt8]) {
         self.text = text
     }
 
-    /// What to throw at this place.
+    /// Syntax error at the current position.
     private var fault: UnreadableReply { .notJSON(at: position) }
 
-    /// The next octet, or nil at the end.
+    /// The next octet; nil at the end.
     private var next: UInt8? { position < text.count ? text[position] : nil }
 }
 
 // MARK: - Values
 
 extension JSONReader {
-    /// Reads a value and the space before it.
+    /// Parses a value and the white space before it.
     private mutating func value(depth: Int) throws(UnreadableReply) {
         skipSpace()
         switch next {
@@ -60,14 +56,13 @@ extension JSONReader {
         }
     }
 
-    /// Notes a value that began at `start` and ends here, with all that is in it.
+    /// Appends a node for a value from `start` to the current position.
     private mutating func note(_ kind: JSONDocument.Node.Kind, from start: Int) {
         nodes.append(
             JSONDocument.Node(kind: kind, range: start..<position, end: nodes.count + 1)
         )
     }
 
-    /// Reads an object from its brace on.
     private mutating func object(depth: Int) throws(UnreadableReply) {
         guard depth <= VendorLimits.maximumJSONDepth else { throw fault }
         let object = nodes.count
@@ -94,7 +89,7 @@ extension JSONReader {
         nodes[object].end = nodes.count
     }
 
-    /// Whether an earlier member of `object` has the key that was read last.
+    /// Returns true if an earlier member of `object` has the same key as node `key`.
     private func hasKey(like key: Int, in object: Int) -> Bool {
         var member = object + 1
         while member < key {
@@ -104,7 +99,7 @@ extension JSONReader {
         return false
     }
 
-    /// Whether two strings have the same text.
+    /// Returns true if two string nodes have the same text.
     private func isSameText(_ first: Int, _ second: Int) -> Bool {
         let (a, b) = (nodes[first], nodes[second])
         if case (.string(false), .string(false)) = (a.kind, b.kind) {
@@ -113,7 +108,6 @@ extension JSONReader {
         return Self.unescape(text[a.range]) == Self.unescape(text[b.range])
     }
 
-    /// Reads an array from its bracket on.
     private mutating func array(depth: Int) throws(UnreadableReply) {
         guard depth <= VendorLimits.maximumJSONDepth else { throw fault }
         let array = nodes.count
@@ -129,7 +123,6 @@ extension JSONReader {
         nodes[array].end = nodes.count
     }
 
-    /// Reads `word`, which stands for a value.
     private mutating func literal(
         _ word: String,
         _ kind: JSONDocument.Node.Kind
@@ -142,7 +135,7 @@ extension JSONReader {
         note(kind, from: start)
     }
 
-    /// Reads a number (RFC 8259 §6).
+    /// Parses a number (RFC 8259 §6).
     private mutating func number() throws(UnreadableReply) {
         let start = position
         _ = take("-")
@@ -167,7 +160,6 @@ extension JSONReader {
 // MARK: - Strings
 
 extension JSONReader {
-    /// Reads a string from its quotation mark on.
     private mutating func string() throws(UnreadableReply) {
         guard take("\"") else { throw fault }
         let start = position
@@ -196,12 +188,12 @@ extension JSONReader {
         throw fault
     }
 
-    /// Whether octets are UTF-8, as far as they are not escapes, which are ASCII.
+    /// Returns true if the octets are valid UTF-8; escapes are ASCII.
     private static func isUTF8(_ octets: ArraySlice<UInt8>) -> Bool {
         String(validating: octets, as: Unicode.UTF8.self) != nil
     }
 
-    /// The octets that those of a string, which was read, stand for.
+    /// Returns the contents of an already validated string, with its escapes replaced.
     static func unescape(_ octets: ArraySlice<UInt8>) -> [UInt8] {
         var reader = JSONReader(text: Array(octets))
         var plain: [UInt8] = []
@@ -216,7 +208,7 @@ extension JSONReader {
         return plain
     }
 
-    /// Reads what follows a backslash.
+    /// Parses an escape after its backslash.
     private mutating func escape() throws(UnreadableReply) -> Unicode.Scalar {
         guard let character = next else { throw fault }
         position += 1
@@ -233,7 +225,7 @@ extension JSONReader {
         }
     }
 
-    /// Reads the digits after `\u`, and of a pair of surrogates both halves.
+    /// Parses the digits after `\u`, for a surrogate pair both halves.
     private mutating func scalar() throws(UnreadableReply) -> Unicode.Scalar {
         let first = try codeUnit()
         var value = UInt32(first)
@@ -247,7 +239,7 @@ extension JSONReader {
         return scalar
     }
 
-    /// Reads four hexadecimal digits.
+    /// Parses four hexadecimal digits.
     private mutating func codeUnit() throws(UnreadableReply) -> UInt16 {
         guard position + 4 <= text.count,
             let octets = Hexadecimal.decode(text[position..<position + 4])
@@ -260,7 +252,6 @@ extension JSONReader {
 // MARK: - Octets
 
 extension JSONReader {
-    /// Skips the four characters that are space to JSON.
     private mutating func skipSpace() {
         while let octet = next, octet <= 0x20,
             octet == 0x20 || 0x09...0x0A ~= octet || octet == 0x0D
@@ -269,14 +260,14 @@ extension JSONReader {
         }
     }
 
-    /// Skips `character` if it is next, and tells whether it was.
+    /// Skips `character` if it is next; returns true if it was.
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
-    /// Skips decimal digits and tells how many there were.
+    /// Skips decimal digits and returns their number.
     private mutating func digits() -> Int {
         let start = position
         while let octet = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet) {
@@ -287,7 +278,6 @@ extension JSONReader {
 }
 
 extension Unicode.UTF8 {
-    /// The octets of one scalar.
     fileprivate static func encode(_ scalar: Unicode.Scalar) -> [UInt8]? {
         encode(scalar).map { (encoded: EncodedScalar) in [UInt8](encoded) }
     }

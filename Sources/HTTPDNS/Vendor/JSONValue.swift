@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// A text of JSON (RFC 8259) that was read: its octets, and where its values are in them.
+/// Parsed JSON text (RFC 8259): its octets and the positions of its values.
 ///
-/// Strings and numbers are made when somebody asks for them, as most of a reply is never asked for.
+/// Strings and numbers are decoded on access, because most of a reply is never accessed.
 final class JSONDocument: Sendable {
-    /// Where a value is.
+    /// Position and type of a value.
     struct Node: Sendable {
-        /// What a value is.
+        /// Type of a value.
         enum Kind: Sendable {
             case null
             case bool(Bool)
@@ -15,7 +15,7 @@ final class JSONDocument: Sendable {
             /// A number without fraction and exponent.
             case integer
 
-            /// Any other number: no field of a reply may have one.
+            /// Any other number; no known reply field has one.
             case otherNumber
             case string(hasEscapes: Bool)
             case array
@@ -24,13 +24,13 @@ final class JSONDocument: Sendable {
 
         var kind: Kind
 
-        /// Its octets in the text; of a string those between the quotation marks.
+        /// Octets of the value in the text; of a string, without the quotation marks.
         var range: Range<Int>
 
-        /// The number of the node behind it and all that is in it.
+        /// Index of the first node after the value and its contents.
         ///
-        /// An array's elements follow it, and so do an object's members: a key, which is a string,
-        /// and its value, each.
+        /// The elements of an array follow its node. The members of an object follow its node, each
+        /// as a string node (the key) and a value.
         var end: Int
     }
 
@@ -43,14 +43,14 @@ final class JSONDocument: Sendable {
     }
 }
 
-/// A value of JSON (RFC 8259), as far as vendors' replies need it.
+/// JSON value (RFC 8259), with the accessors that vendor replies need.
 struct JSONValue: Sendable {
     private let document: JSONDocument
 
-    /// Its number among the nodes.
+    /// Index of the value's node.
     private let index: Int
 
-    /// The whole of a text.
+    /// Creates the root value of a document.
     init(_ document: JSONDocument) { self.init(document, at: 0) }
 
     private init(_ document: JSONDocument, at index: Int) {
@@ -64,7 +64,7 @@ struct JSONValue: Sendable {
 // MARK: - Reading
 
 extension JSONValue {
-    /// Reads a whole text.
+    /// Parses a whole text.
     ///
     /// - Throws: `VendorError.unreadable`.
     static func read(_ text: [UInt8]) throws(VendorError) -> JSONValue {
@@ -75,7 +75,7 @@ extension JSONValue {
         }
     }
 
-    /// The member `key` of an object; nil if this is none, lacks it, or has null there.
+    /// Member `key` of an object; nil if the value is no object, or the member is missing or null.
     subscript(key: String) -> JSONValue? {
         guard isObject else { return nil }
         var member = index + 1
@@ -87,37 +87,33 @@ extension JSONValue {
         return nil
     }
 
-    /// Whether it is an object.
     var isObject: Bool { if case .object = node.kind { true } else { false } }
 
-    /// Whether it is a string.
     var isText: Bool { if case .string = node.kind { true } else { false } }
 
-    /// Whether it is null.
     var isNull: Bool { if case .null = node.kind { true } else { false } }
 
-    /// Whether it is true or false.
     var isBool: Bool { if case .bool = node.kind { true } else { false } }
 
-    /// Whether it is true, rather than false or no such thing.
+    /// True if the value is `true`.
     var isTrue: Bool { if case .bool(true) = node.kind { true } else { false } }
 
-    /// The text of a string.
+    /// Text of a string.
     var text: String? {
         octets.map { String(decoding: $0, as: Unicode.UTF8.self) }
     }
 
-    /// The name that a string is the text of.
+    /// Domain name in a string.
     var name: Name? { octets.flatMap { try? Name(text: $0) } }
 
-    /// The octets of a string's text.
+    /// Unescaped octets of a string.
     private var octets: ArraySlice<UInt8>? {
         guard case .string(let hasEscapes) = node.kind else { return nil }
         let octets = document.text[node.range]
         return hasEscapes ? JSONReader.unescape(octets)[...] : octets
     }
 
-    /// Whether it is a string with that text.
+    /// Returns true if the value is a string equal to `text`.
     private func isText(_ text: String) -> Bool {
         guard case .string(false) = node.kind else {
             return octets?.elementsEqual(text.utf8) ?? false
@@ -132,7 +128,7 @@ extension JSONValue {
         return true
     }
 
-    /// The number of an integer that fits 64 bits.
+    /// Value of an integer that fits 64 bits.
     var number: Int64? {
         guard case .integer = node.kind else { return nil }
         let digits = document.text[node.range]
@@ -151,7 +147,6 @@ extension JSONValue {
         return number
     }
 
-    /// The elements of an array.
     var elements: [JSONValue]? {
         guard case .array = node.kind else { return nil }
         var elements: [JSONValue] = []
@@ -164,7 +159,7 @@ extension JSONValue {
         return elements
     }
 
-    /// The members of an object, in the order of the text; no key comes twice.
+    /// Members of an object, in the order of the text, without duplicate keys.
     var members: [(key: String, value: JSONValue)]? {
         guard isObject else { return nil }
         var members: [(key: String, value: JSONValue)] = []
@@ -177,17 +172,17 @@ extension JSONValue {
         return members
     }
 
-    /// The text of the member `key`.
+    /// Returns the text of the member `key`.
     ///
-    /// - Throws: `VendorError.unreadable(.member)` if it is missing or no string.
+    /// - Throws: `VendorError.unreadable(.member)` if it is missing or not a string.
     func requiredText(_ key: String) throws(VendorError) -> String {
         guard let text = self[key]?.text else { throw .unreadable(.member(key)) }
         return text
     }
 
-    /// The elements of the member `key`; none if it is missing.
+    /// Returns the elements of the member `key`; empty if it is missing.
     ///
-    /// - Throws: `VendorError.unreadable(.member)` if it is no array.
+    /// - Throws: `VendorError.unreadable(.member)` if it is not an array.
     func optionalElements(_ key: String) throws(VendorError) -> [JSONValue] {
         guard let value = self[key] else { return [] }
         guard let elements = value.elements else { throw .unreadable(.member(key)) }

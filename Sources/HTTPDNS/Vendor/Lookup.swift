@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// What is asked of a vendor: addresses of some names.
+/// Names and address families to request from a vendor.
 package struct Lookup: Sendable, Hashable {
-    /// The names, each of them once; only host names leave the machine.
+    /// Distinct names; only host names are sent to a vendor.
     package var names: [Name]
 
-    /// The families wanted.
+    /// Requested families.
     package var families: Families
 
-    /// The address the vendor shall answer for, instead of the one it sees us at.
+    /// Client address to send to the vendor; if nil, the vendor uses the source address.
     package var clientSubnet: IPAddress?
 
     package init(names: [Name], families: Families, clientSubnet: IPAddress? = nil) {
@@ -25,25 +25,25 @@ package enum Families: Sendable, Hashable {
     case v6
     case both
 
-    /// Whether IPv4 is wanted.
+    /// True if IPv4 is included.
     package var includesV4: Bool { self != .v6 }
 
-    /// Whether IPv6 is wanted.
+    /// True if IPv6 is included.
     package var includesV6: Bool { self != .v4 }
 }
 
-/// What a vendor said about one name.
+/// Vendor's answer for one name.
 package struct VendorAnswer: Sendable, Hashable {
-    /// The name, as it was asked.
+    /// Name as requested.
     package var name: Name
 
-    /// IPv4 addresses; nil if they were not asked, or the reply is silent or garbled about them.
+    /// IPv4 addresses; nil if not requested, or missing or unreadable in the reply.
     package var v4: AddressSet?
 
-    /// IPv6 addresses; nil if they were not asked, or the reply is silent or garbled about them.
+    /// IPv6 addresses; nil if not requested, or missing or unreadable in the reply.
     package var v6: AddressSet?
 
-    /// What an empty answer means, where the vendor is a resolver that can tell; else nil.
+    /// Meaning of an empty answer, if the vendor is a resolver that reports it; else nil.
     package var denial: Denial?
 
     package init(
@@ -58,33 +58,33 @@ package struct VendorAnswer: Sendable, Hashable {
         self.denial = denial
     }
 
-    /// Whether the vendor knows that there is no such name.
+    /// True if the vendor reports NXDOMAIN.
     package var isNXDomain: Bool { denial?.kind == .nxDomain }
 
-    /// Whether no family has an address, so that nothing is known about the name.
+    /// True if no family has an address.
     package var isEmpty: Bool {
         (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)
     }
 
-    /// How many addresses of both families were left out.
+    /// Number of dropped addresses of both families.
     package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
 }
 
-/// What a resolver knows about an answer without addresses (RFC 2308 §2).
+/// Resolver's statement about an answer without addresses (RFC 2308 §2).
 package struct Denial: Sendable, Hashable {
-    /// What is not there.
+    /// Type of a negative answer.
     package enum Kind: Sendable, Hashable {
-        /// The name itself, or the end of its chain of aliases (RFC 6604 §3).
+        /// The name does not exist, or the last name of its CNAME chain does not (RFC 6604 §3).
         case nxDomain
 
-        /// Addresses of the family that was asked.
+        /// The name has no addresses of the requested family.
         case noData
     }
 
-    /// What is not there.
+    /// Type of the negative answer.
     package var kind: Kind
 
-    /// Seconds to believe it (RFC 2308 §5); nil if the reply has no SOA record.
+    /// Negative TTL in seconds (RFC 2308 §5); nil if the reply has no SOA record.
     package var ttl: UInt32?
 
     package init(_ kind: Kind, ttl: UInt32? = nil) {
@@ -93,18 +93,18 @@ package struct Denial: Sendable, Hashable {
     }
 }
 
-/// The addresses of one family, in the vendor's order.
+/// Addresses of one family, in the vendor's order.
 package struct AddressSet: Sendable, Hashable {
-    /// Usable addresses; none means that the vendor has none.
+    /// Usable addresses; empty if the vendor has none.
     package var addresses: [IPAddress]
 
-    /// Seconds to keep them, 0…2³¹-1 (RFC 2181 §8); of no meaning if there is no address.
+    /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
     package var ttl: UInt32
 
-    /// How many were left out: no addresses, of the other family, unusable, or too many.
+    /// Number of dropped addresses: invalid, of the other family, unusable, or beyond the limit.
     package var dropped: Int
 
-    /// The vendor's word for why there is none, as `RRNotExist`.
+    /// Vendor's code for a missing record, for example `RRNotExist`.
     package var reason: VendorCode?
 
     package init(
@@ -119,14 +119,14 @@ package struct AddressSet: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// The vendor's "none".
+    /// Empty set with the default TTL.
     package static let none = AddressSet(addresses: [], ttl: VendorLimits.defaultTTL)
 }
 
 // MARK: - Text
 
 extension VendorAnswer: CustomStringConvertible {
-    /// As `www.example.com. A 192.0.2.1 192.0.2.2 (60 s), AAAA none`.
+    /// Text such as `www.example.com. A 192.0.2.1 192.0.2.2 (60 s), AAAA none`.
     package var description: String {
         let families = [("A", v4), ("AAAA", v6)].compactMap { type, set in
             set.map { set in

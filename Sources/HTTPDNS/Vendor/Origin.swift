@@ -4,23 +4,23 @@ import Net
 
 /// Scheme and peer name of a vendor's URLs.
 enum Origin: Sendable, Hashable {
-    /// Plain HTTP, with the server's IP address as host unless there is a `name`.
+    /// Plain HTTP; the host is `name`, or the server's IP address if `name` is nil.
     case http(name: String? = nil)
 
-    /// TLS; the certificate must be for `name`, or else for the server's IP address.
+    /// TLS; the certificate must match `name`, or the server's IP address if `name` is nil.
     case https(name: String?)
 
-    /// The name of the peer; nil if it is known by its address.
+    /// Peer name; nil if the peer is identified by its IP address.
     var name: String? {
         switch self {
         case .http(let name), .https(let name): name
         }
     }
 
-    /// Whether TLS authenticates the server and protects what it says.
+    /// True if TLS authenticates the server and protects the reply.
     var usesTLS: Bool { if case .https = self { true } else { false } }
 
-    /// The port that is not written.
+    /// Port that is omitted in a URL.
     var defaultPort: UInt16 {
         switch self {
         case .http: 80
@@ -28,9 +28,9 @@ enum Origin: Sendable, Hashable {
         }
     }
 
-    /// The URL up to its path: `http://192.0.2.1`, `https://[2001:db8::1]:8443`.
+    /// Returns the URL up to its path: `http://192.0.2.1`, `https://[2001:db8::1]:8443`.
     ///
-    /// The interface of a link-local server is left out: the URL only names the peer.
+    /// The URL of a link-local server has no interface: the URL only names the peer.
     func url(at server: SocketAddress) -> String {
         var url: String
         switch self {
@@ -41,33 +41,32 @@ enum Origin: Sendable, Hashable {
         return url
     }
 
-    /// The server's address as a URL has it.
     private static func literal(_ server: SocketAddress) -> String {
         server.isIPv6 ? "[" + server.host.prefix { $0 != "%" } + "]" : server.host
     }
 }
 
-/// Writes the query part of a URL.
+/// Writer of the query part of a URL.
 struct QueryWriter {
     private var octets: [UInt8]
 
-    /// Goes on after the parameters of `text`.
+    /// Starts with the parameters in `text`.
     init(_ text: String = "") {
         octets = []
         octets.reserveCapacity(Self.usualOctets)
         octets += text.utf8
     }
 
-    /// What nearly all queries fit into, so that no array grows.
+    /// Initial capacity in octets: almost every query fits, so the array does not grow.
     private static let usualOctets = 512
 
-    /// The parameters so far, without the question mark.
+    /// Parameters so far, without the question mark.
     var text: String { String(decoding: octets, as: Unicode.UTF8.self) }
 
-    /// Appends `name=value`, escaping in the value what has a meaning in a URL.
+    /// Appends `name=value`; escapes characters of the value that have a meaning in a URL.
     ///
-    /// Comma, semicolon and colon stay as they are: RFC 3986 §3.4 allows them, the vendors' own
-    /// kits send them so, and signatures are made over them.
+    /// Comma, semicolon and colon are not escaped: RFC 3986 §3.4 allows them, and the vendors' SDKs
+    /// send and sign them unescaped.
     mutating func append(_ name: String, _ value: String) {
         if !octets.isEmpty { octets.append(UInt8(ascii: "&")) }
         octets += name.utf8

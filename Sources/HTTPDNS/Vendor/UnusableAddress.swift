@@ -2,9 +2,8 @@
 import DNSWire
 
 extension IPAddress {
-    /// Whether no server on the Internet can have this address, whoever asks.
+    /// True if no server on the Internet can have this address, for example 0.0.0.0 or 127.0.0.1.
     ///
-    /// A vendor that says 0.0.0.0 means "I will not tell"; one that says 127.0.0.1 leads the
-    /// client to its own services.  Private addresses can be right, and are the route's to judge.
+    /// Private addresses can be correct: the route decides about them.
     var isUnusable: Bool { reach == .none }
 }

@@ -2,23 +2,23 @@
 package import DNSWire
 package import Net
 
-/// A vendor's API: two pure functions and a few facts.
+/// Vendor API: a pure codec and a few facts.
 ///
-/// Time and randomness are parameters, so published vectors test the real code.  Everything that
-/// waits, counts or chooses (servers, deadlines, failover) is in `VendorClient`, once for all.
+/// Time and randomness are parameters, so tests can use published vectors. Servers, deadlines,
+/// failover and counters are in `VendorClient`.
 package protocol Vendor: Sendable {
-    /// What the client has to know before it asks.
+    /// Properties of the API that the client needs.
     var facts: VendorFacts { get }
 
-    /// Writes a look-up as the request of this API.
+    /// Returns the HTTP request for a look-up.
     ///
-    /// A vendor that does not pair families is asked for one; of `.both` it takes IPv4 and is
-    /// silent about the other.
+    /// A vendor that does not pair families serves one family per call; for `.both` it requests
+    /// IPv4, and its answer has no IPv6 part.
     ///
     /// - Parameters:
-    ///   - server: the server to connect to; it names the peer unless a TLS name is configured.
+    ///   - server: server to connect to; names the peer unless a TLS name is configured.
     ///   - wallSeconds: seconds since 1970 by the vendor's clock, for signatures that expire.
-    ///   - entropy: where initialisation vectors and nonces come from.
+    ///   - entropy: source of initialisation vectors and nonces.
     /// - Precondition: one to `facts.maximumNames` names.
     /// - Throws: `VendorError.unusableName` or `.cipher`.
     func request(
@@ -28,30 +28,29 @@ package protocol Vendor: Sendable {
         entropy: Entropy
     ) throws(VendorError) -> HTTPRequest
 
-    /// Reads the reply: one answer for each name of the look-up, in its order.
+    /// Parses the reply into one answer for each name of the look-up, in the same order.
     ///
-    /// That the vendor has no address, or does not mention the name, is an answer too: an empty
-    /// one.  It does not tell NXDOMAIN, NODATA and "not registered with us" apart, unless it has
-    /// a `denial`, as those of resolvers with a JSON API have.
+    /// A name without addresses, or missing from the reply, has an empty answer. Without a `denial`
+    /// (only resolvers with a JSON API set one), the name may be NXDOMAIN, NODATA or not registered
+    /// with the vendor.
     ///
-    /// - Throws: `VendorError`, for what must not be believed.
+    /// - Throws: `VendorError` if the reply must not be believed.
     func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
-    /// The name of the daemon's own question, which tells whether the API answers at all.
+    /// Name for health probes of the API; clients cannot choose it.
     ///
-    /// No client chooses it.  A resolver has addresses for it; a vendor of registered names may have
-    /// none, which is an answer, too.
+    /// A resolver has addresses for it. A vendor of registered names may return an empty answer,
+    /// which also shows that the API works.
     var trialName: Name { get }
 
-    /// The same account, asked in the other way that the vendor documents.
+    /// Returns the same account with the vendor's other documented way of calling the API.
     ///
-    /// Where its pages and its kits disagree (on the name of the certificates, on the form of a
-    /// request), the other reading is worth one try after the error that the wrong one leads to.
+    /// Documentation and SDKs disagree on, for example, the certificate name or the request form.
     ///
-    /// - Returns: nil if no other way would help against `error`.
+    /// - Returns: nil if no variant could help against `error`.
     func alternative(after error: VendorError) -> (any Vendor)?
 
-    /// The vendor's service that says which servers to ask; nil if it has none.
+    /// Vendor's scheduling service, which returns server addresses; nil if there is none.
     var scheduling: (any AddressScheduling)? { get }
 }
 
@@ -64,47 +63,47 @@ extension Vendor {
 }
 
 extension Name {
-    /// The host of a URL or certificate as the name of a trial; `example.com` for an IP address.
+    /// Returns the host of a URL or certificate as probe name; `example.com` for an IP address.
     static func trial(_ host: String?) -> Name {
         guard let host, IPAddress(host) == nil, !host.hasPrefix("["), let name = try? Name(host)
         else { return exampleTrial }
         return name
     }
 
-    /// A name that exists for good and belongs to nobody (RFC 6761 §6.5).
+    /// Reserved name that always exists (RFC 6761 §6.5).
     static let exampleTrial: Name = {
-        guard let name = try? Name("example.com") else { preconditionFailure("no name") }
+        guard let name = try? Name("example.com") else { preconditionFailure("invalid probe name") }
         return name
     }()
 }
 
-/// What sets one API apart from another, as far as the client cares.
+/// Properties of an API that the client needs.
 package struct VendorFacts: Sendable, Hashable {
-    /// The word for it in settings, as `tencent`.
+    /// Vendor kind in the settings, for example `tencent`.
     package var kind: String
 
-    /// How many names one call may carry.
+    /// Maximum number of names in one call.
     package var maximumNames: Int
 
-    /// Whether one call asks for both families.
+    /// True if one call requests both families.
     package var pairsFamilies: Bool
 
-    /// Whether calls cost money.
+    /// True if calls cost money.
     package var isBillable: Bool
 
-    /// The port of a server that is configured without one.
+    /// Default port of a configured server.
     package var defaultPort: UInt16
 
-    /// Whether requests and replies travel over TLS.
+    /// True if the API uses TLS.
     package var usesTLS: Bool
 
-    /// Whether a reply that was forged or changed on the way is detected, by TLS or by the API itself.
+    /// True if TLS or the API itself detects a forged or modified reply.
     package var isProtected: Bool
 
-    /// Whether a 401 or 403 is about the account, whatever name was asked.
+    /// True if a 401 or 403 always concerns the account, never a single name.
     package var refusesAccountsOnly: Bool
 
-    /// Octets that the names of one call may have together, with the commas between them.
+    /// Maximum octets of all names in one call, with the commas between them.
     package var maximumNameOctets: Int
 
     package init(
@@ -131,7 +130,7 @@ package struct VendorFacts: Sendable, Hashable {
 }
 
 extension VendorFacts {
-    /// Whether one call can carry `names`: not too many, and not too long together.
+    /// Returns true if one call can carry `names`, by number and by length.
     package func canCarry(_ names: [Name]) -> Bool {
         let octets = names.reduce(names.count - 1) { $0 + $1.octets.count - 2 }
         return (1...maximumNames).contains(names.count)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A vendor's own word for an error or an empty answer, as `InvalidSignature`.
+/// Vendor's code for an error or an empty answer, for example `InvalidSignature`.
 ///
-/// It comes from the network and is shown to the operator, so it is short and harmless: ASCII
-/// letters, digits, and `._- ` between them.
+/// The code comes from the network and is shown to the operator. It is therefore limited in length,
+/// and to ASCII letters, digits, and `._- `.
 package struct VendorCode: Sendable, Hashable {
-    /// The word.
+    /// Text of the code.
     package let text: String
 
-    /// Takes a word; nil for one that is too long, or has any other character.
+    /// Creates a code; nil if it is too long or has other characters.
     package init?(_ text: String) {
         let isHarmless = text.utf8.allSatisfy { octet in
             switch octet {
@@ -25,7 +25,6 @@ package struct VendorCode: Sendable, Hashable {
         self.text = text
     }
 
-    /// A word that is written in this program.
     private init(known text: String) {
         self.text = text
     }
@@ -37,10 +36,10 @@ extension VendorCode {
     /// Alibaba: this server is for accounts of a higher service level.
     package static let serviceLevelDeny = VendorCode(known: "ServiceLevelDeny")
 
-    /// Alibaba: the scheduling service has switched this client off.
+    /// Alibaba: the scheduling service has disabled this client.
     package static let disable = VendorCode(known: "disable")
 
-    /// Alibaba: the account or its key is not accepted, whatever the time.
+    /// Alibaba: the account or its key is not accepted, whatever the time is.
     package static let accountCodes: Set<VendorCode> = [
         VendorCode(known: "InvalidAccount"), VendorCode(known: "AccountNotExists"),
         VendorCode(known: "UnsignedInterfaceDisabled"), VendorCode(known: "InvalidSignature"),

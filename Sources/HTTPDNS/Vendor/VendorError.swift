@@ -2,101 +2,100 @@
 package import DNSWire
 package import Net
 
-/// Why a vendor's server gave no answer that can be believed.
+/// Reason why a vendor call gave no usable answer.
 ///
-/// None of the cases holds a URL, a key or a token, so all of them may be shown.
+/// No case contains a URL, a key or a token, so every case may be shown.
 package enum VendorError: Error, Hashable {
-    /// 401 or 403, or a code that says so: the account, token or signature is not accepted.
+    /// 401 or 403, or an equivalent code: the account, token or signature is not accepted.
     case unauthorized(status: Int, code: VendorCode? = nil)
 
-    /// The signature has expired, or lasts too long: one of the two clocks is wrong.
+    /// The signature has expired or its expiry is too far ahead: one of the two clocks is wrong.
     ///
-    /// `vendorSeconds` is the vendor's clock, in seconds since 1970, if the body tells it.
+    /// `vendorSeconds` is the vendor's clock in seconds since 1970, if the body contains it.
     case wrongTime(status: Int, code: VendorCode, vendorSeconds: Int64? = nil)
 
-    /// The vendor does not accept this request, and no server of it would, as a bad name.
+    /// The vendor rejects this request, for example a bad name; every server would reject it.
     case refused(status: Int, code: VendorCode)
 
-    /// 429: too many calls; `retryAfter` as far as the vendor gave seconds.
+    /// 429: too many calls; `retryAfter` is set if the vendor sent it in seconds.
     case limited(retryAfter: Duration?)
 
-    /// Any other status but 200, or a code that says that this server cannot.
+    /// Any other status except 200, or a code that reports a failure of this server.
     case serverStatus(Int, code: VendorCode? = nil)
 
-    /// A resolver with a JSON API could not resolve the name.
+    /// A resolver with a JSON API failed to resolve the name.
     case responseCode(RCode)
 
-    /// The body is not of the vendor's grammar.
+    /// The body does not follow the vendor's grammar.
     case unreadable(UnreadableReply)
 
-    /// The body is sealed, but not with our key.
+    /// The body is encrypted, but not with the configured key.
     case undecryptable
 
-    /// The reply is about a name that was not asked.
+    /// The reply is about a name that was not requested.
     case wrongName
 
     /// No reply arrived.
     case transport(HTTPError)
 
-    /// The name is no host name, so no vendor is asked about it.
+    /// The name is not a host name, so it is not sent to a vendor.
     case unusableName
 
-    /// Our own cryptography failed.
+    /// A local cryptographic operation failed.
     case cipher(CipherError)
 
-    /// The time for the call was over before a server could be tried.
+    /// The deadline passed before a server could be tried.
     case outOfTime
 
-    /// The operator paused the vendor.
     case paused
 
-    /// The day's budget of calls is spent.
+    /// The call budget of the day is used up.
     case budget
 
-    /// This second's calls are spent.
+    /// The call limit of this second is used up.
     case pace
 
-    /// Too many look-ups wait already.
     case busy
 }
 
-/// What is wrong with a body that cannot be read.
+/// Reason why a body cannot be read.
 package enum UnreadableReply: Error, Hashable {
-    /// More octets than `VendorLimits.maximumBody`.
+    /// The body has more octets than allowed.
     case tooLarge(octets: Int)
 
-    /// A sealed body that is not hexadecimal.
+    /// An encrypted body is not hexadecimal.
     case notHexadecimal
 
-    /// No record has addresses, or says that there are none.
+    /// No record has addresses or states that there are none.
     case noRecord
 
-    /// A sealed reply lacks the name, the TTL or the client's address, which were asked for.
+    /// An encrypted reply lacks the requested name, TTL or client address.
     case incomplete
 
-    /// The body is no JSON (RFC 8259), has a key twice, too many keys, or is nested too deep.
+    /// The body is not JSON (RFC 8259), has a duplicate key or too many keys, or is nested too
+    /// deep.
     case notJSON(at: Int)
 
-    /// A member of the JSON is missing, or not of its type.
+    /// A member of the JSON is missing or has the wrong type.
     case member(String)
 }
 
 // MARK: - What to do about it
 
 extension VendorError {
-    /// What an error says about the server that it came from, and so what helps.
+    /// Cause of an error, which decides the reaction of the client.
     package enum Verdict: Sendable, Hashable {
-        /// This server failed; another may do better.
+        /// This server failed; another server may succeed.
         case serverFailed
 
-        /// The account is refused; every server will say so.
+        /// The account is refused; every server will refuse it.
         case accountRefused
 
-        /// The fault is on our side, or nobody's: no server did anything wrong.
+        /// The error is local, or the request was rejected: no server is to blame.
         case notTheServer
     }
 
-    /// Whose fault it is.
+    /// Cause of this error.
     package var verdict: Verdict {
         switch self {
         case .unauthorized, .wrongTime: .accountRefused
@@ -110,7 +109,7 @@ extension VendorError {
         }
     }
 
-    /// Whether another try with a repaired clock may be accepted.
+    /// True if a retry with a corrected clock may be accepted.
     ///
     /// A 401 or 403 may be about time unless its code is known to be about the account.
     package var mayBeClockSkew: Bool {
@@ -121,16 +120,16 @@ extension VendorError {
         }
     }
 
-    /// Whether the vendor says that this server is not for us any more.
+    /// True if the vendor reports that this server no longer serves the account.
     ///
-    /// Its scheduling service shall then be asked at once (Alibaba's Android kit does).
+    /// The client then queries the scheduling service immediately, like Alibaba's Android SDK.
     package var wantsOtherServers: Bool {
         if case .serverStatus(_, code: .serviceLevelDeny?) = self { true } else { false }
     }
 
-    /// Whether the vendor may charge for the request, if it was sent.
+    /// True if the vendor may charge for the request, provided that it was sent.
     ///
-    /// An error of the transport does not say whether it was: see `RequestHandle.wasSent`.
+    /// For a transport error, `RequestHandle.wasSent` tells if the request was sent.
     package var mayBeBilled: Bool {
         switch self {
         case .unauthorized, .wrongTime, .refused, .limited: false
@@ -139,7 +138,7 @@ extension VendorError {
         }
     }
 
-    /// The kinds that are counted apart.
+    /// Error kinds with separate counters.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case unauthorized
         case wrongTime = "wrong-time"
@@ -162,7 +161,7 @@ extension VendorError {
         case ours
     }
 
-    /// The kind it is counted under.
+    /// Kind under which this error is counted.
     package var kind: Kind {
         switch self {
         case .unauthorized: .unauthorized
@@ -197,46 +196,44 @@ extension VendorError: CustomStringConvertible {
         case .unauthorized(let status, let code):
             "the vendor refuses the account (\(Self.text(of: status, code)))"
         case .wrongTime(let status, let code, _):
-            "the vendor's clock and ours disagree (\(Self.text(of: status, code)))"
+            "the vendor's clock differs from the local clock (\(Self.text(of: status, code)))"
         case .refused(let status, let code):
             "the vendor refuses the request (\(Self.text(of: status, code)))"
         case .limited(nil): "too many calls (HTTP 429)"
-        case .limited(let retryAfter?): "too many calls (HTTP 429), again after \(retryAfter)"
+        case .limited(let retryAfter?): "too many calls (HTTP 429), retry after \(retryAfter)"
         case .serverStatus(let status, let code): Self.text(of: status, code)
-        case .responseCode(let code): "the resolver says \(code)"
+        case .responseCode(let code): "the resolver returned \(code)"
         case .unreadable(.tooLarge(let octets)): "the reply is too large (\(octets) octets)"
         case .unreadable(.notHexadecimal): "the reply is not hexadecimal"
         case .unreadable(.noRecord): "the reply has no readable record"
         case .unreadable(.incomplete):
-            "the reply lacks the name, the TTL or the client address that was asked for"
-        case .unreadable(.notJSON(let offset)): "the reply is no JSON (octet \(offset))"
+            "the reply lacks the name, the TTL or the client address that was requested"
+        case .unreadable(.notJSON(let offset)): "the reply is not JSON (octet \(offset))"
         case .unreadable(.member(let name)): "the reply has no usable \"\(name)\""
-        case .undecryptable: "the reply cannot be decrypted with our key"
+        case .undecryptable: "the reply cannot be decrypted with the configured key"
         case .wrongName: "the reply is about another name"
         case .transport(let error): Self.text(of: error)
-        case .unusableName: "the name is no host name"
+        case .unusableName: "the name is not a host name"
         case .cipher(let error): error.description
-        case .outOfTime: "no time was left"
+        case .outOfTime: "no time left before the deadline"
         case .paused: "the operator paused this vendor"
-        case .budget: "the budget of calls for today is spent"
-        case .pace: "the calls of this second are spent"
-        case .busy: "too many look-ups wait already"
+        case .budget: "the call budget for today is used up"
+        case .pace: "the limit of calls per second is reached"
+        case .busy: "too many look-ups are waiting"
         }
     }
 
-    /// A status and the vendor's own word, if there is one.
     private static func text(of status: Int, _ code: VendorCode?) -> String {
         code.map { "HTTP \(status), \($0)" } ?? "HTTP \(status)"
     }
 
-    /// One line about a broken transfer.
     private static func text(of error: HTTPError) -> String {
         switch error {
         case .timedOut: "timed out"
         case .connect(let why): "cannot connect: \(why)"
         case .exhausted(let why): why
         case .tls(let why): "TLS failed: \(why)"
-        case .broken(let why): "the reply broke off: \(why)"
+        case .broken(let why): "the transfer failed: \(why)"
         case .bodyTooLarge(let limit): "the reply is larger than \(limit) octets"
         case .invalidRequest(let why): "the request cannot be sent: \(why)"
         case .cancelled: "cancelled"

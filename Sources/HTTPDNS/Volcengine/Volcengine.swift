@@ -2,28 +2,27 @@
 package import DNSWire
 package import Net
 
-/// Volcengine's HTTPDNS, the API `/resolve`.
+/// Volcengine HTTPDNS, API `/resolve`.
 ///
 /// Follows the vendor's pages 6758/113991 (request), 6758/174756 (signature) and 6758/174757
-/// (reply).  Unverified: the values of `type=`, so none is sent and the family is taken from the
-/// addresses, which the vendor's example mixes; and the reply about several names, so one is asked
-/// at a time.  The vendor gives its servers' addresses on request only, so there is no default.
+/// (reply).
+///
+/// Unverified: the values of `type=`, and the reply for several names. No `type=` is sent: the
+/// addresses determine the family, because the vendor's example mixes both. A call carries one
+/// name. The vendor gives server addresses only on request, so there is no default.
 package struct Volcengine: Vendor {
-    /// The name of the vendor's server, and so of its certificate.
+    /// Host name of the vendor's server and its certificate.
     package static let defaultTLSName = "httpdns.volcengineapi.com"
 
-    /// The account's number.
     private let account: String
 
-    /// The key that signs.
     private let secret: Secret
 
-    /// Scheme and peer name of the URLs.
     private let origin: Origin
 
-    /// Uses an account.
+    /// Creates the API for an account.
     ///
-    /// - Parameter tlsName: the name or IP address the certificate must have.
+    /// - Parameter tlsName: name or IP address that the certificate must match.
     /// - Throws: `AccountError`.
     package init(
         account: String,
@@ -45,14 +44,14 @@ package struct Volcengine: Vendor {
             isBillable: true,
             defaultPort: origin.defaultPort,
             usesTLS: origin.usesTLS,
-            // The page has one status for bad parameters and bad accounts: 403.
+            // The page documents status 403 for bad parameters and for bad accounts.
             refusesAccountsOnly: false
         )
     }
 
     package var trialName: Name { .trial(Self.defaultTLSName) }
 
-    /// Writes `GET /resolve`, signed until `timestamp`, in milliseconds.
+    /// Returns the request `GET /resolve`; `timestamp` is its expiry in milliseconds.
     package func request(
         for lookup: Lookup,
         at server: SocketAddress,
@@ -78,9 +77,9 @@ package struct Volcengine: Vendor {
         )
     }
 
-    /// The hexadecimal MD5 of the values and the key, sorted by octets, with `_` between them.
+    /// Returns the hexadecimal MD5 of the values and the key, sorted by octets, joined with `_`.
     ///
-    /// Values that are not sent take part as empty ones: so the page's example was made.
+    /// Values that are not sent take part as empty values, as in the example of the vendor's page.
     func signature(of values: [String]) throws(CipherError) -> String {
         let parts = values.map { [UInt8]($0.utf8) } + [secret.copy]
         let text = parts.sorted { $0.lexicographicallyPrecedes($1) }
@@ -88,7 +87,7 @@ package struct Volcengine: Vendor {
         return Hexadecimal.encode(try Digest.md5([UInt8](text)))
     }
 
-    /// Reads `{"host", "ips": […], "ttl"}`, the addresses of both families in one list.
+    /// Parses `{"host", "ips": […], "ttl"}`; one list has the addresses of both families.
     package func answers(
         to lookup: Lookup,
         in reply: HTTPReply
@@ -109,8 +108,8 @@ package struct Volcengine: Vendor {
         }
         guard items.isEmpty || malformed < items.count else { throw .unreadable(.noRecord) }
         v4.dropped += malformed
-        // Which families the vendor looks up by itself is unverified, so addresses of one family
-        // say nothing about the other.
+        // It is not documented which families the vendor resolves. If the reply has addresses of
+        // one family only, the other family is unknown.
         let isSilentAboutV4 = v4.addresses.isEmpty && !v6.addresses.isEmpty
         let isSilentAboutV6 = v6.addresses.isEmpty && !v4.addresses.isEmpty
         return [

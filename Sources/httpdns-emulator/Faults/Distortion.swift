@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Faults inside an answer, which only the vendor's code can make, as it alone knows the format.
+/// Faults inside an answer, which the vendor's code applies because it knows the format.
 struct Distortion: Sendable, Equatable {
-    /// Each address becomes the unspecified one of its family.
+    /// Replaces each address by the unspecified address of its family.
     var zeroAddress = false
-    /// Each TTL becomes this text.
+    /// Text that replaces each TTL.
     var ttl: String?
-    /// Each echoed name becomes this one.
+    /// Name that replaces each echoed name.
     var wrongName: String?
-    /// Encrypted with a key nobody has.
+    /// Encrypts with an unknown key.
     var wrongKey = false
-    /// Encrypted with padding no decryption accepts.
+    /// Encrypts with invalid padding.
     var badPadding = false
 
-    /// The addresses of an answer, as they are to be sent.
+    /// Returns the addresses of an answer, with faults applied.
     func addresses(_ answer: Zone.Answer, _ family: Family) -> [String] {
         guard zeroAddress else { return answer.addresses }
         return answer.addresses.map { _ in family == .v4 ? "0.0.0.0" : "::" }
     }
 
-    /// A TTL in JSON: the fault's text is a number if it looks like one, else a string.
+    /// Returns a TTL in JSON; the text of a fault becomes a number if it is one, else a string.
     func json(ttl honest: Int) -> JSONText {
         guard let ttl else { return .number(String(honest)) }
         return Double(ttl) == nil ? .string(ttl) : .number(ttl)
     }
 
-    /// An encrypted message, as the faults want it.
+    /// Encrypts a message, with faults applied.
     func seal(
         _ text: [UInt8],
         _ cipher: Cipher,
@@ -34,28 +34,28 @@ struct Distortion: Sendable, Equatable {
         let key = wrongKey ? honest.map { $0 ^ 0x5A } : honest
         guard badPadding else { return try cipher.seal(text, key: key) }
         guard cipher != .gcm else {
-            // No padding to spoil, but a tag.
+            // GCM has no padding; the tag is damaged instead.
             var sealed = try cipher.seal(text, key: key)
             sealed[sealed.count - 1] ^= 0xFF
             return sealed
         }
-        // Zeros to the end of the block and one block more: the last octet says 0.
+        // The padding is zeros to the end of the block and one more block; its last octet is 0.
         let block = cipher.blockOctets
         let zeros = [UInt8](repeating: 0, count: 2 * block - text.count % block)
         return try cipher.seal(text + zeros, key: key, padded: false)
     }
 }
 
-/// What the faults that fired do to a call, gathered.
+/// Effect of all faults that apply to one call.
 struct Damage: Sendable {
-    /// To the answer's text.
+    /// Effect on the content of the answer.
     var distortion = Distortion()
-    /// The vendor's own error that replaces the answer.
+    /// Code of a vendor error that replaces the answer.
     private(set) var error: String?
-    /// To the response and the connection, in the order of the plan.
+    /// Faults of the response and the connection, in the order of the plan.
     private var later: [Fault.Kind] = []
 
-    /// Sorts faults by whom they concern.
+    /// Sorts faults by the part of the reply that they affect.
     init(_ kinds: [Fault.Kind]) {
         for kind in kinds {
             switch kind {
@@ -70,7 +70,7 @@ struct Damage: Sendable {
         }
     }
 
-    /// The reply to send for a response.
+    /// Returns the reply for a response.
     func applied(to response: Response) -> Reply {
         var reply = Reply(response: response)
         for kind in later {
@@ -84,7 +84,7 @@ struct Damage: Sendable {
             case .huge(let octets): reply.delivery = .filled(to: octets)
             case .empty: reply.response.body = []
             case .garbage:
-                // Never text nor hex: the top bit is set, and 0xFF is in no UTF-8.
+                // Never text or hexadecimal: the top bit is set, and 0xFF does not occur in UTF-8.
                 reply.response.body = [0xFF] + (0..<63).map { _ in .random(in: 0x80...0xFF) }
             case .gzip:
                 reply.response.body = Gzip.wrap(reply.response.body)
@@ -98,16 +98,16 @@ struct Damage: Sendable {
                 reply.response = Response(status: 302)
                 reply.response.headers.append(("Location", url))
             case .zeroAddress, .ttl, .wrongName, .wrongKey, .badPadding, .error:
-                break  // In the answer already.
+                break  // Applied to the answer already.
             }
         }
         return reply
     }
 }
 
-/// Gzip without compressing: a valid stream needs no more (RFC 1951 §3.2.4, RFC 1952 §2.3).
+/// Gzip without compression, which is a valid stream (RFC 1951 §3.2.4, RFC 1952 §2.3).
 enum Gzip {
-    /// A gzip member that decompresses to the octets.
+    /// Returns a gzip member that decompresses to the octets.
     static func wrap(_ octets: [UInt8]) -> [UInt8] {
         var stream: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]
         let most = Int(UInt16.max)
@@ -123,7 +123,7 @@ enum Gzip {
             + littleEndian(UInt32(truncatingIfNeeded: octets.count))
     }
 
-    /// CRC-32 (RFC 1952 §8), bit by bit: answers are short.
+    /// Returns the CRC-32 (RFC 1952 §8), bit by bit, because answers are short.
     private static func checksum(_ octets: [UInt8]) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {
@@ -133,7 +133,7 @@ enum Gzip {
         return ~sum
     }
 
-    /// The octets of a number, least significant first.
+    /// Returns the octets of a number, least significant first.
     private static func littleEndian(_ number: some FixedWidthInteger & UnsignedInteger) -> [UInt8]
     {
         (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }

@@ -1,67 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One way to misbehave, and when.
+/// Fault to inject, with its conditions.
 struct Fault: Sendable, Equatable {
-    /// What happens.
     var kind: Kind
 
-    /// All of these must hold; none: always.
+    /// Conditions that must all hold; empty for always.
     var conditions: [Condition] = []
 
-    /// The specification it was read from.
+    /// Specification that was parsed.
     var text: String
 
-    /// What happens to a call.
+    /// Type of a fault.
     enum Kind: Sendable, Equatable {
-        /// Answers after this many milliseconds.
         case delay(milliseconds: Int)
-        /// Never answers, and holds the connection.
+        /// Never answers, and keeps the connection open.
         case silent
-        /// Sends RST.
+        /// Resets the connection (RST).
         case reset
-        /// Sends FIN without an answer.
+        /// Closes the connection (FIN) without an answer.
         case close
-        /// Announces more content than it sends; nil: sends half.
+        /// Announces more content than is sent; nil for half of the content.
         case truncated(after: Int?)
         /// Sends octets that are not HTTP.
         case noise
         /// Answers 200 with random content.
         case garbage
-        /// Encrypts with padding no decryption accepts.
+        /// Encrypts with invalid padding.
         case badPadding
-        /// Encrypts with a key nobody has.
+        /// Encrypts with an unknown key.
         case wrongKey
-        /// Answers for this name instead.
+        /// Answers for another name.
         case wrongName(String)
-        /// Answers this status code; Retry-After in seconds, if any.
+        /// Answers with a status code; `retryAfter` in seconds, if any.
         case status(Int, retryAfter: Int?)
-        /// Answers with the vendor's own error of this code.
+        /// Answers with a vendor error code.
         case error(String)
-        /// Answers 302 to this URL.
+        /// Answers 302 to a URL.
         case redirect(String)
-        /// Pads the content to this many octets.
+        /// Pads the content to a number of octets.
         case huge(octets: Int)
         /// Answers 200 without content.
         case empty
-        /// Replaces each address by the unspecified one.
+        /// Replaces each address by the unspecified address.
         case zeroAddress
-        /// Replaces each TTL by this text.
+        /// Replaces each TTL by a text.
         case ttl(String)
-        /// Compresses the content, asked or not.
+        /// Compresses the content, even if the client did not request it.
         case gzip
     }
 
-    /// When it happens.
+    /// Condition of a fault.
     enum Condition: Sendable, Equatable {
-        /// To each N-th call that the other conditions let through.
+        /// Each N-th call that meets the name and path conditions.
         case every(Int)
-        /// To the first N calls that the other conditions let through.
+        /// The first N calls that meet the name and path conditions.
         case first(Int)
-        /// To calls for this name, in lower case.
+        /// Calls for a lower-case name.
         case name(String)
-        /// To calls of this path; without it, to lookups only.
+        /// Calls of a path; without this condition, lookups only.
         case path(String)
-        /// By the throw of a die, 0...1.
+        /// Random calls with a probability from 0 to 1.
         case probability(Double)
     }
 }
@@ -69,13 +67,12 @@ struct Fault: Sendable, Equatable {
 // MARK: - Reading
 
 extension Fault {
-    /// Why a specification is none, for the user.
+    /// Error in a fault specification.
     struct Failure: Error, CustomStringConvertible {
-        /// What is wrong.
         var description: String
     }
 
-    /// Reads `KIND[=VALUE][:CONDITION]...`; conditions are found from the end, as URLs have colons.
+    /// Parses `KIND[=VALUE][:CONDITION]...`, from the end, because URLs contain colons.
     init(_ text: String) throws(Failure) {
         var rest = text[...]
         var conditions: [Condition] = []
@@ -89,7 +86,7 @@ extension Fault {
         self.init(kind: kind, conditions: conditions, text: text)
     }
 
-    /// Cuts a condition off the end, or nil if there is none.
+    /// Splits a condition off the end; nil if there is none.
     private static func lastCondition(
         of text: Substring
     ) throws(Failure) -> (before: Substring, condition: Condition)? {
@@ -107,12 +104,11 @@ extension Fault {
         default: return nil
         }
         guard let condition else {
-            throw Failure(description: "'\(value)' does not fit ':\(parts[parts.count - 2]):'")
+            throw Failure(description: "'\(value)' is invalid after ':\(parts[parts.count - 2]):'")
         }
         return (parts.dropLast(2).joined(separator: ":")[...], condition)
     }
 
-    /// Reads a kind and its value.
     private static func kind(_ word: String, _ value: String?) throws(Failure) -> Kind {
         let kind: Kind?
         switch (word, value) {
@@ -143,12 +139,12 @@ extension Fault {
         }
         guard let kind else {
             let given = value.map { "\(word)=\($0)" } ?? word
-            throw Failure(description: "'\(given)' is no fault (see --help)")
+            throw Failure(description: "'\(given)' is not a fault (see --help)")
         }
         return kind
     }
 
-    /// Reads `CODE[,SECONDS]`; 429 and 503 say Retry-After: 1 unless told otherwise.
+    /// Parses `CODE[,SECONDS]`; 429 and 503 have `Retry-After: 1` by default.
     private static func status(_ text: String) -> Kind? {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard (1...2).contains(parts.count), let code = Int(parts[0]), (200...599).contains(code)
@@ -159,18 +155,18 @@ extension Fault {
         return natural(parts[1], Limits.ttlSeconds).map { .status(code, retryAfter: $0) }
     }
 
-    /// A whole number of 0 or more.
+    /// Parses an integer from 0 to `most`.
     private static func natural(_ text: String, _ most: Int) -> Int? {
         Int(text).flatMap { (0...most).contains($0) ? $0 : nil }
     }
 
-    /// A whole number of 1 or more.
+    /// Parses an integer of at least 1.
     private static func positive(_ text: String) -> Int? {
         Int(text).flatMap { $0 > 0 ? $0 : nil }
     }
 }
 
 extension String {
-    /// Whether it is visible ASCII, so that it can stand in a header field.
+    /// True if the text is visible ASCII, which is valid in a header field.
     fileprivate var isPrintable: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
 }

@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 import Locks
 
-/// The faults in force, with what they count, shared by all connections.
+/// Faults in force with their counters, shared by all connections.
 final class FaultPlan: Sendable {
-    /// One fault, and how many calls its other conditions let through.
+    /// Fault, and the number of calls that met its name and path conditions.
     private struct Entry {
         var fault: Fault
         var seen = 0
     }
 
-    /// The entries, and the die.
+    /// Entries, and the random generator.
     private struct State {
         var entries: [Entry] = []
         var die: Die
     }
 
-    /// Everything that changes.
     private let state: Lock<State>
 
-    /// A plan whose die always falls the same way for the same seed.
+    /// Creates a plan; equal seeds give equal random conditions.
     init(_ faults: [Fault], seed: UInt64) {
         state = Lock(State(entries: faults.map { Entry(fault: $0) }, die: Die(state: seed)))
     }
 
-    /// Replaces all faults; counting begins anew.
+    /// Replaces all faults and resets their counters.
     func replace(with faults: [Fault]) {
         state.withLock { $0.entries = faults.map { Entry(fault: $0) } }
     }
 
-    /// The specifications in force.
     var texts: [String] { state.withLock { $0.entries.map(\.fault.text) } }
 
-    /// Counts a call, and returns what happens to it, in the order of the plan.
+    /// Counts a call, and returns its faults in the order of the plan.
     ///
     /// - Parameters:
-    ///   - names: the names asked for, in lower case.
-    ///   - isLookup: whether the path is one faults without a path concern.
+    ///   - names: requested names in lower case.
+    ///   - isLookup: true if faults without a path condition apply.
     func firing(path: String, names: [String], isLookup: Bool) -> [Fault] {
         state.withLock { state in
             var firing: [Fault] = []
@@ -66,12 +64,11 @@ final class FaultPlan: Sendable {
     }
 }
 
-/// A die that can be thrown again the same way: SplitMix64, for which any seed is as good.
+/// Reproducible random generator: SplitMix64, which accepts any seed.
 private struct Die {
-    /// The place in the sequence.
     var state: UInt64
 
-    /// A number in 0..<1.
+    /// Returns a number in 0..<1.
     mutating func next() -> Double {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

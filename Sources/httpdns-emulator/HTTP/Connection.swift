@@ -3,23 +3,18 @@ import FlyingSocks
 import Foundation
 import Glibc
 
-/// One accepted connection: reads requests in turn, and answers or misbehaves.
+/// Accepted connection: reads requests, and sends replies or connection faults.
 ///
-/// FlyingFox's `HTTPServer` would read and write HTTP for us, but its handlers never see the
-/// connection, and most of our faults are the connection's: RST, FIN without an answer, silence
-/// until the client leaves, a first line that is not HTTP.  Forging those from inside a handler
-/// needs its descriptor by guesswork and two ways of answering.  So this uses the floor below it,
-/// FlyingSocks (event loop, sockets), and speaks the little HTTP/1.1 needed in one way for all.
+/// The page of this module explains why FlyingFox's `HTTPServer` is not used.
 struct Connection: Sendable {
-    /// The accepted socket; closed by `serve`.
+    /// Accepted socket; closed by `serve`.
     let socket: AsyncSocket
 
-    /// Answers requests.
     let emulator: Emulator
 
-    /// Serves requests until either side has had enough, then closes.
+    /// Serves requests until the client or a fault ends the connection, then closes it.
     func serve() async {
-        // A peer that is gone already has no address; reading will say so.
+        // A disconnected peer has no address; the next read then fails.
         let peer = (try? socket.socket.remotePeer()).map(Self.text(of:)) ?? "0.0.0.0"
         var buffer: [UInt8] = []
         var carriesCalls = false
@@ -38,13 +33,13 @@ struct Connection: Sendable {
         } catch {
             emulator.log("connection from \(peer) ended: \(error)")
         }
-        // The descriptor is ours alone, so closing it cannot fail in a way that matters.
+        // No other code owns the descriptor, so an error of close has no effect.
         try? socket.close()
     }
 
     // MARK: - Reading
 
-    /// The next request, or nil if the client closed between two.
+    /// Returns the next request; nil if the client closed the connection between two requests.
     private func next(in buffer: inout [UInt8], peer: String) async throws -> Request? {
         var end = buffer.firstRange(of: Self.emptyLine)
         while end == nil {
@@ -68,7 +63,7 @@ struct Connection: Sendable {
         return request
     }
 
-    /// Appends what has arrived, waiting for it; false at the end of the stream.
+    /// Waits for data and appends it; returns false at the end of the stream.
     private func readMore(into buffer: inout [UInt8]) async throws -> Bool {
         do {
             buffer += try await socket.read(atMost: Limits.readOctets)
@@ -78,7 +73,8 @@ struct Connection: Sendable {
         }
     }
 
-    /// Reads on for a while after the last reply, for RST would overtake it (RFC 9112 §9.6).
+    /// Reads remaining data after the last reply, because RST would destroy the reply (RFC 9112
+    /// §9.6).
     private func drain() async {
         shutdown(socket.socket.file.rawValue, Int32(SHUT_WR))
         var octets: [UInt8] = []
@@ -89,7 +85,7 @@ struct Connection: Sendable {
 
     // MARK: - Writing
 
-    /// Carries a reply out, and says whether the connection can be used again.
+    /// Sends a reply; returns true if the connection can be used again.
     private func deliver(_ reply: Reply, keepsAlive: Bool) async throws -> Bool {
         if reply.delay > .zero { try await Task.sleep(for: reply.delay) }
         let body = reply.response.body
@@ -128,7 +124,6 @@ struct Connection: Sendable {
         return false
     }
 
-    /// Writes head and content.
     private func send(
         _ response: Response,
         announcing contentLength: Int,
@@ -144,13 +139,12 @@ struct Connection: Sendable {
 
     // MARK: - Details
 
-    /// What ends a head (RFC 9112 §2.1).
+    /// End of a head (RFC 9112 §2.1).
     private static let emptyLine = Array("\r\n\r\n".utf8)
 
-    /// No HTTP version ever: control characters first, then text to please a reader of dumps.
+    /// Invalid in every HTTP version: control characters, then text for readers of packet dumps.
     private static let noise = [0x00, 0x01, 0xFE, 0xFF] + Array("this is not HTTP\r\n\r\n".utf8)
 
-    /// The numeric address of a peer.
     private static func text(of address: Socket.Address) -> String {
         switch address {
         case .ip4(let text, _), .ip6(let text, _): text
@@ -159,15 +153,13 @@ struct Connection: Sendable {
     }
 }
 
-/// SO_LINGER: with zero seconds, closing sends RST and forgets what was not sent (`socket(7)`).
+/// SO_LINGER: with zero seconds, close sends RST and discards unsent data (`socket(7)`).
 private struct LingerOption: SocketOption {
-    /// The option's number.
     let name = SO_LINGER
 
-    /// The kernel's value as a number of whole seconds.
     func makeValue(from value: linger) -> Duration { .seconds(Int(value.l_linger)) }
 
-    /// A number of whole seconds, always switched on.
+    /// Converts seconds to the kernel's value, always enabled.
     func makeSocketValue(from value: Duration) -> linger {
         linger(l_onoff: 1, l_linger: Int32(value.components.seconds))
     }

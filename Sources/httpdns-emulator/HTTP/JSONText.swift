@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// JSON to send (RFC 8259), in the order of the vendors' examples and with any number, even absurd.
+/// JSON to send (RFC 8259), with ordered members and with arbitrary number texts.
 enum JSONText: Sendable {
     case string(String)
-    /// A number as it is to be written.
+    /// Number with its text.
     case number(String)
     case bool(Bool)
     case array([JSONText])
     /// Members in order.
     case object([(name: String, value: JSONText)])
 
-    /// The text.
     var text: String {
         switch self {
         case .string(let text): "\"" + text.unicodeScalars.map(Self.escaped).joined() + "\""
@@ -24,13 +23,11 @@ enum JSONText: Sendable {
         }
     }
 
-    /// A list of strings.
     static func strings(_ texts: [String]) -> JSONText { .array(texts.map { .string($0) }) }
 
-    /// A whole number.
     static func number(_ number: Int) -> JSONText { .number(String(number)) }
 
-    /// A character of a string (RFC 8259 §7).
+    /// Returns a character of a string, escaped if necessary (RFC 8259 §7).
     private static func escaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\"", "\\": "\\" + String(scalar)
@@ -50,7 +47,6 @@ extension JSONText: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
 }
 
 extension Response {
-    /// Content of JSON.
     init(status: Int = 200, json: JSONText, type: String = "application/json; charset=utf-8") {
         self.init(status: status, text: json.text, type: type)
     }

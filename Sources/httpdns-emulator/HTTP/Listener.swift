@@ -3,20 +3,19 @@ import FlyingSocks
 import Foundation
 import Glibc
 
-/// The listening socket, and the connections it gave birth to.
+/// Listening socket and its accepted connections.
 struct Listener: Sendable {
-    /// Waits for all sockets; one thread.
+    /// Event loop of all sockets; one thread.
     private let pool: any AsyncSocketPool
 
-    /// The listening socket.
     private let socket: Socket
 
-    /// The bound address as `ADDR:PORT`, with the port the kernel chose.
+    /// Bound address as `ADDR:PORT`, with the port that the kernel chose.
     let address: String
 
     /// Binds and listens.
     ///
-    /// - Throws: `SocketError` with the failed call, e.g. when the address is taken.
+    /// - Throws: `SocketError` with the failed call, for example if the address is in use.
     init(_ endpoint: Endpoint) async throws {
         let pool: some AsyncSocketPool = SocketPool<Poll>.make(maxEvents: 64)
         try await pool.prepare()
@@ -36,7 +35,7 @@ struct Listener: Sendable {
             }
     }
 
-    /// Accepts and serves until the task is cancelled or the socket fails.
+    /// Accepts and serves connections until the task is cancelled or the socket fails.
     func run(_ emulator: Emulator) async throws {
         let listening = try AsyncSocket(socket: socket, pool: pool)
         try await withThrowingDiscardingTaskGroup { group in
@@ -46,10 +45,10 @@ struct Listener: Sendable {
                 do {
                     accepted = try await listening.accept()
                 } catch SocketError.failed(_, ECONNABORTED, _) {
-                    continue  // The client left between its SYN and our accept (accept(2)).
+                    continue  // The client disconnected before accept (accept(2)).
                 }
                 guard emulator.connections.open() else {
-                    emulator.log("\(Limits.connections) connections are open, refusing another")
+                    emulator.log("\(Limits.connections) connections are open, refusing a new one")
                     try accepted.close()
                     continue
                 }
@@ -61,7 +60,6 @@ struct Listener: Sendable {
         }
     }
 
-    /// A socket that listens on an address.
     private static func bound(to address: some SocketAddress) throws -> Socket {
         let socket = try Socket(domain: Int32(address.family), type: .stream)
         try socket.setValue(true, for: .localAddressReuse)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The parameters of a request, each at most once.
+/// Parameters of a request, without duplicates.
 struct Parameters: Sendable {
-    /// By name.
     private var values: [String: String] = [:]
 
-    /// Reads query and form, nil if a part is malformed or doubled, which could mean anything.
+    /// Parses query and form; nil if a part is malformed or a parameter occurs twice.
     init?(_ request: Request) {
         guard let parameters = request.parameters else { return nil }
         for (name, value) in parameters {
@@ -13,16 +12,15 @@ struct Parameters: Sendable {
         }
     }
 
-    /// Takes parameters from somewhere else, such as an encrypted one.
+    /// Creates parameters from another source, such as an encrypted parameter.
     init(_ values: [String: String]) { self.values = values }
 
-    /// The value, nil if absent.
     subscript(name: String) -> String? { values[name] }
 
-    /// The value, nil if absent or empty.
+    /// Returns the value; nil if absent or empty.
     func text(_ name: String) -> String? { values[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// All of them whose name passes, sorted by the octets of the name.
+    /// Returns the parameters with a matching name, sorted by the octets of the name.
     func sorted(where passes: (String) -> Bool) -> [(name: String, value: String)] {
         values.filter { passes($0.key) }
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -31,7 +29,7 @@ struct Parameters: Sendable {
 }
 
 extension StringProtocol {
-    /// Whether it is a name of at most 253 letters, digits, hyphens and underscores.
+    /// True for a name of at most 253 octets with letters, digits, hyphens and underscores.
     var isHostName: Bool {
         utf8.count <= 253
             && utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -41,10 +39,10 @@ extension StringProtocol {
                 }
     }
 
-    /// Whether it is nothing but decimal digits, and at least one.
+    /// True for one or more decimal digits.
     var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
-    /// It as the zone and the counters know names: lower case, no final dot.
+    /// Name as key of the zone and the counters: lower case, no final dot.
     var asKey: String {
         let lower = lowercased()
         return lower.hasSuffix(".") ? String(lower.dropLast()) : lower
@@ -52,7 +50,6 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-    /// Whether it is an ASCII letter or digit.
     var isLetterOrDigit: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// One HTTP/1.1 request, read completely.
+/// Complete HTTP/1.1 request.
 struct Request: Sendable {
-    /// The method as sent, case kept (RFC 9110 §9.1: methods are case-sensitive).
+    /// Method as sent; methods are case-sensitive (RFC 9110 §9.1).
     var method: String
 
-    /// The target before `?`, not percent-decoded: no path we serve needs an escape.
+    /// Target before `?`, not percent-decoded: no served path contains an escape.
     var path: String
 
-    /// The target after `?`, as sent.
+    /// Target after `?`, as sent.
     var query: String
 
-    /// Header fields, names in lower case; repeated fields joined with `, ` (RFC 9110 §5.3).
+    /// Header fields with lower-case names; repeated fields are joined with `, ` (RFC 9110 §5.3).
     var headers: [String: String]
 
-    /// The content, empty if there was none.
     var body: [UInt8] = []
 
-    /// The numeric address of the client: of the peer, or what a proxy in front says of it.
+    /// Numeric client address: the peer's, or the one that a proxy reports.
     var client: String
 
-    /// Whether the connection stays open after the reply (RFC 9112 §9.3).
+    /// True if the connection stays open after the reply (RFC 9112 §9.3).
     var keepsAlive: Bool
 }
 
 // MARK: - Reading
 
 extension Request {
-    /// Why a request cannot be read; the reply's status code says it to the client.
+    /// Reason why a request cannot be read; the client gets the corresponding status code.
     enum Failure: Error {
         /// The request line, a field or the length is malformed (400).
         case malformed
@@ -36,12 +35,12 @@ extension Request {
         case headTooLong
         /// The content is longer than `Limits.bodyOctets` (413).
         case bodyTooLong
-        /// The content has no Content-Length (411): nobody sends us chunks.
+        /// The content has no Content-Length (411); chunked content is not supported.
         case lengthRequired
         /// The protocol is not HTTP/1.0 or 1.1 (505).
         case version
 
-        /// The status code that answers the failure, after which the connection is closed.
+        /// Status code of the reply, after which the connection is closed.
         var status: Int {
             switch self {
             case .malformed: 400
@@ -53,7 +52,7 @@ extension Request {
         }
     }
 
-    /// Reads a head: everything before the empty line.
+    /// Parses a head: everything before the empty line.
     ///
     /// - Throws: `malformed`, `version`.
     init(head: some Collection<UInt8>, peer: String) throws(Failure) {
@@ -76,7 +75,7 @@ extension Request {
             headers[name] = headers[name].map { $0 + ", " + value } ?? value
         }
 
-        // RFC 9112 §3.2 demands the 400.
+        // RFC 9112 §3.2 requires status 400.
         guard headers["host"] != nil || words[2] == "HTTP/1.0" else { throw .malformed }
 
         let target = words[1].split(
@@ -93,12 +92,12 @@ extension Request {
             words[2] == "HTTP/1.1"
             ? !connection.contains("close") : connection.contains("keep-alive")
 
-        // The proxy next to us appends the address it saw, so the last one is the trustworthy one.
+        // The nearest proxy appends the address that it saw, so the last one is trustworthy.
         let forwarded = headers["x-forwarded-for"]?.split(separator: ",").last
         self.client = forwarded?.trimmingCharacters(in: .whitespaces) ?? peer
     }
 
-    /// The octets of content the head announces.
+    /// Octets of content that the head announces.
     ///
     /// - Throws: `malformed`, `lengthRequired`, `bodyTooLong`.
     var contentLength: Int {
@@ -116,10 +115,10 @@ extension Request {
 // MARK: - Parameters
 
 extension Request {
-    /// The parameters of the query and of a form in the content, in order, percent-decoded.
+    /// Percent-decoded parameters of the query and of a form in the content, in order.
     ///
-    /// A part that is not valid percent-encoded UTF-8 makes the whole nil: no vendor says what
-    /// happens then, so each vendor decides.
+    /// A part that is not valid percent-encoded UTF-8 makes the result nil; each vendor decides on
+    /// its reaction.
     var parameters: [(name: String, value: String)]? {
         var text = query
         if method == "POST", !body.isEmpty {

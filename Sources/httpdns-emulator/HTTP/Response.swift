@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// One HTTP/1.1 response, before any fault of the connection.
+/// HTTP/1.1 response, before connection faults.
 struct Response: Sendable {
-    /// The status code.
     var status = 200
 
-    /// Header fields beside Date, Server, Content-Length and Connection.
+    /// Header fields other than Date, Server, Content-Length and Connection.
     var headers: [(name: String, value: String)] = []
 
-    /// The content.
     var body: [UInt8] = []
 
-    /// Content of text, by default with status 200.
     init(status: Int = 200, text: String = "", type: String = "text/plain; charset=utf-8") {
         self.status = status
         self.body = Array(text.utf8)
         self.headers = [("Content-Type", type)]
     }
 
-    /// The status line and fields, up to and with the empty line.
+    /// Returns the status line and fields, with the empty line.
     ///
-    /// - Parameter contentLength: what to announce, which a fault makes differ from the content.
+    /// - Parameter contentLength: announced length, which a fault may make wrong.
     func head(date: Date, contentLength: Int, keepsAlive: Bool) -> [UInt8] {
         var lines = [
             "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")",
@@ -34,7 +31,7 @@ struct Response: Sendable {
         return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// The date as HTTP writes it: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
+    /// Returns the date in HTTP form: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
     private static func text(of date: Date) -> String {
         date.formatted(
             Date.VerbatimFormatStyle(
@@ -50,7 +47,7 @@ struct Response: Sendable {
         )
     }
 
-    /// The reason phrases of RFC 9110 §15 (429 and 431: RFC 6585) for the codes we send.
+    /// Reason phrases (RFC 9110 §15; 429 and 431: RFC 6585) of the status codes in use.
     private static let reasons = [
         200: "OK", 302: "Found", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 411: "Length Required",
@@ -60,32 +57,31 @@ struct Response: Sendable {
     ]
 }
 
-/// What is sent for a request, and how the connection behaves while sending it.
+/// Response with the behaviour of its connection.
 struct Reply: Sendable {
-    /// What an honest connection would send.
+    /// Response without connection faults.
     var response: Response
 
-    /// How long to wait before the first octet.
+    /// Delay before the first octet.
     var delay: Duration = .zero
 
-    /// The fate of the connection.
+    /// Behaviour of the connection.
     var delivery = Delivery.whole
 
-    /// What the connection does with the response.
+    /// Behaviour of the connection.
     enum Delivery: Sendable, Equatable {
-        /// Sends it.
         case whole
-        /// Announces the whole content, sends this many octets of it (nil: half), then FIN.
+        /// Announces the whole content, sends this many octets of it (nil for half), then FIN.
         case truncated(after: Int?)
-        /// Sends the content, then zeros (digits) up to this many octets.
+        /// Sends the content, padded with the digit 0 to this many octets.
         case filled(to: Int)
         /// Sends octets that are not HTTP, then FIN.
         case noise
-        /// Sends nothing until the client gives up.
+        /// Sends nothing until the client closes the connection.
         case silence
-        /// Sends FIN at once.
+        /// Sends FIN immediately.
         case close
-        /// Sends RST at once.
+        /// Sends RST immediately.
         case reset
     }
 }

@@ -2,14 +2,13 @@
 import Foundation
 
 extension Alibaba {
-    /// A service address, with a port if it is an unusual one.
+    /// Service address, with its port if that is unusual.
     struct Server: Sendable, Equatable {
-        /// The address.
         var address: Address
-        /// The port, nil for 80 and 443.
+        /// Port; nil for 80 and 443.
         var port: UInt16?
 
-        /// Reads `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
+        /// Parses `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
         init?(_ text: String) {
             if let address = Address(text) {
                 self.address = address
@@ -20,22 +19,21 @@ extension Alibaba {
             }
         }
 
-        /// Takes an address with its port.
         init(_ endpoint: Endpoint) {
             (address, port) = (endpoint.address, endpoint.port)
         }
     }
 
-    /// The regions (616049); `global` is the one nearest to the client.
+    /// Regions (616049); `global` is the region nearest to the client.
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
 
-    /// Seconds `t` may be in the past: the old edition of the document signs "now" (435286).
+    /// Seconds that `t` may be in the past: an older edition of the document signs "now" (435286).
     private static let pastSeconds = 150
 
-    /// Seconds `t` may be ahead (111585).
+    /// Seconds that `t` may be ahead (111585).
     private static let aheadSeconds = 300
 
-    /// Reads `ss`.
+    /// Parses a call of `ss`.
     func schedule(_ parameters: Parameters, at time: Date) throws(Code) -> Call {
         guard Self.regions.contains(parameters.text("region") ?? "cn") else {
             throw .missingArgument
@@ -51,7 +49,7 @@ extension Alibaba {
         for (name, family) in [("service_ip", Family.v4), ("service_ipv6", .v6)] {
             let some = servers.filter { $0.address.family == family }
             members.append((name, .strings(some.map(\.address.text))))
-            // Either no list of ports, or one as long as the list of addresses.
+            // The list of ports is absent, or as long as the list of addresses.
             guard some.contains(where: { $0.port != nil }) else { continue }
             members.append((name + "_port", .array(some.map { .number(Int($0.port ?? 80)) })))
         }
@@ -66,7 +64,7 @@ extension Alibaba {
         }
     }
 
-    /// Whether it is signed, and then well; the SDKs do not sign it whatever the console says.
+    /// Returns true for a valid signature, and false without one; the SDKs never sign `ss`.
     private func checkSchedule(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("n"), parameters.text("t"), parameters.text("s")) {
         case (nil, nil, nil): return false

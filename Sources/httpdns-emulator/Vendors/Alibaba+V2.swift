@@ -2,21 +2,21 @@
 import Foundation
 
 extension Alibaba {
-    /// Seconds of a family without addresses (2978980 §6).
+    /// TTL in seconds of a family without addresses (2978980 §6).
     private static let emptySeconds = 60
 
-    /// The parameters that carry the question, and are hidden inside `enc` when encrypted.
+    /// Returns true for a parameter of the question, which `enc` hides when encrypted.
     private static func isAsked(_ name: String) -> Bool {
         ["dn", "q", "cip", "tags"].contains(name) || name.hasPrefix("sdns-")
     }
 
-    /// The `m` parameter.
+    /// Values of the parameter `m`.
     private enum Mode: String {
         case plain = "0"
         case cbc = "1"
         case gcm = "2"
 
-        /// The cipher, nil without.
+        /// Cipher of the mode; nil for plain text.
         var cipher: Cipher? {
             switch self {
             case .plain: nil
@@ -26,7 +26,7 @@ extension Alibaba {
         }
     }
 
-    /// Reads `/v2/d`.
+    /// Parses a call of `/v2/d`.
     func v2(_ parameters: Parameters, _ peer: String, at time: Date) throws(Code) -> Call {
         guard let id = parameters.text("id"),
             let mode = parameters["m"].flatMap(Mode.init(rawValue:)),
@@ -48,7 +48,7 @@ extension Alibaba {
             names: question.names.map(\.asKey),
             isLookup: true
         ) { zone, distortion in
-            // The code's description: "or no domain is configured".
+            // The documented meaning of the code includes "or no domain is configured".
             guard zone.count > 0 else { return failure(Code.invalidAccount.rawValue) }
             let data = data(question, zone, distortion)
             return Response(
@@ -61,14 +61,14 @@ extension Alibaba {
         }
     }
 
-    /// Whether it is signed, and then well.
+    /// Returns true for a valid signature, and false without one.
     private func checkSignature(_ parameters: Parameters, at time: Date) throws(Code) -> Bool {
         switch (parameters.text("exp"), parameters.text("s")) {
         case (nil, nil):
             guard !manner.requiresSignature else { throw .unsignedInterfaceDisabled }
             return false
         case (let expiry?, let signature?):
-            // A secret that is no hex gives no v2 key, so nothing can be signed with it.
+            // Without a hexadecimal secret there is no v2 key, so no signature can be valid.
             guard let key = Hex.decode(account[.alibabaSecret]) else { throw .invalidSignature }
             let content = parameters.sorted { name in
                 ["id", "m", "enc", "exp", "v"].contains(name) || Self.isAsked(name)
@@ -84,7 +84,7 @@ extension Alibaba {
         }
     }
 
-    /// The parameters of the question: in the open, or inside `enc`, never some of each.
+    /// Returns the parameters of the question: either all in plain text or all in `enc`.
     private func asked(_ parameters: Parameters, _ mode: Mode) throws(Code) -> Parameters {
         guard let cipher = mode.cipher else {
             guard parameters["enc"] == nil else { throw .missingArgument }
@@ -99,12 +99,11 @@ extension Alibaba {
         return Parameters(values)
     }
 
-    /// The AES key.
     private var key: [UInt8] { Hex.decode(account[.alibabaAES]) ?? [] }
 
     // MARK: - Answers
 
-    /// The `data` of an answer, before encryption.
+    /// Returns the `data` of an answer, before encryption.
     private func data(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         let answers = question.names.map { name in
             var members: [(String, JSONText)] = [("dn", .string(distortion.wrongName ?? name))]
@@ -125,7 +124,7 @@ extension Alibaba {
         return ["cip": .string(question.clients[0]), "answers": .array(answers)]
     }
 
-    /// The `data` as the mode sends it: itself, or Base64 of the encrypted text.
+    /// Returns the `data` in the form of the mode: plain JSON, or Base64 of the encrypted text.
     private func sealed(
         _ data: JSONText,
         _ mode: Mode,

@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its kin, and `ss`.
+/// Alibaba Cloud EMAS HTTPDNS: `/v2/d`, the older `/{account}/d` and its variants, and `ss`.
 ///
-/// Written from the vendor's documents: v2 2978980, v1 52679 and 2868210, v1's signature 56810,
-/// scheduling 111585.  Chosen here, unverified: `MissingArgument` for whatever parameter cannot be
-/// understood or decrypted (no other code would fit); v1 says `AccountNotExists`, which the SDKs
-/// know, v2 `InvalidAccount`, the only one in its table; a signature is checked before its expiry.
+/// Follows the vendor's documents: v2 2978980, v1 52679 and 2868210, the v1 signature 56810,
+/// scheduling 111585. Choices of the emulator, unverified: every parameter that cannot be parsed or
+/// decrypted is `MissingArgument`, because no other code fits; an unknown account is
+/// `AccountNotExists` in v1 (known to the SDKs) and `InvalidAccount` in v2 (the only one in its
+/// table); the signature is checked before its expiry.
 struct Alibaba: Vendor {
-    /// The one account there is.
     var account = Account()
 
-    /// How it answers where documents leave a choice.
     var manner = Manner()
 
-    /// The choices of console and operator.
+    /// Behaviour that the console, the region or the documents leave open.
     struct Manner: Sendable, Equatable {
-        /// Whether the console's access without signature is off.
+        /// True if the console disabled unsigned access.
         var requiresSignature = false
-        /// Whether custom resolution is on offer; overseas it is not.
+        /// True if custom resolution is available, which it is not overseas.
         var hasSDNS = true
-        /// What `ss` names; nil: the start-up addresses of the region (616049).
+        /// Servers that `ss` returns.
         var servers: [Server] = []
-        /// The `service_status` of `ss`, which the Android SDK obeys; nil: absent.
+        /// `service_status` of `ss`, which the Android SDK obeys; nil for none.
         var status: ServiceStatus?
-        /// The v2 `no_ip_code` of a name that is not registered; empty: absent.
+        /// v2 `no_ip_code` of an unregistered name; empty for none.
         var unlistedCode = "DomainNotExist"
     }
 
-    /// Whether the SDK may go on.
+    /// Values of `service_status`.
     enum ServiceStatus: String, CaseIterable, Sendable {
         case enable, disable
     }
 
-    /// The error codes, each with its status.
+    /// Error codes with their HTTP status.
     enum Code: String, Error, CaseIterable, Sendable {
         case missingArgument = "MissingArgument"
         case invalidHost = "InvalidHost"
@@ -50,7 +49,6 @@ struct Alibaba: Vendor {
         case methodNotAllowed = "MethodNotAllowed"
         case internalError = "InternalError"
 
-        /// The HTTP status.
         var status: Int {
             switch self {
             case .missingArgument, .invalidHost, .tooManyHosts, .limitExceeded, .sdnsNotSupported:
@@ -64,13 +62,13 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Names in one request, at most.
+    /// Maximum number of names in one request.
     static let batchNames = 5
 
-    /// Seconds a signature may hold, at most (56810).
+    /// Maximum validity of a signature in seconds (56810).
     static let signatureSeconds = 86_400
 
-    /// Octets of all custom parameters, at most.
+    /// Maximum octets of all custom parameters.
     static let sdnsOctets = 1000
 
     // MARK: - Calls
@@ -99,7 +97,7 @@ struct Alibaba: Vendor {
         }
     }
 
-    /// Account and interface of a v1 path, nil if it is none.
+    /// Returns account and interface of a v1 path; nil for another path.
     private static func parts(_ path: String) -> (account: Substring, interface: Substring)? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].isEmpty, parts[1].isDigits,
@@ -110,19 +108,19 @@ struct Alibaba: Vendor {
 
     // MARK: - Parameters of both generations
 
-    /// What a lookup asks.
+    /// Parameters of a lookup.
     struct Question: Sendable {
-        /// The names as sent, 1-5.
+        /// Names as sent, 1 to 5.
         var names: [String]
-        /// The families, IPv4 first.
+        /// Families, IPv4 first.
         var families: [Family]
-        /// Whom the answers are for.
+        /// Client addresses that the answers are for.
         var clients: [String]
-        /// The custom parameters as JSON, nil without any.
+        /// Custom parameters as JSON; nil without any.
         var extra: String?
     }
 
-    /// Reads a lookup's parameters, named as the generation names them.
+    /// Parses a lookup; the parameter names depend on the API version.
     func question(
         _ parameters: Parameters,
         names: String,
@@ -155,8 +153,8 @@ struct Alibaba: Vendor {
         )
     }
 
-    /// The custom parameters, which come back as `extra`: what the vendor's functions would make
-    /// of them is the customer's business.
+    /// Returns the custom parameters as JSON for `extra`; their effect depends on the customer's
+    /// functions.
     private func extra(_ parameters: Parameters) throws(Code) -> String? {
         let custom = parameters.sorted { $0.hasPrefix("sdns-") }
         guard !custom.isEmpty else { return nil }
@@ -174,7 +172,7 @@ struct Alibaba: Vendor {
         return JSONText.object(custom.map { ($0.name, .string($0.value)) }).text
     }
 
-    /// Checks a signature, then whether it still holds, and not for too long.
+    /// Checks a signature, its expiry, and that the expiry is not too far ahead.
     func check(_ signature: String, _ honest: String, _ expiry: String, at time: Date) throws(Code)
     {
         guard Digest.areEqual(signature, honest) else { throw .invalidSignature }

@@ -3,18 +3,18 @@ import Foundation
 
 /// Baidu Cloud HTTPDNS: `/v4/resolve`.
 ///
-/// Written from the vendor's document Vjwvxm96x.  Its table of errors and the values of `type` are
-/// in no copy of it; `type` is what Baidu's Android SDK sends.  Chosen here, unverified: errors are
-/// a `msg` with status 200, their texts are ours; a signature holds for any length of time; a name
-/// that is not registered has no entry; no `tag` is configured; `detail` adds nothing.
+/// Follows the vendor's document Vjwvxm96x. The available copies lack its table of errors and the
+/// values of `type`; the values are those of Baidu's Android SDK. Choices of the emulator,
+/// unverified: an error is a `msg` with status 200, and the texts are the emulator's; a signature
+/// may expire at any later time; an unregistered name has no entry; no `tag` is configured;
+/// `detail` adds nothing.
 struct Baidu: Vendor {
-    /// The one account there is.
     var account = Account()
 
-    /// Names in one request, at most.
+    /// Maximum number of names in one request.
     static let batchNames = 10
 
-    /// Why a request gets no addresses; the raw value is the `msg`.
+    /// Reason for a refused request; the raw value is the `msg`.
     enum Refusal: String, Error, CaseIterable, Sendable {
         case method = "method not allowed"
         case parameter = "param error"
@@ -41,7 +41,6 @@ struct Baidu: Vendor {
         }
     }
 
-    /// Reads a lookup.
     private func lookup(_ request: Request, at time: Date) throws(Refusal) -> Call {
         guard request.method == "GET" else { throw .method }
         guard let parameters = Parameters(request), let id = parameters.text("account_id"),
@@ -82,7 +81,8 @@ struct Baidu: Vendor {
                 ("timestamp", .number(Int(time.timeIntervalSince1970))),
             ]
             if saysServers {
-                // The SDK goes on with the first address; the document's is the only one known.
+                // The SDK continues with the first address; the documented server is the only known
+                // one.
                 let servers = families.map { family in
                     (Self.key(family), JSONText.strings(family == .v4 ? ["180.76.76.200"] : []))
                 }
@@ -92,7 +92,8 @@ struct Baidu: Vendor {
         }
     }
 
-    /// The `data` of an answer; the `msg` of a family is not documented, but the SDK wants it.
+    /// Returns the `data` of an answer; the `msg` of a family is undocumented, but the SDK requires
+    /// it.
     private func data(
         _ names: [String],
         _ families: [Family],
@@ -115,6 +116,5 @@ struct Baidu: Vendor {
         return .object(entries)
     }
 
-    /// What a family is called in answers.
     private static func key(_ family: Family) -> String { family == .v4 ? "ipv4" : "ipv6" }
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension DNSJSON {
-    /// The mnemonics of record types (IANA, DNS parameters) that clients are likely to send.
+    /// Mnemonics of common record types (IANA, DNS parameters).
     private static let types = [
         "A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28,
         "SRV": 33, "NAPTR": 35, "DS": 43, "RRSIG": 46, "DNSKEY": 48, "TLSA": 52, "SVCB": 64,
         "HTTPS": 65, "ANY": 255, "CAA": 257,
     ]
 
-    /// The names of RCODEs (RFC 1035 §4.1.1, RFC 2136 §2.2), by number.
+    /// RCODE names (RFC 1035 §4.1.1, RFC 2136 §2.2), by number.
     static let rcodes = [
         "NOERROR", "FORMERR", "SERVFAIL", "NXDOMAIN", "NOTIMP", "REFUSED", "YXDOMAIN", "YXRRSET",
         "NXRRSET", "NOTAUTH", "NOTZONE",
     ]
 
-    /// Seconds a missing name or record is remembered: TTL and MINIMUM of the SOA (RFC 2308 §5).
+    /// Negative TTL in seconds: TTL and MINIMUM of the SOA record (RFC 2308 §5).
     private static let negativeSeconds = 60
 
-    /// Reads a record type: a number, a mnemonic, or `TYPE64` (RFC 3597 §5).
+    /// Parses a record type: a number, a mnemonic, or `TYPE64` (RFC 3597 §5).
     static func type(_ text: String) -> Int? {
         let upper = text.uppercased()
         if let known = types[upper] { return known }
@@ -28,7 +28,7 @@ extension DNSJSON {
         return number
     }
 
-    /// The members in front of `Question`.
+    /// Returns the members before `Question`.
     static func flags(_ status: Int, _ checkingDisabled: Bool) -> [(String, JSONText)] {
         [
             ("Status", .number(status)), ("TC", .bool(false)), ("RD", .bool(true)),
@@ -36,12 +36,12 @@ extension DNSJSON {
         ]
     }
 
-    /// The answer: the aliases, then the records of the name they lead to.
+    /// Returns the answer: the aliases, then the records of the last name.
     ///
-    /// The status is that of the last name (RFC 6604 §3); without records the SOA says for how long.
+    /// The status is that of the last name (RFC 6604 §3). A negative answer has an SOA record.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> JSONText {
         var chain = zone.chain(question.name)
-        // Who asks for the alias itself gets it, not what it leads to (RFC 1034 §3.6.2).
+        // A query for CNAME returns the alias and does not follow it (RFC 1034 §3.6.2).
         if question.type == 5 {
             chain.links = Array(chain.links.prefix(1))
             chain.end = chain.links.first?.owner ?? chain.end
@@ -69,7 +69,7 @@ extension DNSJSON {
         }
         if question.isShort { return .strings(addresses) }
 
-        // A circle of aliases is the resolver's failure.
+        // A loop of aliases is SERVFAIL.
         let status = chain.end.map { zone.exists($0) ? 0 : 3 } ?? 2
         var members = Self.flags(status, question.checkingDisabled)
         let asked: JSONText = [
@@ -87,7 +87,6 @@ extension DNSJSON {
         return .object(members)
     }
 
-    /// One record.
     private func record(
         _ owner: String,
         _ type: Int,
@@ -101,7 +100,7 @@ extension DNSJSON {
         ]
     }
 
-    /// The SOA of the zone a name may be in: its last two labels, as zone files here have none.
+    /// Returns an SOA record for the last two labels of the name, because a zone file has none.
     private func authority(_ name: String, _ distortion: Distortion) -> JSONText {
         let apex = name.split(separator: ".").suffix(2).joined(separator: ".")
         let negative = Self.negativeSeconds
@@ -112,7 +111,7 @@ extension DNSJSON {
         ]
     }
 
-    /// A name with its final dot, or without.
+    /// Returns a name with or without a final dot.
     private func written(_ name: String) -> String {
         let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
         return manner.names == .dotted || bare.isEmpty ? bare + "." : bare

@@ -1,68 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// DNS in JSON, as Google, Cloudflare, AliDNS and DNSPod speak it: `/resolve` and `/dns-query`.
+/// DNS in JSON, as served by Google, Cloudflare, AliDNS and DNSPod: `/resolve` and `/dns-query`.
 ///
-/// Written from "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare)
-/// and "DoH JSON API" 209314 (Alibaba Cloud DNS).  Unlike the vendors of HTTPDNS these resolve any
-/// name, so what the zone does not have is NXDOMAIN.  Chosen here, unverified: a wrong AliDNS key
-/// is 403 with a `code`, `key` is SHA-256 over uid, secret, ts, name and ak, and `ts` may be 600 s
-/// off; methods other than GET are 405.
+/// Follows "JSON API for DNS over HTTPS" (Google), "DNS over HTTPS: using JSON" (Cloudflare) and
+/// "DoH JSON API" 209314 (Alibaba Cloud DNS). Unlike HTTPDNS vendors, these are resolvers of all
+/// names, so a name that is not in the zone is NXDOMAIN. Choices of the emulator, unverified: a
+/// wrong AliDNS key is 403 with a `code`; `key` is the SHA-256 of uid, secret, ts, name and ak;
+/// `ts` may differ by 600 s; methods other than GET are 405.
 struct DNSJSON: Vendor {
-    /// AliDNS's account; the others have none.
+    /// AliDNS account; the other servers have none.
     var account = Account()
 
-    /// Where the servers differ.
     var manner = Manner()
 
-    /// The choices an operator has.
+    /// Behaviour in which the servers differ.
     struct Manner: Sendable, Equatable {
-        /// How `Question` is written.
         var question = QuestionForm.array
-        /// How names are written.
         var names = NameForm.dotted
-        /// Whether a call must be signed as AliDNS's current document demands.
+        /// True if calls must be signed, as AliDNS's current document requires.
         var requiresKey = false
     }
 
-    /// `Question` is an array at Google's, and an object in AliDNS's published example.
+    /// `Question` is an array at Google, and an object in AliDNS's published example.
     enum QuestionForm: String, CaseIterable, Sendable {
         case array, object
     }
 
-    /// Whether names end in a dot; some of Cloudflare's servers leave it out.
+    /// Form of names: with a final dot, or without, as in some Cloudflare replies.
     enum NameForm: String, CaseIterable, Sendable {
         case dotted, bare
     }
 
-    /// Why a request is not answered.
+    /// Reason for a refused request.
     enum Refusal: Error {
         /// 405.
         case method
-        /// 400, with what is wrong.
+        /// 400, with the reason.
         case malformed(String)
         /// 403, with AliDNS's `code`.
         case key(String)
     }
 
-    /// Seconds `ts` may differ from the clock.
+    /// Maximum difference in seconds between `ts` and the clock.
     static let signatureSeconds = 600
 
-    /// What a request asks.
+    /// Parameters of a lookup.
     struct Question: Sendable {
-        /// The name as asked.
         var name: String
-        /// The record type, 1-65535.
+        /// Record type, 1 to 65535.
         var type: Int
-        /// Whether validation is off, which is only echoed.
+        /// CD flag, which is only echoed.
         var checkingDisabled = false
-        /// The `edns_client_subnet` as asked, if any, and whom the answer is for.
+        /// `edns_client_subnet` as requested, if any.
         var subnet: String?
-        /// The client's address.
+        /// Client address that the answer is for.
         var client: String
-        /// Whether the answer is a bare array of addresses (AliDNS).
+        /// True if the answer is an array of addresses (AliDNS).
         var isShort = false
-        /// The content type of the answer.
         var contentType: String
     }
 
@@ -97,7 +92,7 @@ struct DNSJSON: Vendor {
         }
     }
 
-    /// An RCODE by name or number as `Status`; any other code as AliDNS writes errors.
+    /// Returns an RCODE, by name or number, as `Status`; other codes in AliDNS's error form.
     func failure(_ code: String) -> Response {
         guard let rcode = Int(code) ?? Self.rcodes.firstIndex(of: code.uppercased()) else {
             return Response(status: 403, json: ["code": .string(code)])
@@ -107,15 +102,15 @@ struct DNSJSON: Vendor {
 
     // MARK: - Reading
 
-    /// The first of each parameter counts (Google).
+    /// Parses the parameters; the first of equal names counts (Google).
     private static func parameters(_ request: Request) throws(Refusal) -> Parameters {
-        guard let all = request.parameters else { throw .malformed("percent-encoding") }
+        guard let all = request.parameters else { throw .malformed("invalid percent-encoding") }
         return Parameters(
             Dictionary(all.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         )
     }
 
-    /// Reads everything but the signature.
+    /// Parses everything except the signature.
     private func question(
         _ parameters: Parameters,
         _ request: Request
@@ -123,15 +118,15 @@ struct DNSJSON: Vendor {
         let media = (request.headers["accept"] ?? "") + "," + (parameters["ct"] ?? "")
         let isQuery = request.path == "/dns-query"
         guard !isQuery || media.contains("application/dns-json") else {
-            throw .malformed("dns-query without Accept: application/dns-json is a DNS message")
+            throw .malformed("/dns-query needs Accept: application/dns-json")
         }
         guard parameters["ct"] != "application/dns-message" else {
-            throw .malformed("this server has no DNS messages")
+            throw .malformed("DNS messages are not supported")
         }
         guard let name = parameters.text("name"), name == "." || name.asKey.isHostName else {
-            throw .malformed("name")
+            throw .malformed("bad name")
         }
-        guard let type = Self.type(parameters["type"] ?? "1") else { throw .malformed("type") }
+        guard let type = Self.type(parameters["type"] ?? "1") else { throw .malformed("bad type") }
         _ = try Self.flag(parameters["do"])
         var question = Question(
             name: name,
@@ -144,23 +139,23 @@ struct DNSJSON: Vendor {
         if let subnet = parameters.text("edns_client_subnet") {
             let address = String(subnet.prefix { $0 != "/" })
             guard Address(address) != nil, subnet == address || Subnet(subnet) != nil else {
-                throw .malformed("edns_client_subnet")
+                throw .malformed("bad edns_client_subnet")
             }
             (question.subnet, question.client) = (subnet, address)
         }
         return question
     }
 
-    /// A switch: `1` and `true` are on; `0`, `false` and absence are off.
+    /// Parses a flag: `1` and `true`, or `0`, `false` and absence.
     private static func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value?.lowercased() {
         case nil, "", "0", "false": return false
         case "1", "true": return true
-        default: throw .malformed("a switch is neither 0 nor 1")
+        default: throw .malformed("a flag must be 0 or 1")
         }
     }
 
-    /// Whether it is signed as AliDNS demands, and then well.
+    /// Returns true for a valid AliDNS signature, and false if none is sent or required.
     private func checkKey(
         _ parameters: Parameters,
         _ name: String,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
-/// The choices Tencent's documents leave.
+/// Options for Tencent's behaviour.
 struct TencentOptions: ParsableArguments {
-    @Option(help: .init("Lines of a batch that end in |clientip: last, every.", valueName: "which"))
+    @Option(help: .init("Batch lines that end in |clientip: last, every.", valueName: "which"))
     var clientIpLines = Tencent.ClientLines.last
 
     @Option(
         help: .init(
-            "A family without addresses: zero, zero-ttl, empty, empty-ttl ('0', '0,0', '', ',0').",
+            "Empty family: zero ('0'), zero-ttl ('0,0'), empty (''), empty-ttl (',0').",
             valueName: "form"
         )
     )
     var missingFamily = Tencent.MissingFamily.zero
 
-    @Option(help: .init("Status for a wrong account; 200: empty answer.", valueName: "code"))
+    @Option(help: .init("Status for a wrong account; 200 is an empty answer.", valueName: "code"))
     var refusal = 401
 
     @Flag(help: "Refuse a dn without ';expiry'.")
@@ -23,28 +23,28 @@ struct TencentOptions: ParsableArguments {
     @Flag(help: "Refuse a dn with ';expiry'.")
     var refuseExpiry = false
 
-    @Option(help: .init("Service addresses of /conf (its own), by comma.", valueName: "addresses"))
+    @Option(help: .init("Comma-separated servers in /conf (its own).", valueName: "addresses"))
     var confServers: String?
 
-    @Option(help: .init("Minutes they hold, 1-1440.", valueName: "minutes"))
+    @Option(help: .init("Validity of --conf-servers in minutes, 1-1440.", valueName: "minutes"))
     var confTtl = 60
 
-    /// Tencent's replies of a server whose own address is `own`.
+    /// Returns Tencent's behaviour for a listener at `own`.
     ///
     /// - Throws: `ValidationError`.
     func manner(at own: Endpoint) throws -> Tencent.Manner {
         guard (200...599).contains(refusal) else {
-            throw ValidationError("--refusal: \(refusal) is no status code")
+            throw ValidationError("--refusal: \(refusal) is not a status code")
         }
         guard !requireExpiry || !refuseExpiry else {
-            throw ValidationError("--require-expiry and --refuse-expiry leave nothing to answer")
+            throw ValidationError("--require-expiry and --refuse-expiry are mutually exclusive")
         }
         guard (1...1440).contains(confTtl) else {
             throw ValidationError("--conf-ttl: \(confTtl) is not in 1-1440")
         }
         let addresses = confServers?.split(separator: ",").map(String.init)
         if let wrong = addresses?.first(where: { Address($0)?.family != .v4 }) {
-            throw ValidationError("--conf-servers: '\(wrong)' is no IPv4 address")
+            throw ValidationError("--conf-servers: '\(wrong)' is not an IPv4 address")
         }
         return Tencent.Manner(
             clientLines: clientIpLines,
@@ -58,7 +58,7 @@ struct TencentOptions: ParsableArguments {
     }
 }
 
-/// The choices Alibaba's console and documents leave.
+/// Options for Alibaba's behaviour.
 struct AlibabaOptions: ParsableArguments {
     @Flag(help: "Refuse unsigned lookups (UnsignedInterfaceDisabled).")
     var requireSignature = false
@@ -67,19 +67,19 @@ struct AlibabaOptions: ParsableArguments {
     var noSdns = false
 
     @Option(
-        help: .init("Service addresses of ss, ADDR or ADDR:PORT (its own).", valueName: "list")
+        help: .init("Comma-separated ADDR or ADDR:PORT in ss (its own).", valueName: "list")
     )
     var ssServers: String?
 
-    @Option(help: .init("The service_status ss names: enable, disable.", valueName: "status"))
+    @Option(help: .init("service_status in ss: enable, disable.", valueName: "status"))
     var ssStatus: Alibaba.ServiceStatus?
 
     @Option(
-        help: .init("The no_ip_code of unregistered names; '' leaves it out.", valueName: "code")
+        help: .init("no_ip_code of unregistered names; '' omits it.", valueName: "code")
     )
     var unlistedCode = "DomainNotExist"
 
-    /// How Alibaba answers, at the address `own`.
+    /// Returns Alibaba's behaviour for a listener at `own`.
     ///
     /// - Throws: `ValidationError`.
     func manner(at own: Endpoint) throws -> Alibaba.Manner {
@@ -99,20 +99,19 @@ struct AlibabaOptions: ParsableArguments {
     }
 }
 
-/// The differences between the servers of DNS in JSON.
+/// Options for servers of DNS in JSON.
 struct DNSJSONOptions: ParsableArguments {
     @Option(
-        help: .init("Question as array, or as in AliDNS's document: object.", valueName: "form")
+        help: .init("Form of Question: array, object (AliDNS's document).", valueName: "form")
     )
     var jsonQuestion = DNSJSON.QuestionForm.array
 
-    @Option(help: .init("Names with a final dot or without: dotted, bare.", valueName: "form"))
+    @Option(help: .init("Names with or without a final dot: dotted, bare.", valueName: "form"))
     var jsonNames = DNSJSON.NameForm.dotted
 
     @Flag(help: "Refuse calls without AliDNS's uid, ak, key, ts.")
     var jsonRequireKey = false
 
-    /// How it answers.
     var manner: DNSJSON.Manner {
         .init(question: jsonQuestion, names: jsonNames, requiresKey: jsonRequireKey)
     }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Tencent {
-    /// Octets of a batch's answer before encryption, at most (379/54976).
+    /// Maximum octets of a batch answer before encryption (379/54976).
     static let answerOctets = 8 * 1024
 
-    /// The answer before encryption; empty if no name is registered.
+    /// Returns the answer before encryption; empty if no name is registered.
     ///
-    /// - A name that is not registered has no line.
-    /// - A registered one without addresses is written as `manner.missingFamily` says, except that
-    ///   a single nameless answer of one family is then empty ("no record: empty").
-    /// - Lines of a batch that would pass `answerOctets` are left out: the documents set the
-    ///   limit and do not say what happens beyond it.
+    /// - An unregistered name has no line.
+    /// - A registered name without addresses has the form `manner.missingFamily`; a single answer
+    ///   for one family without name is empty instead ("no record: empty").
+    /// - Lines of a batch beyond `answerOctets` are omitted: the vendor documents the limit, but
+    ///   not the reaction.
     func answer(_ question: Question, _ zone: Zone, _ distortion: Distortion) -> String {
         let isBatch = question.keys.count > 1
         let client = question.saysClient ? "|" + question.client : ""
@@ -34,7 +34,7 @@ extension Tencent {
         }
     }
 
-    /// The families asked for, IPv4 first.
+    /// Returns the requested families, IPv4 first.
     private func addresses(
         of name: String,
         _ question: Question,
@@ -56,7 +56,6 @@ extension Tencent {
         }
     }
 
-    /// A family without addresses.
     private func none(_ question: Question) -> String {
         switch manner.missingFamily {
         case .zero: "0"

@@ -2,31 +2,30 @@
 import Foundation
 
 extension Tencent {
-    /// What a request for addresses asks.
+    /// Parameters of a lookup.
     struct Question: Sendable {
-        /// The names without a final dot, lower case, in the order asked; 1-8.
+        /// Names in lower case without a final dot, in request order; 1 to 8.
         var keys: [String]
-        /// Which addresses.
         var type: RecordType
-        /// Whether TTLs are said.
+        /// True if the answer has TTLs.
         var saysTTL: Bool
-        /// Whether the client's address is said.
+        /// True if the answer has the client's address.
         var saysClient: Bool
-        /// Whether a single answer says its name; a batch always does.
+        /// True if a single answer has its name; a batch always does.
         var saysName: Bool
-        /// The address answers are for: `ip`, or where the request came from.
+        /// Client address that the answers are for: `ip`, or the source of the request.
         var client: String
     }
 
-    /// The `type` parameter.
+    /// Values of the parameter `type`.
     enum RecordType: Sendable {
         case a, aaaa, both
     }
 
-    /// Names in a batch, at most (379/54976).
+    /// Maximum number of names in a batch (379/54976).
     static let batchNames = 8
 
-    /// Reads everything but the account.
+    /// Parses everything except the account.
     func question(
         _ parameters: Parameters,
         _ channel: Channel,
@@ -55,7 +54,7 @@ extension Tencent {
         )
     }
 
-    /// The names of `dn`, after decryption and the check of its expiry.
+    /// Returns the names of `dn`, after decryption and the check of the expiry.
     private func names(
         _ dn: String,
         _ channel: Channel,
@@ -83,9 +82,9 @@ extension Tencent {
         return names
     }
 
-    /// The address of `ip`: the documents encrypt it like `dn`, the SDKs send it plain.
+    /// Returns the address of `ip`: documented as encrypted, but sent in plain text by the SDKs.
     ///
-    /// - Returns: nil if it is absent, or empty as the Android SDK sends it.
+    /// - Returns: nil if the parameter is absent, or empty as in the Android SDK.
     private func client(_ ip: String, _ channel: Channel) throws(Refusal) -> String? {
         if ip.isEmpty { return nil }
         if Address(ip) != nil { return ip }
@@ -94,7 +93,7 @@ extension Tencent {
         return text
     }
 
-    /// A parameter's text: itself by token, else decrypted.
+    /// Returns the text of a parameter, decrypted unless the channel uses a token.
     private func decrypted(_ text: String, _ channel: Channel) throws(Refusal) -> String {
         guard let (cipher, key) = key(channel) else { return text }
         do {
@@ -107,7 +106,7 @@ extension Tencent {
         }
     }
 
-    /// A switch: `1` is on, `0` and absence are off.
+    /// Parses a flag: `1`, or `0` and absence.
     private func flag(_ value: String?) throws(Refusal) -> Bool {
         switch value {
         case nil, "0": return false

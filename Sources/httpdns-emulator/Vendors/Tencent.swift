@@ -1,53 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Tencent Cloud HTTPDNS: `/d` and `/conf`, by token (HTTPS), AES or DES.
+/// Tencent Cloud HTTPDNS: `/d` and `/conf`, with the channels token (HTTPS), AES and DES.
 ///
-/// Written from the vendor's documents: "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES
-/// encryption and decryption" 379/3530, "service IP disaster recovery" 379/116336.  They say 200
-/// for any well-formed request, 404 for a wrong path, 501 for a wrong method, and nothing about
-/// wrong parameters.  Chosen here, unverified: 200 without content for a request that cannot be
-/// understood or decrypted, `refusal` for an account that is not the configured one.
+/// Follows the vendor's documents "HTTP API" 379/54976, "HTTPS API" 379/95498, "AES/DES encryption
+/// and decryption" 379/3530, "service IP disaster recovery" 379/116336. They specify 200 for any
+/// well-formed request, 404 for a wrong path, 501 for a wrong method, and nothing for wrong
+/// parameters. Choices of the emulator, unverified: 200 without content for a request that cannot
+/// be parsed or decrypted, `refusal` for a wrong account.
 struct Tencent: Vendor {
-    /// The one account there is.
     var account = Account()
 
-    /// How it answers where documents are silent or disagree with the vendor's own clients.
     var manner = Manner()
 
     func serves(_ request: Request) -> Bool {
         request.path == "/d" || request.path == "/conf"
     }
 
-    /// A status code without content: the documents know no other errors.
+    /// Returns a status code without content: no other errors are documented.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 500)
     }
 
-    /// The choices an operator has.
+    /// Behaviour that the documents leave open, or in which they disagree with the SDKs.
     struct Manner: Sendable, Equatable {
-        /// Where a batch says the client's address.
+        /// Lines of a batch with the client's address.
         var clientLines = ClientLines.last
-        /// How a family without addresses is written.
+        /// Form of a family without addresses.
         var missingFamily = MissingFamily.zero
-        /// The status code for a wrong account, or 200 for an empty answer.
+        /// Status code for a wrong account; 200 for an empty answer.
         var refusal = 401
-        /// Whether `dn` must carry its `;expiry`, as accounts with authentication switched on.
+        /// True if `dn` must have an `;expiry`, as for accounts with authentication.
         var requiresExpiry = false
-        /// Whether `dn` must not carry one, as if the vendor did not know it yet.
+        /// True if `dn` must not have an `;expiry`.
         var refusesExpiry = false
-        /// The service addresses of `/conf`; those of the vendor are never named, as tests would ask them.
+        /// Service addresses of `/conf`; the real vendor's addresses are never a default, because
+        /// tests would then query the vendor.
         var serviceAddresses: [String] = []
-        /// Minutes the service addresses hold.
+        /// Validity of the service addresses in minutes.
         var serviceMinutes = 60
     }
 
-    /// Where a batch says `|clientip`: the documents show the last line, the SDKs need it on each.
+    /// Lines with `|clientip`: the documents show the last line, the SDKs need every line.
     enum ClientLines: String, CaseIterable, Sendable {
         case last, every
     }
 
-    /// How a family without addresses is written; the documents print `0`, without a TTL.
+    /// Form of a family without addresses; the documents show `0`, without a TTL.
     enum MissingFamily: String, CaseIterable, Sendable {
         case zero
         case zeroTTL = "zero-ttl"
@@ -55,18 +54,18 @@ struct Tencent: Vendor {
         case emptyTTL = "empty-ttl"
     }
 
-    /// How a request proves its account and hides its names.
+    /// Authentication and encryption of a request.
     enum Channel: String, Sendable {
         case token, aes, des
     }
 
-    /// Why a request gets no addresses.
+    /// Reason for a refused request.
     enum Refusal: Error {
-        /// A method other than GET and POST: 501, documented.
+        /// A method other than GET and POST: 501, as documented.
         case method
-        /// Parameters that cannot be understood, or `dn` that cannot be decrypted.
+        /// The parameters cannot be parsed, or `dn` cannot be decrypted.
         case unintelligible
-        /// No such account, wrong token, or an expired signature.
+        /// The account or token is wrong, or the expiry has passed.
         case account
     }
 
@@ -101,7 +100,7 @@ struct Tencent: Vendor {
         }
     }
 
-    /// Which channel a request uses, once its account is right.
+    /// Returns the channel of a request after checking its account.
     private func channel(_ parameters: Parameters) throws(Refusal) -> Channel {
         let channel: Channel
         switch (parameters["token"], parameters["alg"]) {
@@ -110,19 +109,19 @@ struct Tencent: Vendor {
             guard token == account[.token] else { throw .account }
             channel = .token
         case (nil, let algorithm):
-            // The table calls `alg` required, the examples leave it out for DES.
+            // The table requires `alg`, but the examples omit it for DES.
             guard let named = Channel(rawValue: algorithm ?? "des"), named != .token else {
                 throw .unintelligible
             }
             channel = named
         }
-        // Without id and token it is the free form of 119.29.29.29, stopped on 2022-01-01.
+        // A request without id and token is the free form of 119.29.29.29, discontinued on
+        // 2022-01-01.
         let id = parameters["id"]
         guard id == account[.id] || (id == nil && channel == .token) else { throw .account }
         return channel
     }
 
-    /// The key of an encrypted channel.
     func key(_ channel: Channel) -> (cipher: Cipher, key: [UInt8])? {
         switch channel {
         case .token: nil
@@ -133,7 +132,7 @@ struct Tencent: Vendor {
 
     // MARK: - Responses
 
-    /// Text as the channel sends it; no text is no content, on all channels.
+    /// Returns a response in the form of the channel; empty text is empty content.
     private func respond(
         _ text: String,
         over channel: Channel,
@@ -145,7 +144,7 @@ struct Tencent: Vendor {
         )
     }
 
-    /// The service addresses, as `/conf` says them.
+    /// Service addresses in the form of `/conf`.
     private var conf: String {
         let addresses = manner.serviceAddresses.joined(separator: ";")
         return "log:0|domain:0|ip:\(addresses)|ttl:\(manner.serviceMinutes)"

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// One vendor's servers: which requests are theirs, and what they make of them.
+/// Emulated vendor: matches and parses requests.
 protocol Vendor: Sendable {
-    /// Whether it is a request to this vendor; one that is to none is answered 404.
+    /// Returns true if the request is for this vendor; a request for no vendor gets status 404.
     func serves(_ request: Request) -> Bool
 
-    /// Reads a request, without answering it yet, so that faults can depend on the names in it.
+    /// Parses a request without answering it, so that faults can depend on its names.
     func call(_ request: Request, at time: Date) -> Call
 
-    /// The error of a code, written as the vendor writes errors; any code must give something.
+    /// Returns the error for any code, in the vendor's form.
     func failure(_ code: String) -> Response
 }
 
-/// What a vendor read in a request.
+/// Parsed request.
 struct Call: Sendable {
-    /// Vendor and channel for the counters: `tencent-aes`, or `tencent-refused` if there is none.
+    /// Vendor and channel for the counters: `tencent-aes`, or `tencent-refused` if refused.
     var channel: String
 
-    /// The names asked for, in lower case, without the final dot.
+    /// Requested names in lower case, without the final dot.
     var names: [String] = []
 
-    /// Whether it asks for addresses; false for service addresses and other housekeeping.
+    /// True for a request of addresses; false for service addresses.
     var isLookup: Bool
 
-    /// Makes the response from a zone, distorted or not.
+    /// Returns the response from a zone, with faults applied.
     var answer: @Sendable (Zone, Distortion) throws -> Response
 }

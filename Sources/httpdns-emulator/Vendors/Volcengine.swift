@@ -3,37 +3,36 @@ import Foundation
 
 /// Volcengine (ByteDance) HTTPDNS: `/resolve`.
 ///
-/// Written from the vendor's documents "resolve one or several names" 6758/113991, "signature"
-/// 6758/174756 and "response" 6758/174757.  Chosen here, unverified: several names get an array of
-/// what one name gets; `type` is A, AAAA or, by default, both; errors have no content; at most 10
-/// names; a name that is not registered is 200 without addresses.  `svc_meta`, a closed test with
-/// an unknown signature, is left out.
+/// Follows the vendor's documents "resolve one or several names" 6758/113991, "signature"
+/// 6758/174756 and "response" 6758/174757. Choices of the emulator, unverified: several names get
+/// an array of single answers; `type` is A, AAAA or, by default, both; errors have no content; at
+/// most 10 names; an unregistered name is 200 without addresses. `svc_meta`, a closed test with an
+/// unknown signature, is not supported.
 struct Volcengine: Vendor {
-    /// The one account there is.
     var account = Account()
 
-    /// Names in one request, at most.
+    /// Maximum number of names in one request.
     static let batchNames = 10
 
-    /// Seconds of an answer without addresses.
+    /// TTL in seconds of an answer without addresses.
     private static let emptySeconds = 60
 
-    /// The documented status codes.
+    /// Documented status codes of refused requests.
     enum Refusal: Int, Error, Sendable {
-        /// Wrong parameters, account, signature, or an expired one.
+        /// Wrong parameters, account or signature, or an expired signature.
         case forbidden = 403
         /// A method other than GET.
         case method = 405
     }
 
-    /// `/resolve` is DNS in JSON too, which knows none of these parameters.
+    /// Returns true for `/resolve` with a parameter that DNS in JSON does not have.
     func serves(_ request: Request) -> Bool {
         guard request.path == "/resolve" else { return false }
         let names = request.parameters?.map(\.name) ?? []
         return names.contains("account_id") || names.contains("domain")
     }
 
-    /// A status: 403, 405, 429 or 500 by the documents, which show no content.
+    /// Returns a status code without content; 403, 405, 429 and 500 are documented.
     func failure(_ code: String) -> Response {
         Response(status: Int(code).flatMap { (200...599).contains($0) ? $0 : nil } ?? 403)
     }
@@ -48,7 +47,6 @@ struct Volcengine: Vendor {
         }
     }
 
-    /// Reads a lookup.
     private func lookup(_ request: Request, at time: Date) throws(Refusal) -> Call {
         guard request.method == "GET" else { throw .method }
         guard let parameters = Parameters(request), let domain = parameters.text("domain"),
@@ -56,7 +54,7 @@ struct Volcengine: Vendor {
             let milliseconds = Double(expiry), let signature = parameters.text("sign"),
             parameters["account_id"] == account[.volcengineID]
         else { throw .forbidden }
-        // Absent parameters take part as empty ones; the published hash fits no other rule.
+        // Absent parameters take part as empty values; only this rule fits the published hash.
         let content = [
             account[.volcengineSecret], expiry, account[.volcengineID], domain,
             parameters["ip"] ?? "", parameters["type"] ?? "",
@@ -86,7 +84,7 @@ struct Volcengine: Vendor {
             let answers = names.map { name in
                 let found = families.map { ($0, zone.answer(name, $0, for: Address(client))) }
                 let ttl = found.filter { !$0.1.addresses.isEmpty }.map(\.1.ttl).min()
-                // IPv6 first, as in the document's example.
+                // IPv6 first, as in the vendor's example.
                 let addresses = found.reversed().flatMap { distortion.addresses($0.1, $0.0) }
                 return JSONText.object([
                     ("cip", .string(client)),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// The two kinds of addresses a vendor knows.
+/// Address families of the vendors.
 enum Family: String, Sendable {
     /// IPv4, record type A.
     case v4 = "A"
@@ -9,21 +9,21 @@ enum Family: String, Sendable {
     case v6 = "AAAA"
 }
 
-/// An IP address that remembers how it was written.
+/// IP address with its original text.
 ///
-/// The vendors' own documents print addresses that are not in canonical form (RFC 5952), so what
-/// the zone file says is what is sent.
+/// The vendors' documents print addresses that are not in canonical form (RFC 5952), so the text of
+/// the zone file is sent unchanged.
 struct Address: Sendable, Equatable {
-    /// The text as written.
+    /// Original text.
     let text: String
 
     /// 4 or 16 octets, network order.
     let octets: [UInt8]
 
-    /// What kind it is.
     var family: Family { octets.count == 4 ? .v4 : .v6 }
 
-    /// Reads a numeric address, nil if it is none (`inet_pton(3)`; no zone index, no short forms).
+    /// Parses a numeric address; nil for other text (`inet_pton(3)`: no zone index, no short
+    /// forms).
     init?(_ text: String) {
         let version = text.contains(":") ? AF_INET6 : AF_INET
         var octets = [UInt8](repeating: 0, count: version == AF_INET6 ? 16 : 4)
@@ -34,15 +34,15 @@ struct Address: Sendable, Equatable {
     }
 }
 
-/// A range of addresses, as in `203.0.113.0/24`.
+/// Range of addresses, for example `203.0.113.0/24`.
 struct Subnet: Sendable, Equatable {
     /// Any address of the range.
     let address: Address
 
-    /// Leading bits that all addresses of the range share: 0-32 or 0-128.
+    /// Prefix length: 0 to 32, or 0 to 128.
     let length: Int
 
-    /// Reads `ADDRESS/LENGTH`, nil if it is not one.
+    /// Parses `ADDRESS/LENGTH`; nil for other text.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let address = Address(String(parts[0])),
@@ -52,7 +52,6 @@ struct Subnet: Sendable, Equatable {
         self.length = length
     }
 
-    /// Whether the address is in the range.
     func contains(_ other: Address) -> Bool {
         guard other.family == address.family else { return false }
         return (0..<length).allSatisfy { bit in
@@ -62,15 +61,14 @@ struct Subnet: Sendable, Equatable {
     }
 }
 
-/// Where to listen: a numeric address and a port.
+/// Address and port to listen on.
 struct Endpoint: Sendable, Equatable {
-    /// The address.
     let address: Address
 
-    /// The port; 0 lets the kernel choose.
+    /// Port; 0 lets the kernel choose.
     let port: UInt16
 
-    /// Reads `127.0.0.1:80` or `[::1]:80`, nil if it is neither.
+    /// Parses `127.0.0.1:80` or `[::1]:80`; nil for other text.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...])

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Zone {
-    /// The zone without `--zone`: the vendors' documented examples, and names for rehearsals.
+    /// Built-in zone: the vendors' documented examples, and names for tests of clients.
     ///
-    /// The addresses of the first three names, and how the second address family is written, are
-    /// those of Tencent Cloud's HTTP API document 379/54976.
+    /// The addresses of the first three names, and the form of their IPv6 addresses, are from
+    /// Tencent Cloud's HTTP API document 379/54976.
     static let demoText = """
         cloud.tencent.com   120 A    2.3.3.4
         cloud.tencent.com   120 A    2.3.3.5

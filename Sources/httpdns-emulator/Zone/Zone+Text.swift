@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Why a zone cannot be loaded.
+/// Error while loading a zone.
 enum ZoneError: Error, CustomStringConvertible {
-    /// The file cannot be read; the payload says why.
+    /// The file cannot be read; the payload is the reason.
     case unreadable(String)
-    /// A line is not one of the forms.
+    /// A line has none of the valid forms.
     case line(Int, String)
-    /// The JSON is not of the shape; the payload says where.
+    /// The JSON has the wrong structure; the payload is the position.
     case json(String)
 
-    /// The sentence a user sees, without the file's name.
+    /// Text for the user, without the file name.
     var description: String {
         switch self {
         case .unreadable(let why): why
@@ -21,7 +21,7 @@ enum ZoneError: Error, CustomStringConvertible {
 }
 
 extension Zone {
-    /// Reads a zone of lines; `;` begins a comment.
+    /// Parses a zone of lines; `;` starts a comment.
     ///
     ///     name TTL A|AAAA ADDRESS [subnet=PREFIX/LENGTH]
     ///     name TTL CNAME TARGET
@@ -44,8 +44,9 @@ extension Zone {
         }
     }
 
-    /// Reads a zone of the shape `{"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}`,
-    /// without what a name does not have.
+    /// Parses a JSON zone; every member except `ttl` is optional.
+    ///
+    ///     {"NAME": {"A": [...], "AAAA": [...], "CNAME": TARGET, "ttl": SECONDS}}
     ///
     /// - Throws: `json`.
     init(json: Data) throws(ZoneError) {
@@ -54,20 +55,20 @@ extension Zone {
         do {
             entries = try JSONDecoder().decode([String: Entry].self, from: json)
         } catch {
-            throw .json("not a zone in JSON: \(error)")
+            throw .json("not a JSON zone: \(error)")
         }
         for (name, entry) in entries {
             register(name)
             if let target = entry.cname {
                 guard (entry.a ?? []).isEmpty, (entry.aaaa ?? []).isEmpty,
                     register(name, aliasOf: target, ttl: entry.ttl)
-                else { throw .json("\(name): a CNAME beside something else") }
+                else { throw .json("\(name): other records conflict with the CNAME") }
             }
             let families: [(Family, [String])] = [(.v4, entry.a ?? []), (.v6, entry.aaaa ?? [])]
             for (family, texts) in families {
                 for text in texts {
                     guard let address = Address(text), address.family == family else {
-                        throw .json("\(name): \(text) is no address for \(family.rawValue)")
+                        throw .json("\(name): \(text) is not an address for \(family.rawValue)")
                     }
                     register(name, Record(address: address, ttl: entry.ttl))
                 }
@@ -75,7 +76,7 @@ extension Zone {
         }
     }
 
-    /// Reads a zone file: JSON if its name ends in `.json`, else lines.
+    /// Loads a zone file: JSON if its name ends in `.json`, else lines.
     ///
     /// - Throws: any `ZoneError`.
     init(file path: String) throws(ZoneError) {
@@ -85,7 +86,7 @@ extension Zone {
         } catch {
             throw .unreadable(error.localizedDescription)
         }
-        guard data.count <= Limits.fileOctets else { throw .unreadable("the file is too long") }
+        guard data.count <= Limits.fileOctets else { throw .unreadable("the file is too large") }
         if path.hasSuffix(".json") {
             try self.init(json: data)
         } else {
@@ -95,7 +96,7 @@ extension Zone {
 
     // MARK: - Details
 
-    /// One name of a JSON zone.
+    /// Name of a JSON zone.
     private struct Entry: Decodable {
         var a: [String]?
         var aaaa: [String]?
@@ -110,12 +111,11 @@ extension Zone {
         }
     }
 
-    /// What is wrong with a line.
+    /// Error in a line.
     private struct Complaint: Error {
         var text: String
     }
 
-    /// Takes the words of one line.
     private mutating func register(_ words: [String]) throws(Complaint) {
         if words.count == 2, words[1].lowercased() == "empty" {
             register(words[0])
@@ -125,14 +125,14 @@ extension Zone {
             throw Complaint(text: "expected 'name TTL A|AAAA|CNAME value' or 'name empty'")
         }
         guard let ttl = Int(words[1]), (0...Limits.ttlSeconds).contains(ttl) else {
-            throw Complaint(text: "'\(words[1])' is no TTL in seconds")
+            throw Complaint(text: "'\(words[1])' is not a TTL in seconds")
         }
         if words[2].uppercased() == "CNAME", words.count == 4 {
             guard words[3].asKey.isHostName else {
-                throw Complaint(text: "'\(words[3])' is no name")
+                throw Complaint(text: "'\(words[3])' is not a name")
             }
             guard register(words[0], aliasOf: words[3], ttl: ttl) else {
-                throw Complaint(text: "\(words[0]) has other records than this CNAME")
+                throw Complaint(text: "\(words[0]) has records that conflict with this CNAME")
             }
             return
         }
@@ -140,7 +140,7 @@ extension Zone {
             throw Complaint(text: "'\(words[2])' is neither A nor AAAA nor CNAME")
         }
         guard let address = Address(words[3]), address.family == family else {
-            throw Complaint(text: "'\(words[3])' is no address for \(family.rawValue)")
+            throw Complaint(text: "'\(words[3])' is not an address for \(family.rawValue)")
         }
         var record = Record(address: address, ttl: ttl)
         if words.count == 5 {

@@ -1,65 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The names the vendor's account has registered, and their addresses.
+/// Registered names of the vendor's account, and their addresses.
 struct Zone: Sendable {
-    /// One address of a name.
+    /// Address of a name.
     struct Record: Sendable, Equatable {
-        /// The address, with its text as written.
+        /// Address, with its original text.
         var address: Address
-        /// Seconds to live.
+        /// TTL in seconds.
         var ttl: Int
-        /// Whom it is for; nil: everyone that no subnet of the name and family claims.
+        /// Clients that get the address; nil for all clients without a matching subnet.
         var subnet: Subnet?
     }
 
-    /// The addresses of one name and family, as one client gets them.
+    /// Addresses of one name and family for one client.
     struct Answer: Sendable, Equatable {
-        /// The addresses in the order of the file; empty: no record of this family.
+        /// Addresses in the order of the file; empty if there is none of this family.
         var addresses: [String] = []
-        /// Seconds to live, the smallest of the records.
+        /// Lowest TTL of the records, in seconds.
         var ttl = 0
     }
 
-    /// The way from a name over its aliases to where its addresses are.
+    /// Chain of aliases from a name to the name with the addresses.
     struct Chain: Sendable, Equatable {
-        /// One alias: the name that has it, as asked or as written in the zone, and its target.
+        /// Alias in a chain: owner name, target and TTL.
         struct Link: Sendable, Equatable {
             var owner: String
             var target: String
             var ttl: Int
         }
 
-        /// The aliases in order.
+        /// Aliases in order.
         var links: [Link] = []
-        /// The name without an alias at the end; nil if the aliases lead in a circle or too far.
+        /// Last name; nil for a loop or a chain that is too long.
         var end: String?
     }
 
-    /// An alias.
+    /// Alias.
     private struct Alias: Sendable {
         var target: String
         var ttl: Int
     }
 
-    /// Records by name in lower case without the final dot; no record: registered, but empty.
+    /// Records by lower-case name without the final dot; empty for a name without addresses.
     ///
-    /// A name with an alias has no record (RFC 1034 §3.6.2).
+    /// A name with an alias has no records (RFC 1034 §3.6.2).
     private var records: [String: [Record]] = [:]
 
-    /// Aliases by name; each of these names is in `records` too.
+    /// Aliases by name; `records` contains each of these names too.
     private var aliases: [String: Alias] = [:]
 
-    /// All names above a registered one: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
+    /// Names above a registered name: they exist, so no wildcard covers them (RFC 4592 §2.2.2).
     private var ancestors: Set<String> = []
 
-    /// How many names are registered.
     var count: Int { records.count }
 
     // MARK: - Making
 
-    /// Registers a name, with one more record if there is one.
+    /// Registers a name, with an additional record if there is one.
     ///
-    /// - Returns: false if the name has an alias, and so can have no record.
+    /// - Returns: false if the name has an alias, which excludes records.
     @discardableResult
     mutating func register(_ name: String, _ record: Record? = nil) -> Bool {
         let name = name.asKey
@@ -75,7 +74,7 @@ struct Zone: Sendable {
 
     /// Registers a name with an alias.
     ///
-    /// - Returns: false if it has records or an alias already.
+    /// - Returns: false if the name has records or an alias.
     mutating func register(_ name: String, aliasOf target: String, ttl: Int) -> Bool {
         guard records[name.asKey, default: []].isEmpty, aliases[name.asKey] == nil else {
             return false
@@ -87,13 +86,12 @@ struct Zone: Sendable {
 
     // MARK: - Reading
 
-    /// Whether the name, or a wildcard above it, is registered.
+    /// Returns true if the name, or a wildcard above it, is registered.
     func isRegistered(_ name: String) -> Bool { owner(name) != nil }
 
-    /// Whether the name is registered, or one below it is (RFC 8020 §2: then it exists).
+    /// Returns true if the name or a name below it is registered (RFC 8020 §2: the name exists).
     func exists(_ name: String) -> Bool { isRegistered(name) || ancestors.contains(name.asKey) }
 
-    /// Where the aliases of a name lead.
     func chain(_ name: String) -> Chain {
         var chain = Chain(end: name.asKey)
         while let end = chain.end, let alias = owner(end).flatMap({ aliases[$0] }) {
@@ -103,9 +101,9 @@ struct Zone: Sendable {
         return chain
     }
 
-    /// The addresses of a name for a client, over all aliases; empty if there are none.
+    /// Returns the addresses of a name for a client, after all aliases; empty if there are none.
     ///
-    /// Of the subnets that hold the client, the longest wins, per family.
+    /// Among the subnets that contain the client, the longest prefix wins, per family.
     func answer(_ name: String, _ family: Family, for client: Address?) -> Answer {
         let chain = chain(name)
         let found = chain.end.flatMap(owner).flatMap { records[$0] } ?? []
@@ -127,8 +125,8 @@ struct Zone: Sendable {
 
     // MARK: - Details
 
-    /// The registered name that speaks for a name: itself, or the wildcard at its closest encloser
-    /// (RFC 4592 §3.3.1).
+    /// Returns the registered name that answers for a name: itself, or the wildcard at its closest
+    /// encloser (RFC 4592 §3.3.1).
     private func owner(_ name: String) -> String? {
         let name = name.asKey
         if records[name] != nil { return name }
