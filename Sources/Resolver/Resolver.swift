@@ -4,45 +4,47 @@ package import DNSWire
 package import Net
 package import Upstream
 
-/// The whole way of a query that the cache has no answer for.
+/// Answers queries that the cache could not answer.
 ///
-///     hosts -> special names -> [no AAAA] -> patience ║ merge -> keep -> route -> vendors -> upstreams
+///     hosts -> special names -> [no AAAA] -> serve stale
+///     ║ deduplicate -> route -> vendors -> upstreams -> cache -> [order addresses]
 ///
-/// What stands before the line is done for one client, what stands behind it once for all who ask.
-/// Whatever knows its answer says it at once; whatever has to wait calls back.  So a query that an
-/// upstream answers takes no task, and this is the one place where its way is written down: `resolve`
-/// before the line, `Inquiry` behind it.
+/// `resolve` runs the steps before `║` separately for each client.  `Inquiry` runs the steps after
+/// it once for all clients that sent the same query.
+///
+/// A step that knows its answer returns it.  A step that must wait takes a completion handler, so
+/// that a forwarded query creates no task.
 @ServiceLoop
 package final class Resolver {
-    /// What was counted, by this resolver and by those before it.
+    /// Counters, shared with the previous resolvers of this process.
     package let books: Bookkeeping
 
-    /// The names behind the numbers in cache entries.
+    /// Registry of answer sources; cache entries carry its numbers.
     package nonisolated var origins: Origins { books.origins }
 
-    /// The vendor stage, for its numbers.
+    /// The vendor stage; exposed for its counters.
     package let vendors: VendorStage
 
-    /// The upstream stage, for its numbers.
+    /// The upstream stage; exposed for its counters.
     package let upstreams: UpstreamStage
 
-    /// The merging stage, for its numbers.
+    /// The query deduplication stage; exposed for its counters.
     package let merging: Merging
 
-    /// What asks for answers anew before their time is over.
+    /// Prefetching of cached answers before they expire.
     package let refreshing: Refreshing
 
-    /// The clients that wait for the snapshot of the cache.
+    /// Clients that wait for the cache snapshot.
     package let restoring: Restoring
 
-    /// What finds out which addresses are fast; nil if nobody wants to know.
+    /// Measures how fast servers accept connections; nil unless addresses are ordered by speed.
     private let probing: Probing?
 
     private let cache: AnswerCache
     private let overrides: Overrides
     private let storing: Storing
     private let clocks: Clocks
-    /// The routes.
+    /// The configured routes.
     package let routes: RouteTable
     private var comparison: RouteTable.Comparison?
     private let plan: Succession.Plan
@@ -52,15 +54,15 @@ package final class Resolver {
     private let patience: Patience
     private let policy: TTLPolicy
 
-    /// Puts the stages together.
+    /// Connects the stages.
     ///
     /// - Parameters:
-    ///   - standard: the upstreams asked for all that no route sends elsewhere.
-    ///   - answers: what is done to answers on their way to clients.
-    ///   - probe: how to find out whether a server answers, where the order of addresses needs it.
-    ///   - clocks: the kind of time in which deadlines are given and answers grow old.
-    ///   - old: the one whose place it will take, if there is one: see `takeOver`.
-    ///   - comparison: that of `routes` with those of `old`, if a thread has made it already.
+    ///   - standard: the upstreams for queries that no route sends elsewhere.
+    ///   - answers: the settings that change answers.
+    ///   - probe: checks whether a server accepts connections; used with `order: fastest`.
+    ///   - clocks: the time source for deadlines and for the age of answers.
+    ///   - old: the resolver to replace; nil for the first one.  See `takeOver`.
+    ///   - comparison: result of comparing `routes` with the routes of `old`, if already known.
     package init(
         routes: RouteTable,
         standard: UpstreamGroup?,
@@ -82,7 +84,8 @@ package final class Resolver {
         self.books = books
         overrides = Overrides(suppressesAAAA: answers.suppressesAAAA)
         vendors = VendorStage(policy: policy, books: books, clocks: clocks)
-        // As for a query of a client, but upstreams only: no reply of one may cost a vendor's call.
+        // Alias targets go to upstreams only: an upstream's reply must never cause a billable
+        // vendor call.
         upstreams = UpstreamStage(policy: policy, books: books, clocks: clocks) { target in
             let match = routes.route(for: target.name)
             guard SpecialNames.answer(target, match) == nil else { return nil }
@@ -133,14 +136,14 @@ package final class Resolver {
         )
     }
 
-    /// What `resolve` is to tell.
+    /// Completion handler of `resolve`.
     package typealias Tell = @ServiceLoop (Resolution) -> Void
 
-    /// Answers `query`, with SERVFAIL if need be, at `deadline` at the latest.
+    /// Answers `query` by `deadline`, with SERVFAIL if there is no better answer.
     ///
     /// - Parameters:
     ///   - client: the client that the query counts against; nil for the daemon itself.
-    ///   - tell: called once, perhaps before this returns.
+    ///   - tell: called exactly once, possibly before this function returns.
     package func resolve(
         _ query: Query,
         of client: ClientNetwork? = nil,
@@ -164,14 +167,14 @@ package final class Resolver {
             }
         }
         guard let patience = lastResort.patience else { return tell(lastResort.resolution) }
-        // From when it was first asked for: while nobody answers, one wait is enough for all.
+        // The wait counts from the first query for this name, so that later clients wait less.
         let end = (merging.began(query) ?? now) + patience
         merging.ask(query, match, for: client, now: now, deadline: min(deadline, end)) {
             tell(lastResort.unless($0.resolution))
         }
     }
 
-    /// Answers `query` past the cache and whoever asks the same, and tells `trace` how.
+    /// Answers `query` without cache and deduplication, and records each step in `trace`.
     package func resolve(
         _ query: Query,
         deadline: ContinuousClock.Instant,
@@ -186,14 +189,14 @@ package final class Resolver {
         }
     }
 
-    /// The same for whoever waits in a task.
+    /// Answers `query` for a caller in a task.
     package func resolve(_ query: Query, deadline: ContinuousClock.Instant) async -> Resolution {
         await withCheckedContinuation { continuation in
             resolve(query, deadline: deadline) { continuation.resume(returning: $0) }
         }
     }
 
-    /// What is answered here, and so asked of nobody; and by which stage.
+    /// Returns the answer that needs neither vendor nor upstream, and the stage that gave it.
     private func ownAnswer(
         _ question: Question,
         _ match: RouteTable.Match?
@@ -205,13 +208,14 @@ package final class Resolver {
         return Suppressing.answer(question, match, policy).map { (.suppressing, $0) }
     }
 
-    /// The entry of the cache that a worker answers `query` from, so that `resolve` never sees it.
+    /// Returns the cache entry from which a worker would answer `query` before `resolve` is called.
     package func hit(_ query: Query) -> CacheEntry? {
         cache.entry(answering: query.question, variant: query.variant, now: clocks.now())
     }
 
-    /// What `resolve` would do with `query`, and a worker before it; nobody is asked, and nothing
-    /// counts as demand.
+    /// Returns the steps that a worker and `resolve` would take for `query`.
+    ///
+    /// Sends nothing, and does not count as demand for the name.
     package func preview(_ query: Query) -> Decision {
         let now = clocks.now()
         var decision = Decision(query: query)
@@ -224,12 +228,11 @@ package final class Resolver {
         return decision
     }
 
-    /// The network is another one: answers were chosen for the old one, so they are stale now, and
-    /// what could not be found out there may be known here.
+    /// Marks all answers stale, and forgets failures and measurements of the former network.
     ///
-    /// What is being asked goes on; vendors' clients send it again by themselves.
+    /// Work in flight continues; vendor clients resend their calls themselves.
     ///
-    /// - Returns: what marks the answers stale, to be taken to its end.
+    /// - Returns: the sweep that marks the answers; the caller must run it to its end.
     package func networkChanged() -> CacheSweep {
         vendors.forget()
         storing.networkChanged()
@@ -242,11 +245,12 @@ package final class Resolver {
 // MARK: - What the settings answer
 
 extension Resolver {
-    /// The names that are written down.
+    /// The static hosts.
     package var hosts: HostsTable { overrides.hosts }
 
-    /// Has other names written down, and removes what the cache has of them: beside everything else,
-    /// but as far as one step of a sweep goes at once.
+    /// Replaces the static hosts, and removes cached answers that contradict them.
+    ///
+    /// The first step of the sweep runs before this function returns, the others in a task.
     package func use(_ hosts: HostsTable) {
         overrides.hosts = hosts
         let overridden = overridden
@@ -260,13 +264,14 @@ extension Resolver {
         }
     }
 
-    /// Tells, on any thread, what the settings answer as they are now: answers of an earlier life
-    /// that must not get into the cache.
+    /// Returns a thread-safe function that reports whether the current settings answer a question.
+    ///
+    /// It rejects such answers when a snapshot is loaded into the cache.
     package var overridden: @Sendable (Question) -> Bool {
         let (hosts, suppressesAAAA) = (overrides.hosts, overrides.suppressesAAAA)
         return { question in
             suppressesAAAA && question.type == .aaaa || hosts.covers(question)
-                // That there is no such name is not true any more.
+                // A cached NXDOMAIN for the name is no longer true.
                 || hosts.contains(question.name)
         }
     }
@@ -275,22 +280,22 @@ extension Resolver {
 // MARK: - Taking over
 
 extension Resolver {
-    /// Takes the place of the resolver that it was made to succeed, in one turn of the loop.
+    /// Replaces the previous resolver, within one turn of the service loop.
     ///
-    /// Whoever asked that one is answered by it, but of what it finds out only that is kept which is
-    /// right here.
+    /// Clients of the previous resolver still get its answers, which are cached only if they are
+    /// valid under the new settings.
     ///
     /// - Parameters:
-    ///   - hosts: the names that are written down.
-    ///   - sameVendors: the vendors whose answers are what they were, by name.
-    /// - Returns: what removes the answers that are not right any more, to be taken to its end before
-    ///   anybody is told that these settings are in force; nil if all are right.
+    ///   - hosts: the new static hosts.
+    ///   - sameVendors: names of the vendors that still give the same answers.
+    /// - Returns: the sweep that removes invalid answers; nil if all are valid.  The caller must
+    ///   run it to its end before it reports the new settings as active.
     package func takeOver(
         from old: Resolver,
         hosts: HostsTable,
         sameVendors: Set<String>
     ) -> CacheSweep? {
-        // It holds the former vendors, whose secrets must leave the memory.
+        // The comparison refers to the former vendors, and their secrets must be released.
         defer { comparison = nil }
         overrides.hosts = hosts
         let succession = Succession(
@@ -308,7 +313,7 @@ extension Resolver {
                 || overrides.suppressesAAAA && !old.overrides.suppressesAAAA
                 || !succession.isUneventful
         else { return nil }
-        // What comes from now on is kept by these settings, or as far as it is right under them.
+        // `Storing.isRight` checks later answers, so the sweep covers only the present entries.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

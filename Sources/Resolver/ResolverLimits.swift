@@ -1,45 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bounds and times of the resolver.
+/// Limits and timeouts of the resolver.
 package enum ResolverLimits {
-    /// What a client waits for an answer or SERVFAIL; stub resolvers give up at 5 s (resolv.conf(5)).
+    /// Time in which a client gets an answer or SERVFAIL.
+    ///
+    /// Stub resolvers give up after 5 s (resolv.conf(5)).
     package static let total: Duration = .milliseconds(4_900)
 
-    /// What finding an answer out takes at most, for all who wait for it: less than `total`, so that
-    /// the first one who waits hears why there is none.
+    /// Time limit for resolving a query once for all its clients.
+    ///
+    /// Less than `total`, so that the first client receives the reason of a failure.
     package static let work: Duration = .milliseconds(4_800)
 
-    /// What all vendors together may take of it; the rest is the fallback's.
+    /// Time limit for all vendors of a query together; the rest of `work` is for the fallback.
     static let vendors: Duration = .seconds(3)
 
-    /// How late a client may hear that there is no answer, so that not each of many needs a timer.
+    /// Precision of client deadlines, so that many clients share one timer.
     static let grain: Duration = .milliseconds(5)
 
-    /// How long a failure is remembered, so that a broken name does not cost a call a query
-    /// (RFC 9520 §3.2: 1 s to 300 s).
+    /// Seconds for which a failure is cached, so that a broken name does not cost one call per
+    /// query.
+    ///
+    /// RFC 9520 §3.2 allows 1 s to 300 s.
     static let failureLifetime: UInt32 = 1
 
-    /// The shortest lifetime, in seconds, of answers that are asked for anew before it is over, and
-    /// the least time between two refreshes of a name that is kept.
+    /// Shortest TTL, in seconds, of an answer that is prefetched.
+    ///
+    /// Also the minimum interval between two refreshes of a name in `prefetch.names`.
     static let shortestRefresh: UInt32 = 10
 
-    /// The longest time between two tries to refresh a name that is kept; it doubles from
-    /// `shortestRefresh` on.
+    /// Longest interval between retries for a name in `prefetch.names`.
+    ///
+    /// The interval starts at `shortestRefresh` and doubles with each failure.
     static let longestRetry: Duration = .seconds(300)
 
-    /// CNAME records followed in one answer.
+    /// Maximum number of CNAME records followed in one answer.
     static let longestChain = 16
 
-    /// Seconds that answers made by this daemon itself may be kept.
+    /// TTL in seconds of answers that the daemon itself makes.
     static let localLifetime: UInt32 = 10_800
 
-    /// Seconds that answers from hosts may be kept: soon after a file has changed everybody knows.
+    /// TTL in seconds of answers from static hosts; short, so that changed files take effect soon.
     static let hostsLifetime: UInt32 = 10
 
-    /// Different queries that are resolved at the same time; the oldest ones make room for new ones.
+    /// Bounds of the distinct queries in flight.
     ///
-    /// One client may take three quarters: what upstreams and vendors are asked at the same time is
-    /// bounded by this, too, and there is always a part of it that one client cannot take.
+    /// The limit also bounds the concurrent requests to upstreams and vendors.  One client can use
+    /// at most three quarters.
     package static let inFlight = FairLimits(
         all: 4_096,
         perClient: 3_072,
@@ -47,10 +54,10 @@ package enum ResolverLimits {
         grace: .seconds(1)
     )
 
-    /// Queries that wait for an answer at the same time; the oldest ones make room for new ones.
+    /// Bounds of the clients' queries that wait for an answer.
     ///
-    /// After a restart with an empty cache all queries wait that have gathered in the sockets, some
-    /// 10 000 in 4 MiB.
+    /// After a restart with an empty cache, all queries in the socket buffers wait: about 10,000 in
+    /// 4 MiB.
     package static let waiting = FairLimits(
         all: 16_384,
         perClient: 12_288,

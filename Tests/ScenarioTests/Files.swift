@@ -2,14 +2,14 @@
 import Foundation
 import Testing
 
-/// The files of this suite, where they lie in the repository.
+/// Files of this suite, read from the source tree.
 enum Files {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
 
-    /// The secrets that settings name as `{credential: …}`; those of `Account`.
+    /// Directory of the secrets that settings name as `{credential: …}`; the values of `Account`.
     static let credentials = folder.appending(path: "Credentials").path
 
-    /// The names of all scenarios.
+    /// File names of all scenarios.
     static let scenarios: [String] = {
         let place = folder.appending(path: "Scenarios").path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []

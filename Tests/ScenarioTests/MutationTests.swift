@@ -4,18 +4,18 @@ import Foundation
 import Net
 import Testing
 
-/// A scenario that no longer says what happens, and the step that is wrong.
+/// A scenario with one wrong expectation, and the step that must fail.
 private struct Mutant {
     var scenario: Scenario
     var step: Scenario.Step
     var change: String
 }
 
-@Suite("A scenario with a wrong expectation fails, and says where")
+@Suite("A scenario with a wrong expectation fails at the right line")
 struct MutationTests {
     init() { ServiceLoop.start() }
 
-    /// What playing a scenario says against it.
+    /// Returns the error of playing a scenario; nil if it passes.
     private static func fault(_ scenario: Scenario) async -> ScenarioError? {
         let task = ServiceLoop.throwingTask { try await Player.play(scenario) }
         do {
@@ -28,7 +28,7 @@ struct MutationTests {
 
     private static let sample = "one-vendor-call-answers-both-families.rpl"
 
-    @Test("a failure names the line, the step, the virtual time, what was expected and what came")
+    @Test("a failure reports line, step, virtual time, expected and actual value")
     func report() async throws {
         var scenario = try Files.scenario(Self.sample)
         let index = try #require(
@@ -48,7 +48,7 @@ struct MutationTests {
         )
     }
 
-    @Test("a query whose answer nothing checks is an error")
+    @Test("a query without a check of its answer is an error")
     func unchecked() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.steps.removeAll { if case .query = $0.action { false } else { true } }
@@ -56,7 +56,7 @@ struct MutationTests {
         #expect(fault.description.contains("nothing checks the answer to this query"))
     }
 
-    @Test("a question that nobody plays is an error, not a silence")
+    @Test("a query to a server without a range is an error, not a timeout")
     func unplayed() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.ranges = []
@@ -64,7 +64,7 @@ struct MutationTests {
         #expect(fault.description.contains("nobody plays tencent/192.0.2.11"))
     }
 
-    @Test("settings that are wrong are told with their line in the scenario")
+    @Test("an error in the settings has its line number in the scenario")
     func settings() async throws {
         var scenario = try Files.scenario(Self.sample)
         scenario.settings = scenario.settings.replacingOccurrences(of: "kind:", with: "knid:")
@@ -76,10 +76,10 @@ struct MutationTests {
 
     // MARK: - All scenarios
 
-    @Test("every check of every scenario fails when it is changed", arguments: Files.scenarios)
+    @Test("every changed check of every scenario fails", arguments: Files.scenarios)
     func mutants(_ name: String) async throws {
         let scenario = try Files.scenario(name)
-        // One that fails as it is has a test that says so.
+        // `ScenarioTests` reports scenarios that fail without a change.
         guard await Self.fault(scenario) == nil else { return }
         for mutant in Self.mutants(of: scenario) {
             let fault = await Self.fault(mutant.scenario)
@@ -90,7 +90,7 @@ struct MutationTests {
         }
     }
 
-    /// A mutant for each thing that each check of a scenario looks at.
+    /// Returns one mutant for each value that a check of the scenario compares.
     private static func mutants(of scenario: Scenario) -> [Mutant] {
         scenario.steps.indices.flatMap { index in
             changes(scenario.steps[index].action).map { change, action in

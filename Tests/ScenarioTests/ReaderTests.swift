@@ -3,9 +3,9 @@ import DNSWire
 import Foundation
 import Testing
 
-@Suite("A scenario is read, or its fault is named with its line")
+@Suite("Scenario reader: results, and errors with line numbers")
 struct ReaderTests {
-    /// A small scenario with one line of its own, its 12th; what stands before it is right.
+    /// Returns a small valid scenario with `line` as its 12th line.
     private static func text(_ line: String) -> String {
         """
         ; Somebody is promised something,
@@ -38,7 +38,7 @@ struct ReaderTests {
         }
     }
 
-    @Test("overview, settings, title, ranges and steps are where they stand")
+    @Test("overview, settings, title, ranges and steps are read with their lines")
     func whole() throws {
         let scenario = try ScenarioReader.read(Self.text("REPLY RD"), file: "f.rpl")
         #expect(scenario.overview == ["Somebody is promised something,", "in two lines."])
@@ -47,13 +47,13 @@ struct ReaderTests {
         #expect(scenario.ranges.map(\.peer) == [.upstream("192.0.2.53")])
         #expect(scenario.steps.map(\.number) == [1, 2])
         #expect(scenario.steps.map(\.place.line) == [10, 16])
-        // The settings' own lines keep their numbers, for the places of their errors.
+        // The settings keep their line numbers, so that errors in them have the right line.
         #expect(scenario.settings.split(separator: "\n").count == 2)
         #expect(scenario.settings.hasPrefix("\n\nupstreams:"))
     }
 
     @Test(
-        "a line that means nothing is named",
+        "an invalid line of an entry is reported",
         arguments: [
             ("MATCH allthing", "`allthing` cannot be matched"),
             ("ADJUST copy", "`copy` is nothing to adjust"),
@@ -72,7 +72,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "a record that is none is named",
+        "an invalid record is reported",
         arguments: [
             ("www.example.com.", "a record has a name"),
             ("www.example.com. 60 IN A 192.0.2", "`192.0.2` is no data of A"),
@@ -89,7 +89,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "a scenario that is not whole is told where it ends",
+        "an error in the structure is reported",
         arguments: [
             ("STEP 2 CHECK_ASKED", "STEP 1 CHECK_ASKED", 16, "steps have rising numbers"),
             ("STEP 2 CHECK_ASKED", "STEP 2 DANCE", 16, "nothing can be done with `DANCE`"),
@@ -108,7 +108,7 @@ struct ReaderTests {
     }
 
     @Test(
-        "records of all kinds say what they would in a zone file",
+        "records of all types are read in zone file format",
         arguments: [
             "example.com. 60 IN AAAA 2001:db8::1",
             "example.com. 60 IN MX 10 mail.example.com.",
@@ -126,7 +126,7 @@ struct ReaderTests {
         #expect(record.ttl == 60)
     }
 
-    @Test("times have units")
+    @Test("times are read with their units")
     func times() {
         #expect(Words.duration("300ms") == .milliseconds(300))
         #expect(Words.duration("1.5") == .milliseconds(1_500))

@@ -2,17 +2,17 @@
 import Net
 import Testing
 
-@Suite("The promises, each as a scenario")
+@Suite("Scenarios")
 struct ScenarioTests {
     init() { ServiceLoop.start() }
 
-    @Test("the promise of the file's name is kept", arguments: Files.scenarios)
+    @Test("the daemon behaves as the scenario says", arguments: Files.scenarios)
     func kept(_ name: String) async throws {
         let scenario = try Files.scenario(name)
         try await ServiceLoop.throwingTask { try await Player.play(scenario) }.value
     }
 
-    @Test("there are at least sixty, and no two have one title")
+    @Test("there are at least 60 scenarios with distinct titles")
     func count() throws {
         let titles = try Files.scenarios.map { try Files.scenario($0).title }
         #expect(titles.count >= 60)

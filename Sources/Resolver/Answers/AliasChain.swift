@@ -1,34 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The names that lead from a question to its answer by CNAME records (RFC 1034 §3.6.2).
+/// CNAME chain from a question to its answer (RFC 1034 §3.6.2).
 struct AliasChain: Equatable {
-    /// The name of the question, then the target of each alias.
+    /// The name of the question, then the target of each CNAME.
     var names: [Name]
 
-    /// The last name.
     var end: Name { names[names.count - 1] }
 
-    /// Why the chain has no more names.
     var ending = Ending.target
 
     /// Reasons for the end of a chain.
     enum Ending {
-        /// The last name has no alias.
         case target
 
-        /// The last alias leads to a name of the chain.
+        /// The last CNAME points to a name in the chain.
         case loop
 
-        /// There are more aliases than `ResolverLimits.longestChain`.
+        /// There are more CNAMEs than `ResolverLimits.longestChain`.
         case tooLong
     }
 }
 
 extension Message {
-    /// The chain of aliases that begins at the question.
     func aliasChain(from question: Question) -> AliasChain {
-        // Too few names to be worth hashing.
+        // A chain is too short for hashing to pay off.
         var chain = AliasChain(names: [question.name])
         guard question.type != .cname else { return chain }
         while true {
@@ -47,17 +43,16 @@ extension Message {
         }
     }
 
-    /// Whether the target of the aliases must be queried.
+    /// True if the target of the chain must be queried: no record of the type, and no SOA.
     ///
-    /// That is so if the message has no record of the type and no SOA: an SOA makes it a
-    /// negative answer (RFC 2308 §2.2).
+    /// An SOA makes the message a negative answer (RFC 2308 §2.2).
     func lacksTarget(of chain: AliasChain, _ question: Question) -> Bool {
         rcode == .noError && chain.names.count > 1
             && !answers.contains { $0.name == chain.end && $0.type == question.type }
             && !authorities.contains { $0.type == .soa }
     }
 
-    /// Takes over what another message says about the target of the aliases in this one.
+    /// Adds the reply for the target of the chain.
     mutating func join(_ target: Message) {
         answers += target.answers
         authorities = target.authorities
@@ -67,7 +62,7 @@ extension Message {
 }
 
 extension [Record] {
-    /// The records, each once, with the lowest of its TTLs (RFC 2181 §5, §5.2).
+    /// The records without duplicates, each with its lowest TTL (RFC 2181 §5, §5.2).
     var withoutDuplicates: [Record] {
         guard count > 1 else { return self }
         var places: [Record: Int] = [:]

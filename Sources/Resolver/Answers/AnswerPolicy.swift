@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the settings do to answers on their way to clients.
+/// Settings that change answers.
 package struct AnswerPolicy: Sendable {
-    /// What becomes of SVCB and HTTPS records of names that vendors answer.
+    /// Treatment of SVCB and HTTPS records for names that vendors answer.
     package enum ServiceBindings: Sendable {
-        /// The addresses in them are ours, or there are none.
+        /// Address hints are replaced by the addresses in the cache, or removed.
         case align
 
-        /// They pass as they are.
+        /// The records are forwarded unchanged.
         case forward
 
-        /// There are none.
+        /// The answer is NODATA.
         case block
     }
 
     package var serviceBindings = ServiceBindings.align
 
-    /// Whether no name has an IPv6 address.
+    /// True if AAAA queries are answered NODATA (`aaaa: suppress`).
     package var suppressesAAAA = false
 
-    /// What is done against names that lead into the client's own network.
+    /// DNS rebinding protection.
     package var rebinding = Rebinding()
 
-    /// In which order the addresses of a name come.
+    /// Order of the addresses of a name.
     package enum Order: Sendable {
-        /// In that of whoever gave them; what a cache does with its own copy is its own affair.
+        /// The order of the source.  The cache may still rotate its copy (`order: rotate`).
         case asReceived
 
-        /// The one that is fastest to connect to comes first.
+        /// The address that accepts connections fastest comes first.
         case fastest([ProbeRule])
     }
 
-    /// Names whose servers are tried, and at which port.
+    /// Names with servers to probe, and the port.
     package struct ProbeRule: Sendable {
         package var names: RoutePattern
         package var port: UInt16

@@ -2,36 +2,34 @@
 internal import DNSWire
 package import Net
 
-/// What outlives a resolver: what was counted, and the numbers of those who answered.
+/// Counters and answer sources, which outlive a resolver.
 ///
-/// A resolver is made of settings and replaced when these change.  The next one goes on with its
-/// books, so counters never go back, and entries of the cache keep saying where they came from.
+/// A reload replaces the resolver and hands these over: counters never decrease, and the source
+/// numbers in cache entries stay valid.
 @ServiceLoop
 package final class Bookkeeping {
-    /// The names behind the numbers in cache entries.
+    /// Registry of answer sources; cache entries carry its numbers.
     package nonisolated let origins = Origins()
 
-    /// How long vendors' answers took.
+    /// Latency of vendors' answers.
     nonisolated let vendorLatency = LatencyHistogram()
 
-    /// How long upstreams' answers took, tries that failed included.
+    /// Latency of upstreams' answers, including failed attempts.
     nonisolated let upstreamLatency = LatencyHistogram()
 
-    /// What the vendor stages did besides answering.
     var vendors = VendorStageNumbers()
 
-    /// What was asked for anew.
     var refreshes = RefreshNumbers()
 
-    /// Queries answered with SERVFAIL because they were evicted to make room for others.
+    /// Queries answered with SERVFAIL because they were evicted or refused.
     var evicted: UInt64 = 0
 
-    /// Queries answered by what another one's wait brought.
+    /// Queries answered by work that another query had started.
     var merged: UInt64 = 0
 
-    /// The same by the origin of the answer.
+    /// The same number by origin, as numbered in `Origins`.
     var mergedByOrigin: [UInt16: UInt64] = [:]
 
-    /// Empty books.
+    /// Creates zero counters.
     package nonisolated init() {}
 }

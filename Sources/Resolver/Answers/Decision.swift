@@ -3,104 +3,104 @@ package import DNSCache
 package import HTTPDNS
 package import Upstream
 
-/// What would be done with a query now, as each stage that decides says itself.
+/// The resolver's plan for a query, as each stage reports it.
 ///
-/// The first of these that there is, is the answer: `hit`, `own`, what `course` brings, `lastResort`.
-/// `Overrides` keeps the cache free of what `own` answers, so it does not matter which of the two
-/// is looked at first.
+/// The client gets the first available of `hit`, `own`, the result of `course` and `lastResort`.
+/// `Overrides` keeps answers of `own` out of the cache, so the order of the first two does not
+/// matter.
 package struct Decision: Sendable {
     package let query: Query
 
     /// The route of the name; nil if it has none.
     package var match: RouteTable.Match?
 
-    /// More specific routes than that which except the name.
+    /// More specific routes that exclude the name with `except`.
     package var passedOver: [RouteTable.Match] = []
 
-    /// The fresh entry of the cache.
+    /// The fresh cache entry.
     package var hit: CacheEntry?
 
-    /// What is answered here, and where.
+    /// The local answer and its stage.
     package var own: (stage: OwnStage, answer: Resolution)?
 
-    /// What the client gets if nobody has a better answer in time, with the TTL that it is given
-    /// with, in seconds, and how long a better one is waited for; nil for not at all.
+    /// The fallback if no better answer comes in time: entry, its TTL in seconds, time to wait
+    /// (nil: none).
     package var lastResort: (entry: CacheEntry, ttl: UInt32, patience: Duration?)?
 
-    /// Whether it is being asked already, so that the client would wait for that answer.
+    /// True if the query is already in flight, so that the client would wait for its result.
     package var isAsked = false
 
-    /// Who is asked if all this answers nothing.
+    /// The sources that are queried if the cache and the local stages have no answer.
     package var course = Course()
 
-    /// Stages that answer without asking, in their order.
+    /// Stages that answer locally, in order.
     package enum OwnStage: Sendable, CaseIterable {
-        /// Names that are written down.
+        /// Static hosts.
         case hosts
 
-        /// Types that ask for something other than records.
+        /// Types that do not ask for records of a name.
         case types
 
-        /// Names that never leave the machine.
+        /// Special names, which are never forwarded.
         case specialNames
 
-        /// No name has an IPv6 address.
+        /// AAAA suppression.
         case suppressing
     }
 
-    /// Whom a question goes to, in order.
+    /// The sources of an answer, in order.
     package struct Course: Sendable {
-        /// Said without asking anybody.
+        /// An answer that needs no query.
         package var refusal: Resolution?
 
-        /// The vendors; none if the question is not for them.
+        /// The vendors; empty if the query is not for vendors.
         package var vendors: [Candidate] = []
 
-        /// The first vendor whose answer is waited for; nil if there is none.
+        /// The first vendor that would be queried and waited for; nil if there is none.
         package var firstAsked: VendorClient? { vendors.first(where: \.isAsked)?.client }
 
-        /// The vendor's server that has just had nothing for the name, so that none is asked.
+        /// The vendor server that recently had no address for the name; then no vendor is queried.
         package var emptyVendor: String?
 
-        /// Whether upstreams are asked, where vendors have nothing.
+        /// True if upstreams are queried, either first or after the vendors.
         package var asksUpstreams = false
 
-        /// Their servers in the order in which they would be asked.
+        /// The upstream servers in the order of their selection.
         package var upstreams: [(server: any Forwarding, condition: ServerCondition)] = []
 
-        /// Whether the addresses in what they say are replaced by ours.
+        /// True if address hints in the reply are replaced.
         package var alignsHints = false
     }
 
-    /// One vendor of a route.
+    /// A vendor of a route.
     package struct Candidate: Sendable {
         package let client: VendorClient
 
-        /// Whether it is asked at all now, or why not.
+        /// State of the vendor; only an `open` vendor is queried.
         package let state: VendorStatistics.State
 
-        /// Whether nobody waits for it, as nothing is heard of it and there is somebody else.
+        /// True if the vendor is skipped: it is unresponsive, and there is another source.
         package let isPassedOver: Bool
 
-        /// Whether it would be asked for a sign of life meanwhile.
+        /// True if the vendor would be probed in the background.
         package let isTried: Bool
 
-        /// Whether it is asked, and its answer waited for.
+        /// True if the vendor is queried and its answer is waited for.
         package var isAsked: Bool { state == .open && !isPassedOver }
     }
 
-    /// The vendor whose call it costs to find the answer out; nil if none is asked.
+    /// The vendor that would bill a call for this query; nil if none is called.
     package var payee: VendorClient? {
         course.emptyVendor == nil ? course.firstAsked : nil
     }
 
-    /// The vendors that would be asked beside that, each for a sign of life.
+    /// Vendors that would also be probed.
     package var trials: [VendorClient] {
         guard course.emptyVendor == nil else { return [] }
         return course.vendors.prefix { !$0.isAsked }.filter(\.isTried).map(\.client)
     }
 
-    /// Whether somebody is asked now.
+    /// True if the query would be sent to a vendor or an upstream now.
     package var asks: Bool {
         if hit != nil || own != nil || course.refusal != nil || isAsked { return false }
         guard let lastResort else { return true }

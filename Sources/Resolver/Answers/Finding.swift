@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// What a stage found out: the answer to the query, and what came along with it.
+/// An answer and the sibling answers that came with it.
 package struct Finding: Sendable {
     package var resolution: Resolution
 
-    /// Answers to other questions that the same call brought, such as the name's other family;
-    /// worth keeping, and nobody waits for them.
+    /// Answers to other questions from the same call, such as the other family: cached, not sent.
     package var siblings: [(question: Question, resolution: Resolution)]
 
-    /// Puts the parts together.
+    /// Creates a finding.
     package init(
         _ resolution: Resolution,
         siblings: [(question: Question, resolution: Resolution)] = []

@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// What the settings say of answers whose time is over, or nearly.
+/// Settings for stale and expiring answers.
 package struct Freshness: Sendable, Equatable {
-    /// Whether, when and how stale answers are given; nil for never.
+    /// Rules for serving stale answers; nil if disabled.
     package var stale: Stale? = Stale()
 
-    /// Which answers are asked for anew before their time is over; nil for none.
+    /// Rules for prefetching; nil if disabled.
     package var prefetch: Prefetch? = Prefetch()
 
     package init() {}
 
-    /// Answers whose time is over, given when no better one is to be had (RFC 8767).
+    /// Rules for serving expired answers (RFC 8767).
     package struct Stale: Sendable, Equatable {
-        /// Seconds after its lifetime in which an answer may be given.
+        /// Seconds after expiry during which an answer can be served.
         package var window: UInt32 = 86_400
 
-        /// How long a client is made to wait for a better one; 0 gives the stale one at once.
+        /// Time that a client waits for a fresh answer before it gets the stale one; 0 for no wait.
         package var after: Duration = .milliseconds(300)
 
-        /// The TTL of all records of a stale answer, in seconds (RFC 8767 §4 says 30).
+        /// TTL in seconds of all records in a stale answer; RFC 8767 §4 recommends 30.
         package var ttl: UInt32 = 30
 
         package init() {}
     }
 
-    /// Answers asked for anew before their time is over.
+    /// Rules for refreshing answers before they expire.
     package struct Prefetch: Sendable, Equatable {
-        /// The part of its lifetime after which an answer in demand is asked for anew, in per cent.
+        /// Percentage of the lifetime after which an answer in demand is refreshed.
         package var at: UInt32 = 75
 
-        /// Look-ups by vendors that may be begun for this in any minute; upstreams cost nothing.
+        /// Vendor look-ups allowed for refreshes per minute; upstreams are not limited.
         package var budgetPerMinute = 60
 
-        /// Names whose addresses are always kept.
+        /// Names to keep fresh in the cache, even without demand.
         package var names: [Name] = []
 
         package init() {}
 
-        /// The age in seconds at which an answer of this lifetime is due; 0 is never.
+        /// Returns the age in seconds at which an answer is refreshed; 0 for never.
         func due(_ lifetime: UInt32) -> UInt32 {
             guard lifetime >= ResolverLimits.shortestRefresh else { return 0 }
             return UInt32(UInt64(lifetime) * UInt64(at) / 100)

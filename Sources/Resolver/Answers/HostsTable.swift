@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Names and addresses that the operator has written down: what hosts files and settings say.
+/// Static hosts: names and addresses from hosts files and settings.
 ///
-/// A value, so that a whole table takes the place of another at once.  Its size is bounded: some
-/// hosts files are lists of a million names that somebody does not want to reach.
+/// A value type, so that a reload replaces the whole table atomically.  The size is bounded,
+/// because some hosts files are block lists with a million names.
 package struct HostsTable: Sendable, Equatable {
-    /// Names that a table has at most: some 30 MB.
+    /// Maximum number of names; about 30 MB.
     package static let mostNames = 200_000
 
-    /// Addresses that a name has at most; more would not fit a message.
+    /// Maximum number of addresses per name; more would not fit into a message.
     package static let mostAddresses = 256
 
-    /// The addresses of each name, in the order in which they came.
+    /// Addresses by name, in the order of the sources.
     private var addresses: [Name: [IPAddress]] = [:]
 
-    /// What the names of reverse look-ups point to: the first name of each address.
+    /// Reverse names and their targets: the first name of each address.
     private var pointers: [Name: Name] = [:]
 
-    /// Names whose addresses the settings say, whatever files say.
+    /// Names defined in the settings; hosts files cannot add addresses to them.
     private var fixed: Set<Name> = []
 
-    /// Names and addresses that were left out for want of room.
+    /// Number of names and addresses that were dropped because of the limits.
     package private(set) var leftOut = 0
 
-    /// An empty table.
+    /// Creates an empty table.
     package init() {}
 
-    /// A table that begins with what the settings say; it holds against files.
+    /// Creates a table with the entries of the settings, which override hosts files.
     package init(records: [(name: Name, addresses: [IPAddress])]) {
         for record in records {
             for address in record.addresses { add(address, names: [record.name]) }
@@ -39,10 +39,9 @@ package struct HostsTable: Sendable, Equatable {
 // MARK: - Filling
 
 extension HostsTable {
-    /// Adds a line of a hosts file: an address and its names, the first of which is its own.
+    /// Adds a line of a hosts file: an address, its canonical name and further names.
     ///
-    /// `localhost` and what is below it are left out: they are this machine's own, whatever a file
-    /// says (RFC 6761 §6.3).
+    /// `localhost` and names below it are ignored (RFC 6761 §6.3).
     package mutating func add(_ address: IPAddress, names: [Name]) {
         for name in names where !name.isEqualOrBelow(.localhost) && !fixed.contains(name) {
             add(address, to: name)
@@ -67,9 +66,9 @@ extension HostsTable {
 }
 
 extension IPAddress {
-    /// Whether a hosts file says what the address is called.
+    /// True if a hosts file can name the address in reverse.
     ///
-    /// Not of the addresses that lists of unwanted names give to all of them.
+    /// False for 0.0.0.0, 127.0.0.1, `::` and `::1`, which block lists assign to all their names.
     fileprivate var hasPointer: Bool {
         switch unmapped {
         case .v4(let address): !address.isUnspecified && address.value != 0x7F00_0001
@@ -81,25 +80,22 @@ extension IPAddress {
 // MARK: - Reading
 
 extension HostsTable {
-    /// Whether nothing is written down.
     var isEmpty: Bool { addresses.isEmpty }
 
-    /// How many names it has addresses of.
+    /// Number of names with addresses.
     package var count: Int { addresses.count }
 
-    /// The addresses of `name` of either family; nil if the table does not have it.
+    /// Returns the addresses of `name` of both families; nil if the table does not have the name.
     func addresses(of name: Name) -> [IPAddress]? { addresses[name] }
 
-    /// What the name of a reverse look-up points to.
     func pointer(_ name: Name) -> Name? { pointers[name] }
 
-    /// Whether `name` is known here, be it by its addresses or as that of one.
+    /// True if `name` is in the table, with addresses or as a reverse name.
     func contains(_ name: Name) -> Bool { addresses[name] != nil || pointers[name] != nil }
 
-    /// Whether the answer to `question` is the table's to give, even if it is that there is none.
+    /// True if the table determines the answer to `question`, even if that answer is NODATA.
     ///
-    /// Addresses hide in SVCB and HTTPS records, too: were those of a name that is written down here
-    /// somebody else's, clients would go there (RFC 9460 §7.3).
+    /// Includes SVCB and HTTPS: their hints would lead clients to other addresses (RFC 9460 §7.3).
     func covers(_ question: Question) -> Bool {
         guard !addresses.isEmpty else { return false }
         return switch question.type {

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Locks
 
-/// The names of all vendors' servers and upstreams, each with a number that fits a cache entry.
+/// Registry of answer sources, which numbers vendor servers and upstreams for cache entries.
 ///
-/// Numbers are never reused, so that an entry keeps saying where it came from.  An upstream has one
-/// more for each vendor whose silence it makes up for: what its cached answer spares is that
-/// vendor's next call.  For any thread: that which writes a snapshot asks for names, too.
+/// Numbers are never reused.  An upstream has an additional number for each vendor that it replaces
+/// as fallback: its cached answer saves a call to that vendor.  Thread-safe, because the thread
+/// that writes snapshots reads names.
 package final class Origins: Sendable {
-    /// The number of this daemon itself.
+    /// The number of the daemon itself.
     package static let itself: UInt16 = 0
 
-    /// Who answered, and who had been asked for it at a price.
+    /// An answer source, and the vendor that its cached answer saves a call to.
     private struct Origin: Hashable {
         let name: String
         let vendor: String?
     }
 
-    /// Every origin at the place of its number, and the way back.
+    /// Sources by number, and numbers by source.
     private struct Table {
         var origins: [Origin]
         var numbers: [Origin: UInt16]
 
-        /// Who is believed to have validated what it says to be so.
+        /// Names of the sources that are trusted to validate DNSSEC.
         var believed: Set<String> = []
 
-        /// Vendors whose replies can be forged on the way.
+        /// Vendors without TLS or authentication: their replies can be forged in transit.
         var unprotectedVendors: Set<String> = []
 
-        /// The table that knows this daemon only.
         init() {
             let itself = Origin(name: "httpdnsd", vendor: nil)
             origins = [itself]
@@ -39,9 +38,10 @@ package final class Origins: Sendable {
 
     package init() {}
 
-    /// The number of `name`, which is new or known; `itself` when 65,535 have been given out.
+    /// Returns the number of `name`, or registers it; `itself` after 65,535 numbers.
     ///
-    /// - Parameter vendor: the vendor it is, or that was asked before it and had nothing.
+    /// - Parameter vendor: the vendor that owns the server, or the vendor for which the
+    ///   upstream is the fallback.
     func number(_ name: String, vendor: String? = nil) -> UInt16 {
         let origin = Origin(name: name, vendor: vendor)
         return table.withLock { table in
@@ -53,15 +53,15 @@ package final class Origins: Sendable {
         }
     }
 
-    /// The number of whoever has `number`, answering after `vendor` had nothing.
+    /// Returns the number of the same source in its role as fallback of `vendor`.
     func number(_ number: UInt16, after vendor: String) -> UInt16 {
         self.number(name(number), vendor: vendor)
     }
 
-    /// The name behind a number.
+    /// Returns the name of a number.
     package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
 
-    /// The numbers of a vendor's servers, or of an upstream.
+    /// Returns the numbers of a vendor's servers, or of an upstream.
     package func numbers(of source: String) -> Set<UInt16> {
         table.withLock { table in
             let known = table.origins.indices.filter { index in
@@ -71,7 +71,7 @@ package final class Origins: Sendable {
         }
     }
 
-    /// The vendor that would be asked if there were no such answer; nil if none would.
+    /// Returns the vendor that a cached answer of this number saves a call to; nil if none.
     package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
 
     private func origin(_ number: UInt16) -> Origin? {
@@ -82,12 +82,12 @@ package final class Origins: Sendable {
 
     // MARK: - Believing
 
-    /// Believes what these say of DNSSEC, also in answers of an earlier life, and nobody else.
+    /// Trusts the DNSSEC validation of exactly these sources, also in answers from a snapshot.
     package func believe(only names: Set<String>) {
         table.withLock { table in table.believed = names }
     }
 
-    /// Whether what has such a label is believed.
+    /// True if the DNSSEC validation of the source with this label is trusted.
     package func isBelieved(labelled label: String) -> Bool {
         let name = label.firstIndex(of: "\t").map { label[label.index(after: $0)...] } ?? label[...]
         return table.withLock { $0.believed.contains(String(name)) }
@@ -95,14 +95,14 @@ package final class Origins: Sendable {
 
     // MARK: - Protection
 
-    /// Notes the vendors whose replies can be forged on the way, in place of those known before.
+    /// Replaces the set of vendors without TLS or authentication.
     package func setUnprotected(vendors: Set<String>) {
         table.withLock { $0.unprotectedVendors = vendors }
     }
 
-    /// Whether an answer of the server with this number can have been forged on the way.
+    /// True if an answer with this number could have been forged in transit.
     ///
-    /// True for vendors without TLS or authentication, and for upstreams of plain DNS.
+    /// That is the case for vendors without TLS or authentication, and for plain DNS upstreams.
     package func isUnprotected(_ number: UInt16) -> Bool {
         let parts = name(number).split(separator: "/", maxSplits: 1)
         guard parts.count == 2 else { return false }
@@ -112,15 +112,16 @@ package final class Origins: Sendable {
 
     // MARK: - Over a restart
 
-    /// What stands for a number in a file: name and vendor, as numbers are given out anew.
+    /// Returns the label that identifies a number in a snapshot: the vendor, if any, and the name.
     ///
-    /// The vendor comes first, as a long text is cut at its end.  Neither has a tab.
+    /// A tab separates the two parts.  The vendor comes first because a long text is truncated at
+    /// its end.
     package func label(_ number: UInt16) -> String {
         guard let origin = origin(number) else { return "?" }
         return origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
     }
 
-    /// The number in this process of what has such a label.
+    /// Returns the number of this process for a label.
     package func number(labelled label: String) -> UInt16 {
         guard let tab = label.firstIndex(of: "\t") else { return number(label) }
         return number(String(label[label.index(after: tab)...]), vendor: String(label[..<tab]))

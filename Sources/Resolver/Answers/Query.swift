@@ -2,31 +2,30 @@
 internal import DNSCache
 package import DNSWire
 
-/// What a client asks, without anything that does not change the answer.
+/// The parts of a client's query that determine its answer; the key of query deduplication.
 ///
-/// Equal queries, whatever the case of their letters, have equal answers: it is the key under which
-/// waiting clients are merged.
+/// Names are compared without case.
 package struct Query: Hashable, Sendable {
     package var question: Question
 
-    /// Whether the client wants DNSSEC records (RFC 3225).
+    /// DO: the client wants DNSSEC records (RFC 3225).
     package var dnssecOK: Bool
 
-    /// Whether the client checks signatures itself (RFC 4035 §3.2.2).
+    /// CD: the client validates signatures itself (RFC 4035 §3.2.2).
     package var checkingDisabled: Bool
 
-    /// Puts the parts together.
+    /// Creates a query.
     package init(question: Question, dnssecOK: Bool = false, checkingDisabled: Bool = false) {
         self.question = question
         self.dnssecOK = dnssecOK
         self.checkingDisabled = checkingDisabled
     }
 
-    /// Which cached answers are right for it.
+    /// The variant of cached answers that fits the query.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
     }
 
-    /// Whether it asks for addresses, which is all that a vendor knows.
+    /// True for A and AAAA, the types that vendors resolve.
     var asksForAddress: Bool { question.type == .a || question.type == .aaaa }
 }

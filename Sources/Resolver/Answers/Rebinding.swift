@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Protection against public names with private addresses.
+/// DNS rebinding protection: removes private addresses of public names from upstreams' answers.
 ///
-/// A page of such a name talks to the printer, the router or the machine itself as if these were
-/// its own server: the browser believes the name.  So an upstream's answer to a public name loses
-/// the addresses that lead inside.  Which names are not public is said by routes: those that name
-/// their upstreams are for networks with names of their own.
+/// A web page under such a name could access printers, routers or the machine itself.  Names of
+/// routes with their own upstreams are not public: such routes are for internal names.
 package struct Rebinding: Sendable, Equatable {
-    /// Whether anything is done.
+    /// True if the protection is enabled.
     package var protects = false
 
     /// Names that may have private addresses.
@@ -16,7 +14,7 @@ package struct Rebinding: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether the answer to a question about `name` is looked at.
+    /// True if answers for `name` are filtered.
     func guards(_ name: Name, _ match: RouteTable.Match?) -> Bool {
         guard protects else { return false }
         if let route = match?.route, route.upstreams != nil || route.allowsPrivateAnswers {

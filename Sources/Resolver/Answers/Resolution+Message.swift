@@ -3,19 +3,17 @@ internal import DNSCache
 package import DNSWire
 
 extension Resolution {
-    /// What of an upstream's reply answers the query.
+    /// Creates the resolution from an upstream's reply.
     ///
-    /// Only the chain of CNAMEs that begins at the question, and what it ends in, is taken; records
-    /// of other names are somebody's mistake or somebody's attack (RFC 2181 §5.4.1).  Of the
-    /// authority section a denial's proof is kept, of the additional section nothing.  The data
-    /// itself passes as it is (RFC 3597 §5, RFC 5625 §4), TTLs within the settings' bounds.
+    /// Only the CNAME chain and the records at its end are used; other records may be an attack
+    /// (RFC 2181 §5.4.1).  A negative answer keeps its SOA and DNSSEC proof; additional records are
+    /// dropped.  RDATA is not changed (RFC 3597 §5, RFC 5625 §4); the settings bound the TTLs.
     ///
-    /// It is authentic if whoever said it validated it (AD) and is believed: all that is taken was in
-    /// that reply.  Such an answer lives no longer than its TTLs say, which whoever validated it
-    /// bounded by its signatures (RFC 4035 §5.3.3): the settings' lower bounds are for others.
+    /// The resolution is authentic if the reply has AD and its source is trusted.  Lower bounds
+    /// then do not apply, because the validator limits TTLs to the signatures (RFC 4035 §5.3.3).
     ///
-    /// - Parameter isBelieved: whether AD in the reply means anything.
-    /// - Throws: `BuildError` if it does not fit a message.
+    /// - Parameter isBelieved: true if AD in the reply is trusted.
+    /// - Throws: `BuildError` if the records do not fit into a message.
     package init(
         _ message: Message,
         to query: Query,
@@ -32,7 +30,7 @@ extension Resolution {
             message.answers.withoutDuplicates.filter { record in
                 guard record.recordClass == question.recordClass else { return false }
                 switch record.type {
-                // Before the type that was asked for, which may be this one.
+                // Before the queried type, which may be DNAME itself.
                 case .dname: return chain.contains { $0.isEqualOrBelow(record.name) }
                 case question.type, .cname: return chain.contains(record.name)
                 case .rrsig where query.dnssecOK: return chain.contains(record.name)

@@ -3,7 +3,7 @@ internal import DNSCache
 package import DNSWire
 
 extension Resolution {
-    /// "There is nothing of this type", with an SOA on our own authority (RFC 2308 §2.2).
+    /// Creates NODATA with a synthetic SOA (RFC 2308 §2.2).
     static func noData(
         _ question: Question,
         zone: Name,
@@ -12,7 +12,7 @@ extension Resolution {
         explanation: Explanation? = nil,
         provenance: Provenance
     ) -> Resolution {
-        // One small record always fits a message, so encoding cannot fail.
+        // One small record always fits into a message, so encoding cannot fail.
         (try? Resolution(
             question,
             authorities: [.syntheticSOA(zone, seconds: seconds)],
@@ -24,13 +24,13 @@ extension Resolution {
             ?? Resolution(rcode: .servFail, provenance: provenance)
     }
 
-    /// The records of its answer section.
+    /// Returns the records of the answer section.
     package func answers(to question: Question) -> [Record] {
         sections.message(to: question)?.answers ?? []
     }
 
-    /// The same with other records in its answer section, which nobody has validated; nil if they do
-    /// not fit a message.
+    /// Returns a copy with other answer records and without AD; nil if they do not fit into a
+    /// message.
     func replacing(
         answers: [Record],
         of question: Question,
@@ -50,7 +50,7 @@ extension Resolution {
 }
 
 extension AnswerSections {
-    /// The records, read behind the question that they answer.
+    /// Decodes the records as the reply to `question`.
     func message(to question: Question) -> Message? {
         var header = Header()
         header.isResponse = true
@@ -59,13 +59,12 @@ extension AnswerSections {
             octets[6 + 2 * index] = UInt8(count >> 8)
             octets[7 + 2 * index] = UInt8(count & 0xFF)
         }
-        // What was encoded here can be read.
+        // This module encoded the octets, so decoding cannot fail.
         return try? Message(parsing: octets + self.octets)
     }
 }
 
 extension RecordData {
-    /// The data of an address record.
     init(_ address: IPAddress) {
         switch address {
         case .v4(let address): self = .a(address)

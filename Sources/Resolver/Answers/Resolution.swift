@@ -2,34 +2,34 @@
 package import DNSCache
 package import DNSWire
 
-/// An answer and where it came from.
+/// An answer with its cache lifetime and its source.
 package struct Resolution: Sendable {
     package var rcode: RCode
 
-    /// The records, encoded behind the question that they answer.
+    /// The records, encoded as they follow the question in a message.
     package var sections: AnswerSections
 
-    /// Seconds for which it may be cached; 0 keeps it out of the cache.
+    /// Seconds for which the answer can be cached; 0 means not cached.
     package var lifetime: UInt32
 
-    /// For which other clients it is right too.
+    /// The variant of queries that the answer fits.
     package var variant: AnswerVariant
 
-    /// What a client that speaks EDNS is told besides.
+    /// Extended DNS error for clients that use EDNS.
     package var explanation: Explanation?
 
     package var provenance: Provenance
 
-    /// Whether all of it was validated by an upstream that is believed: AD (RFC 4035 §3.2.3).
+    /// True if a trusted upstream validated all records: the AD flag (RFC 4035 §3.2.3).
     ///
-    /// Never so where it is made; it is said of what an upstream's reply becomes, and of what the
-    /// cache kept of that.
+    /// False in every initializer that creates records.  True only for an upstream's reply and its
+    /// cached copy.
     package var isAuthentic = false
 
-    /// Whether the query was refused because its client has more than its share under way.
+    /// True if the query was refused because its client has used its share.
     package private(set) var isRefused = false
 
-    /// An answer with these records, TTLs as they are to be sent.
+    /// Creates an answer with these records; TTLs are sent unchanged.
     init(
         _ question: Question,
         rcode: RCode = .noError,
@@ -53,7 +53,6 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// An answer of addresses of the name itself, each with this TTL.
     init(
         _ question: Question,
         addresses: [IPAddress],
@@ -67,7 +66,6 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// An answer that says no more than its RCODE.
     init(
         rcode: RCode,
         lifetime: UInt32 = 0,
@@ -83,35 +81,35 @@ package struct Resolution: Sendable {
         self.provenance = provenance
     }
 
-    /// The answer to a query that has lost its place to other queries; not cached.
+    /// SERVFAIL for a query that was evicted; not cached.
     static let evicted = Resolution(
         rcode: .servFail,
-        explanation: Explanation(code: .other, text: "too many queries wait"),
+        explanation: Explanation(code: .other, text: "too many pending queries"),
         provenance: .local
     )
 
-    /// The answer to a query of a client that has more than its share under way; not cached.
+    /// SERVFAIL for a query of a client that has used its share; not cached.
     static let refused: Resolution = {
         var refused = evicted
         refused.isRefused = true
         return refused
     }()
 
-    /// What is said of it in the header of a reply: AD or nothing.
+    /// Header flags of the answer: AD or none.
     package var flags: UInt16 { isAuthentic ? HeaderFlags.authenticData : 0 }
 
-    /// Whether nothing could be found out: no vendor and no upstream had an answer.
+    /// True if no source had an answer.
     package var isFailure: Bool { rcode == .servFail }
 }
 
-/// Why an answer is what it is, in the words of RFC 8914.
+/// Extended DNS error (RFC 8914).
 package struct Explanation: Sendable, Equatable {
     package var code: ExtendedError
 
-    /// For people; names no address, no account and no secret.
+    /// Text for humans; must not contain addresses, accounts or secrets.
     package var text: String
 
-    /// The EDNS option that says so (RFC 8914 §2).
+    /// The encoded EDNS option (RFC 8914 §2).
     package var option: [UInt8] {
         let text = Array(text.utf8)
         let numbers = [EDNSOption.Code.extendedError, UInt16(2 + text.count), code.rawValue]
@@ -119,32 +117,31 @@ package struct Explanation: Sendable, Equatable {
     }
 }
 
-/// Where an answer came from and why from there.
+/// Source of an answer, and the reason for that source.
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
-    /// The vendor or upstream, by its number in `Origins`.
+    /// Number of the vendor or upstream in `Origins`.
     package var origin: UInt16
 
-    /// Whether another client's wait brought the answer.
+    /// True if the answer comes from work that another client's query had started.
     package var wasMerged = false
 
-    /// Whether it is an old answer, given because no better one was to be had (RFC 8767).
+    /// True if the answer is stale (RFC 8767).
     package var isStale = false
 
-    /// Why an upstream answered what is a vendor's to tell; nil if it is not so.
+    /// Reason for answering from an upstream instead of the vendors; nil otherwise.
     package var fallback: Fallback?
 
-    /// Why a vendor's names are asked of upstreams.
+    /// Reasons for the fallback to upstreams.
     package enum Fallback: UInt8, CaseIterable, Sendable {
-        /// The vendor has no address, or does not know the name.
+        /// The vendors have no address, or do not know the name.
         case empty = 1
 
-        /// No vendor gave an answer in time, or none may be asked now.
+        /// No vendor answered in time, or no vendor could be called.
         case failed
     }
 
-    /// This daemon itself.
     static let local = Provenance(source: .local, origin: Origins.itself)
 
     init(source: AnswerSource, origin: UInt16) {

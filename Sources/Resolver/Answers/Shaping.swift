@@ -1,46 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// What the records of an upstream's answer become: a pure function of them and of what is known.
+/// Filter for the addresses in an upstream's answer; a pure function.
 struct Shaping {
-    /// Where the addresses in a SVCB or HTTPS record come from.
+    /// Source of the address hints in an SVCB or HTTPS record.
     enum Hints {
-        /// From the record itself.
         case theirs
 
-        /// From this daemon, which knows some of the target, or none; for so many seconds.
+        /// Addresses that this daemon knows for the target, possibly none, valid for some seconds.
         case ours([IPAddress], seconds: UInt32)
     }
 
-    /// Whether private addresses are dropped.
     var guards: Bool
 
-    /// Whether IPv6 addresses are dropped.
     var suppressesAAAA: Bool
 
-    /// What the hints of a record about `target` are.
+    /// Returns the source of the hints for `target`.
     var hints: (_ target: Name) -> Hints
 
-    /// The records that are left.
     private(set) var records: [Record] = []
 
-    /// Whether they are others than there were.
     private(set) var hasChanged = false
 
-    /// Private addresses that were dropped.
+    /// Number of removed private addresses.
     private(set) var dropped = 0
 
-    /// Seconds after which they may be wrong, if that is sooner than their TTLs say.
+    /// Seconds for which the inserted hints are valid; `.max` if none were inserted.
     private(set) var lifetime = UInt32.max
 
-    /// Makes a function without a result yet.
     init(guards: Bool, suppressesAAAA: Bool, hints: @escaping (_ target: Name) -> Hints) {
         self.guards = guards
         self.suppressesAAAA = suppressesAAAA
         self.hints = hints
     }
 
-    /// Looks at the records of an answer.
     mutating func shape(_ answers: [Record]) {
         for record in answers {
             switch record.data {
@@ -52,13 +45,13 @@ struct Shaping {
         guard lifetime < .max else { return }
         for index in records.indices
         where records[index].type.isServiceBinding && records[index].ttl > lifetime {
-            // Even hints that are right already are ours from now on, and so is their time.
+            // Hints that did not change also come from the cache now, and expire with it.
             records[index].ttl = lifetime
             hasChanged = true
         }
     }
 
-    /// Keeps an address record unless its address must not be told.
+    /// Adds an address record unless its address is private and must be removed.
     private mutating func keepAddress(_ record: Record) {
         if guards, let address = record.data.address, address.reach != .global {
             dropped += 1
@@ -68,9 +61,9 @@ struct Shaping {
         }
     }
 
-    /// Keeps a record with the hints that it may have.
+    /// Adds a record with the allowed hints.
     ///
-    /// An alias has no parameters that anybody may heed (RFC 9460 §2.4.2).
+    /// Records in alias mode have no parameters (RFC 9460 §2.4.2).
     private mutating func keep(_ record: Record, _ binding: ServiceBinding) {
         guard !binding.isAlias else {
             records.append(record)
@@ -109,7 +102,7 @@ struct Shaping {
         )
     }
 
-    /// Drops private addresses from a hint, and a hint that cannot be read.
+    /// Removes private addresses from a hint; removes a malformed hint.
     private mutating func dropInside(of binding: inout ServiceBinding, _ key: ServiceKey) {
         let addresses: [IPAddress]? =
             key == .ipv4Hint
@@ -126,7 +119,8 @@ struct Shaping {
 }
 
 extension ServiceBinding {
-    /// Replaces the hint of one family by those of `addresses` that are of it, or removes it.
+    /// Replaces the hint of one family by the matching `addresses`, or removes it if there are
+    /// none.
     fileprivate mutating func setHint(_ key: ServiceKey, _ addresses: [IPAddress]) {
         if key == .ipv4Hint {
             setIPv4Hint(

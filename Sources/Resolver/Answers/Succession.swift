@@ -5,36 +5,33 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Which answers that were found out under earlier settings are right under those that follow.
+/// Decides after a reload which cached answers are still valid.
 ///
-/// An answer stays if the new settings ask the one who gave it, and nobody before him whom the old
-/// ones did not ask.  So a vendor that is added behind the others costs no call for what is known,
-/// and a name that was moved to another network is not answered from the old one for a day.  What
-/// does not stay is removed, not marked stale: a stale answer is given when nobody has a better one,
-/// and one from the wrong network is none.
+/// An answer is valid if the new settings use its source, and query no source before it that the
+/// old settings did not query.  A vendor added at the end of a list causes no new calls; a name
+/// that moved to another network is not answered from the former one.  Invalid answers are removed,
+/// not marked stale, because they must not be served even if no source responds.
 @ServiceLoop
 final class Succession {
-    /// What of a resolver's settings decides about its answers.
+    /// The parts of a resolver's settings that determine its answers.
     struct Plan {
         let routes: RouteTable
         let standard: UpstreamGroup?
         let answers: AnswerPolicy
     }
 
-    /// Whom names of a route, or of none, are asked of.
+    /// The sources for names of a route, or for names without a route.
     private struct Way: Equatable {
-        /// Vendors by name, in order.
         let vendors: [String]
         let fallsBack: Bool
         let allowsPrivateAnswers: Bool
 
-        /// Whether the upstreams are the route's own: their answers may be private.
+        /// True if the upstreams belong to the route; their answers may be private.
         let hasOwnUpstreams: Bool
 
-        /// The servers of upstreams as `Origins` has them, and whether each is believed.
+        /// Names of the upstream servers as in `Origins`, and whether each validates DNSSEC.
         let servers: [String: Bool]
 
-        /// The way of a name with this match.
         @ServiceLoop
         init(_ match: RouteTable.Match?, _ plan: Plan) {
             let route = match?.route
@@ -52,8 +49,7 @@ final class Succession {
         }
     }
 
-    /// Numbers of the former and the present sources of a name; nil for a name without
-    /// route.
+    /// Numbers of the former and the present sources of a name; nil for a name without a route.
     private struct Pair: Hashable {
         let old: Int?
         let new: Int?
@@ -64,22 +60,22 @@ final class Succession {
     private let comparison: RouteTable.Comparison?
     private let origins: Origins
 
-    /// The vendors whose answers are what they were: the same account, asked for the same client.
+    /// Names of the vendors that still give the same answers.
     private let sameVendors: Set<String>
 
-    /// What is answered by the new settings themselves.
+    /// True for questions that the new settings answer themselves.
     private let overridden: @Sendable (Question) -> Bool
 
-    /// Whether service bindings, or private addresses, are treated in another way.
+    /// True if the treatment of service bindings, or of private addresses, has changed.
     private let bindingsChanged: Bool
     private let rebindingChanged: Bool
 
-    /// The ways of the pairs that were met, nil where both are the same.
+    /// Sources of the pairs compared so far; nil if both are equal.
     private var ways: [Pair: (old: Way, new: Way)?] = [:]
 
     /// Compares two plans.
     ///
-    /// - Parameter comparison: that of their routes, if it is known already.
+    /// - Parameter comparison: result of comparing the routes; computed on demand if nil.
     init(
         from old: Plan,
         to new: Plan,
@@ -98,7 +94,7 @@ final class Succession {
         rebindingChanged = old.answers.rebinding != new.answers.rebinding
     }
 
-    /// Whether every name goes the way that it went, and nothing else is done to its answers.
+    /// True if every name has the same sources, and answers are treated in the same way.
     var isUneventful: Bool {
         guard !bindingsChanged, !rebindingChanged else { return false }
         let comparison = comparison ?? new.routes.comparison(with: old.routes)
@@ -106,7 +102,7 @@ final class Succession {
             && comparison.pairs.allSatisfy { same($0.old, $0.new) }
     }
 
-    /// Whether an answer of this source, which has this number, is right now.
+    /// True if an answer of this source, with this number in `Origins`, is still valid.
     func keeps(_ question: Question, _ source: AnswerSource, _ number: UInt16) -> Bool {
         guard !overridden(question) else { return false }
         if question.type.hasServiceBindings, bindingsChanged || rebindingChanged { return false }
@@ -114,7 +110,7 @@ final class Succession {
         let before = old.routes.route(for: question.name)
         let now = new.routes.route(for: question.name)
         guard let ways = ways(before, now) else { return true }
-        // Their addresses are those of the name: of whichever vendor that was.
+        // The cached record does not show which vendor's addresses are in its hints.
         guard !question.type.hasServiceBindings else { return false }
         let isVendors = question.type.isAddress && question.name.isHostname
         switch source {
@@ -142,7 +138,7 @@ final class Succession {
         }
     }
 
-    /// Whether all these vendors had been asked before, and would say what they said.
+    /// True if the old settings queried all these vendors, and the vendors have not changed.
     private func wereAsked(_ vendors: ArraySlice<String>, of old: ArraySlice<String>) -> Bool {
         vendors.allSatisfy { old.contains($0) && sameVendors.contains($0) }
     }
@@ -151,7 +147,7 @@ final class Succession {
         ways(before, now) == nil
     }
 
-    /// The ways of names with these routes; nil if they are the same.
+    /// Returns the sources of names with these routes; nil if they are equal.
     private func ways(
         _ before: RouteTable.Match?,
         _ now: RouteTable.Match?
@@ -166,6 +162,6 @@ final class Succession {
 }
 
 extension RecordType {
-    /// Whether its records may carry addresses of a service (RFC 9460).
+    /// True for records that can carry address hints (RFC 9460).
     fileprivate var hasServiceBindings: Bool { self == .https || self == .svcb }
 }

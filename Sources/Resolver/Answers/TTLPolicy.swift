@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// The bounds that the settings put on TTLs, and what follows from them for an answer's lifetime.
+/// TTL bounds of the settings, and the lifetimes that follow.
 package struct TTLPolicy: Sendable, Equatable {
-    /// Seconds; the default changes nothing (RFC 2181 §8 bounds a TTL at 2³¹ - 1).
+    /// Bounds in seconds for positive answers; the default has no lower bound.
+    ///
+    /// RFC 2181 §8 limits a TTL to 2³¹ - 1.
     package var positive: ClosedRange<UInt32> = 0...86_400
 
-    /// Seconds for which a denial is kept (RFC 2308 §5 suggests one to three hours at most).
+    /// Bounds in seconds for negative answers; RFC 2308 §5 suggests one to three hours at most.
     package var negative: ClosedRange<UInt32> = 5...300
 
     package init() {}
 
-    /// The same, but it lengthens nothing.
     var withoutLowerBounds: TTLPolicy {
         var policy = self
         policy.positive = 0...positive.upperBound
@@ -19,7 +20,8 @@ package struct TTLPolicy: Sendable, Equatable {
         return policy
     }
 
-    /// `records` with their TTLs within bounds, each RRset with its lowest one (RFC 2181 §5.2).
+    /// Returns `records` with TTLs within the bounds; each RRset gets its lowest TTL (RFC 2181
+    /// §5.2).
     func clamped(_ records: [Record]) -> [Record] {
         if records.count == 1 {
             var record = records[0]
@@ -37,23 +39,22 @@ package struct TTLPolicy: Sendable, Equatable {
         }
     }
 
-    /// Seconds for which a positive answer of these records may be kept.
+    /// Returns the seconds for which a positive answer can be cached.
     func lifetime(_ answers: [Record]) -> UInt32 {
         answers.map(\.ttl).min() ?? 0
     }
 
-    /// Seconds for which a denial with this SOA may be kept: RFC 2308 §5.
+    /// Returns the seconds for which a negative answer with this SOA can be cached (RFC 2308 §5).
     func lifetime(_ soa: Record) -> UInt32 {
         guard case .soa(let data) = soa.data else { return negative.lowerBound }
         return clamp(min(soa.ttl, data.minimum), to: negative)
     }
 
-    /// `seconds`, or the nearest bound.
     func clamp(_ seconds: UInt32, to range: ClosedRange<UInt32>) -> UInt32 {
         min(max(seconds, range.lowerBound), range.upperBound)
     }
 
-    /// What makes records one RRset (RFC 2181 §5); signatures over different types are different.
+    /// Key of an RRset (RFC 2181 §5); signatures of different types are different sets.
     private struct RRsetKey: Hashable {
         let name: Name
         let type: RecordType
@@ -72,10 +73,10 @@ package struct TTLPolicy: Sendable, Equatable {
 }
 
 extension Record {
-    /// The SOA of a denial that nobody else vouches for, so that the client may cache it
-    /// (RFC 2308 §5).
+    /// Creates an SOA for a negative answer that has none, so that clients can cache it (RFC 2308
+    /// §5).
     ///
-    /// It names no server: there is none for what a vendor does not have.
+    /// Its server is `localhost`, because no zone exists.
     static func syntheticSOA(_ zone: Name, seconds: UInt32) -> Record {
         Record(
             name: zone,
@@ -98,7 +99,7 @@ extension Record {
 }
 
 extension Name {
-    /// A name in the source, which is known to be one.
+    /// Creates a name from a literal in the source code.
     init(literal: StaticString) {
         do {
             try self.init("\(literal)")

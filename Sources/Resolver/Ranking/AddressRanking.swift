@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// How soon servers answered when they were last tried: what puts the addresses of a name in order.
+/// Measured connection times of servers, which order the addresses of a name.
 ///
-/// A value without a clock.  What it knows is forgotten after some minutes, and is bounded.
+/// A value without a clock.  Results expire after 5 min, and their number is bounded.
 package struct AddressRanking {
     /// A server as a client would connect to it.
     package struct Target: Hashable, Sendable {
@@ -16,43 +16,41 @@ package struct AddressRanking {
         }
     }
 
-    /// What a try came to.
+    /// Result of a measurement.
     private struct Result {
-        /// nil if nobody answered.
+        /// nil if the server did not accept the connection.
         let latency: Duration?
         let until: ContinuousClock.Instant
     }
 
     private var results: [Target: Result] = [:]
 
-    /// Servers that are known at once.
     static let limit = 4_096
 
-    /// How long a result counts.
     static let lifetime: Duration = .seconds(300)
 
-    /// Latencies that differ by less are the same: the order must not follow every breath of the
-    /// network, as a client's connection is worth more than a few milliseconds.
+    /// Latencies that differ by less count as equal, so that noise does not change the order.
     static let step: Duration = .milliseconds(10)
 
     init() {}
 
-    /// How many servers are known.
     var count: Int { results.count }
 
-    /// Notes what a try came to; nil if nobody answered.
+    /// Stores a result; `latency` is nil if the server did not accept the connection.
     mutating func note(_ target: Target, _ latency: Duration?, now: ContinuousClock.Instant) {
         if results[target] == nil, results.count >= Self.limit { makeRoom(now) }
         results[target] = Result(latency: latency, until: now + Self.lifetime)
     }
 
-    /// Whether it is known how soon a server answers.
+    /// True if there is a valid result for a server.
     func knows(_ target: Target, now: ContinuousClock.Instant) -> Bool {
         results[target].map { now < $0.until } ?? false
     }
 
-    /// The same addresses, the fastest first, then those that nobody knows, then those that did not
-    /// answer; each group in the order in which it came.
+    /// Returns the addresses in order: measured ones by speed, then unknown ones, then unreachable
+    /// ones.
+    ///
+    /// Addresses of equal rank keep their order.
     func ordered(
         _ addresses: [IPAddress],
         port: UInt16,
@@ -64,10 +62,10 @@ package struct AddressRanking {
             .map(\.2)
     }
 
-    /// Forgets everything: the network is another one.
+    /// Removes all results after a network change.
     mutating func removeAll() { results = [:] }
 
-    /// The steps that an answer took.
+    /// Returns the latency in steps; unknown and unreachable servers come last.
     private func rank(
         _ address: IPAddress,
         _ port: UInt16,
@@ -79,7 +77,7 @@ package struct AddressRanking {
         return result.latency.map { Int($0 / Self.step) } ?? .max
     }
 
-    /// Forgets what does not count any more, and if that is nothing, half of the rest.
+    /// Removes expired results; if there are none, the older half.
     private mutating func makeRoom(_ now: ContinuousClock.Instant) {
         results = results.filter { now < $0.value.until }
         guard results.count >= Self.limit else { return }

@@ -3,18 +3,18 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Tries how soon servers answer, in the background, and puts cached addresses in that order.
+/// Measures in the background how fast servers accept connections, and reorders cached addresses.
 ///
-/// Nobody waits for it, and it costs others little: a few names at a time, each server once in some
-/// minutes, and what does not fit the queue is left as it is.
+/// No answer waits for a measurement.  The load is bounded: few names at a time, each server once
+/// in 5 min; answers that do not fit into the queue keep their order.
 @ServiceLoop
 package final class Probing {
-    /// Tries to reach a server until a deadline; whether somebody answered.
+    /// Connects to a server before a deadline; returns true if the server accepted.
     package typealias Probe =
         @Sendable @ServiceLoop (AddressRanking.Target, _ deadline: ContinuousClock.Instant) async ->
         Bool
 
-    /// The addresses of an answer in the cache.
+    /// The addresses of a cached answer.
     struct Job {
         let question: Question
         let variant: AnswerVariant
@@ -22,19 +22,19 @@ package final class Probing {
         let port: UInt16
     }
 
-    /// Names that may wait.
+    /// Maximum number of names in the queue.
     static let queueLimit = 256
 
-    /// Names whose servers are tried at a time.
+    /// Number of names that are measured concurrently.
     static let lanes = 4
 
-    /// Servers of a name that are tried.
+    /// Number of servers per name that are measured.
     static let addressLimit = 8
 
-    /// How long a server is waited for; one that takes longer is none.
+    /// Timeout of a measurement; slower servers count as unreachable.
     static let patience: Duration = .seconds(1)
 
-    /// What a lane waits after each server, which makes 40 a second at most.
+    /// Pause of a lane after each server, which limits all lanes to 40 servers/s.
     static let pause: Duration = .milliseconds(100)
 
     private(set) var ranking = AddressRanking()
@@ -45,23 +45,22 @@ package final class Probing {
     private var queue: [Job] = []
     private var busyLanes = 0
 
-    /// Servers that are being tried, each once for all names that lead to it.
+    /// Measurements in flight, shared by all names with the same server.
     private var underWay: [AddressRanking.Target: Task<Void, Never>] = [:]
 
-    /// Networks that were left so far.
+    /// Number of network changes so far.
     private var networksLeft: UInt64 = 0
 
-    /// Names that were left as they are because too many waited.
+    /// Number of names that were not measured because the queue was full.
     private(set) var dropped: UInt64 = 0
 
-    /// Makes one that tries nothing yet.
     init(_ probe: @escaping Probe, cache: AnswerCache, clocks: Clocks) {
         self.probe = probe
         self.cache = cache
         self.clocks = clocks
     }
 
-    /// Puts a cached answer in order, as soon as it is known which.
+    /// Reorders a cached answer, after measuring the servers without results.
     func order(_ job: Job) {
         guard !unknown(job).isEmpty else {
             reorder(job)
@@ -80,9 +79,9 @@ package final class Probing {
         }
     }
 
-    /// The network is another one, in which other servers are near.
+    /// Discards all results after a network change.
     ///
-    /// What is being tried may go on, but says nothing any more.
+    /// Measurements in flight continue, but their results are ignored.
     func networkChanged() {
         networksLeft += 1
         ranking.removeAll()
@@ -92,7 +91,7 @@ package final class Probing {
 
     // MARK: - Trying
 
-    /// The servers of which it has to be found out.
+    /// Returns the servers without a valid result.
     private func unknown(_ job: Job) -> [AddressRanking.Target] {
         let now = clocks.now()
         return job.addresses.prefix(Self.addressLimit)
@@ -100,7 +99,8 @@ package final class Probing {
             .filter { !ranking.knows($0, now: now) }
     }
 
-    /// Tries the servers of a name, all at once, and waits for those that another name has tried.
+    /// Measures the servers of a name concurrently, and waits for measurements that other names
+    /// started.
     private func run(_ job: Job) async {
         let targets = unknown(job)
         let new = targets.filter { underWay[$0] == nil }
@@ -121,7 +121,7 @@ package final class Probing {
         underWay[target] = nil
     }
 
-    /// Puts what the cache has now in order, if it still is that answer.
+    /// Reorders the cached answer, if the cache still has it.
     private func reorder(_ job: Job) {
         let now = clocks.now()
         cache.reorder(

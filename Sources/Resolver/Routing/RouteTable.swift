@@ -3,27 +3,28 @@ package import DNSWire
 package import HTTPDNS
 package import Upstream
 
-/// Who is asked for the names of a route.
+/// Sources for the names of a route.
 package struct Route: Sendable {
-    /// The place in the settings, `file:line`.
+    /// Position in the settings, `file:line`.
     package var place: String
 
-    /// Asked for addresses, in order; may be none.
+    /// The vendors for addresses, in order; may be empty.
     package var vendors: [VendorClient]
 
-    /// Asked for everything else, and for addresses when the vendors have none.
+    /// The upstreams for other types, and for addresses if vendors have none; nil for the default
+    /// group.
     package var upstreams: UpstreamGroup?
 
-    /// Whether upstreams are asked for addresses at all (`fallback: upstream`).
+    /// True if upstreams are queried when the vendors have no answer (`fallback: upstream`).
     package var fallsBack: Bool
 
-    /// Whether a vendor may answer with private addresses (`private-answers: allow`).
+    /// True if vendors may answer with private addresses (`private-answers: allow`).
     package var allowsPrivateAnswers: Bool
 
-    /// Whether stale answers may be given (`stale: on`), if they are at all.
+    /// True if stale answers are allowed for this route (`stale: on`).
     package var servesStale: Bool
 
-    /// Puts the parts together.
+    /// Creates a route.
     package init(
         place: String,
         vendors: [VendorClient],
@@ -41,25 +42,24 @@ package struct Route: Sendable {
     }
 }
 
-/// One pattern of a route's `domains`.
+/// A pattern in a route's `domains`.
 package enum RoutePattern: Hashable, Sendable {
-    /// `example.com`: the name and all below it.
+    /// `example.com`: the name and all names below it.
     case suffix(Name)
 
     /// `=www.example.com`: this name only.
     case exact(Name)
 
-    /// `*.example.com`: all below the name, not itself.
+    /// `*.example.com`: all names below it, without the name itself.
     case below(Name)
 
-    /// The domain that it is about.
+    /// The domain of the pattern.
     package var domain: Name {
         switch self {
         case .suffix(let domain), .exact(let domain), .below(let domain): domain
         }
     }
 
-    /// Whether `name` is one of those meant.
     func covers(_ name: Name) -> Bool {
         switch self {
         case .suffix(let domain): name.isEqualOrBelow(domain)
@@ -69,21 +69,21 @@ package enum RoutePattern: Hashable, Sendable {
     }
 }
 
-/// Finds the route of a name: the most specific pattern wins.
+/// Maps names to routes; the most specific pattern wins.
 package struct RouteTable: Sendable {
-    /// A route that claims names, and by which pattern.
+    /// A route and the pattern by which it matches.
     ///
-    /// Made once for each pattern: every miss hands it through all stages.
+    /// A class, created once per pattern, because every miss passes it through all stages.
     package final class Match: Sendable {
         package let route: Route
 
-        /// The pattern that matched.
+        /// The matching pattern.
         package let pattern: RoutePattern
 
-        /// Which of the table's routes it is, counted from 0.
+        /// Index of the route in the table.
         let number: Int
 
-        /// The number of its sources: the same for routes that ask the same ones in the same way.
+        /// Number of the sources; equal for routes with the same sources and options.
         let sources: Int
 
         fileprivate let exceptions: [RoutePattern]
@@ -102,18 +102,17 @@ package struct RouteTable: Sendable {
             self.exceptions = exceptions
         }
 
-        /// The domain of the pattern: the zone of synthetic denials.
+        /// The domain of the pattern; the zone of synthetic negative answers.
         package var domain: Name { pattern.domain }
 
-        /// Whether the name's addresses are a vendor's to tell.
         var hasVendors: Bool { !route.vendors.isEmpty }
 
-        /// Whether vendors are asked: they know addresses of hostnames and nothing else.
+        /// True if vendors are queried: they resolve only addresses of hostnames.
         func asksVendors(_ query: Query) -> Bool {
             hasVendors && query.asksForAddress && query.question.name.isHostname
         }
 
-        /// Whether special names are the route's: a route for every name was not made for them.
+        /// True if the route overrides special names; a route for `.` does not.
         var claimsSpecialNames: Bool { !domain.isRoot }
     }
 
@@ -123,14 +122,14 @@ package struct RouteTable: Sendable {
         var suffix: Match?
         var below: Match?
 
-        /// Whether the routes have the same numbers.
+        /// True if all routes have the same indexes.
         func areThose(of other: Claims) -> Bool {
             exact?.number == other.exact?.number && suffix?.number == other.suffix?.number
                 && below?.number == other.below?.number
         }
     }
 
-    /// The parts of a route that decide which answers are right.
+    /// The parts of a route that determine which answers are valid.
     private struct Sources: Hashable {
         let vendors: [ObjectIdentifier]
         let upstreams: ObjectIdentifier?
@@ -145,16 +144,16 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The routes, each as if by the root.
+    /// The routes in order, each as a match for the root.
     private(set) var matches: [Match] = []
     private var claims: [Name: Claims] = [:]
 
-    /// The numbers of all sources; there are few, however many routes there are.
+    /// Numbers of the distinct sources; few, even with many routes.
     private var sources: [Sources: Int] = [:]
 
     package init() {}
 
-    /// Adds a route; a pattern that an earlier route has stays the earlier one's.
+    /// Adds a route; patterns of earlier routes take precedence over equal patterns.
     package mutating func add(
         _ route: Route,
         for patterns: [RoutePattern],
@@ -185,11 +184,10 @@ package struct RouteTable: Sendable {
         claims[name, default: Claims()][keyPath: pattern] = match
     }
 
-    /// The route of `name`, or nil if no pattern covers it or an exception sets it free.
+    /// Returns the route of `name`; nil if no pattern matches or an exception applies.
     package func route(for name: Name) -> Match? { route(for: name) { _ in } }
 
-    /// The same, and tells `passedOver` of matches more specific than that whose routes except the
-    /// name.
+    /// Returns the route of `name`, and reports more specific matches that exclude the name.
     func route(for name: Name, _ passedOver: (Match) -> Void) -> Match? {
         guard !claims.isEmpty else { return nil }
         func accepted(_ match: Match?) -> Match? {
@@ -215,14 +213,14 @@ package struct RouteTable: Sendable {
 extension RouteTable {
     /// Result of comparing two tables.
     package struct Comparison: Sendable {
-        /// Whether all names go to routes with the same numbers.
+        /// True if every name maps to the same route index in both tables.
         let claimsAreSame: Bool
 
-        /// A route of each pair of sources that routes with the same number have in the two tables.
+        /// One example for each distinct pair of sources at the same route index.
         let pairs: [(old: Match, new: Match)]
     }
 
-    /// Compares this table with an `older` one, on any thread: the work is linear in their size.
+    /// Compares this table with an `older` one, on any thread, in time linear in their size.
     package func comparison(with older: RouteTable) -> Comparison {
         struct Pair: Hashable {
             let old: Int
@@ -235,7 +233,7 @@ extension RouteTable {
         return Comparison(claimsAreSame: claimsTheSame(as: older), pairs: pairs.map { ($0, $1) })
     }
 
-    /// Whether all names go to routes with the same numbers as in another table.
+    /// True if every name maps to the same route index as in another table.
     private func claimsTheSame(as other: RouteTable) -> Bool {
         matches.count == other.matches.count && claims.count == other.claims.count
             && zip(matches, other.matches).allSatisfy { $0.exceptions == $1.exceptions }

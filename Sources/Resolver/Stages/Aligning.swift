@@ -4,12 +4,11 @@ internal import DNSWire
 internal import Net
 internal import Upstream
 
-/// Asks upstreams, and leaves nothing in their answers that the settings do not want there.
+/// Queries upstreams, and removes from their answers the addresses that the settings do not allow.
 ///
-/// Private addresses of public names go.  Hints in SVCB and HTTPS records, which would lead clients
-/// past vendors and hosts, are ours or none if they are about names that are answered here: clients
-/// then ask for the addresses (RFC 9460 §7.3), and get ours.  Ours are what the cache has; nothing is
-/// asked, and so paid, for a hint.
+/// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records for
+/// names that vendors or hosts answer are replaced by cached addresses, or removed: clients then
+/// query the addresses (RFC 9460 §7.3).  No call is made for a hint.
 @ServiceLoop
 final class Aligning {
     private let policy: AnswerPolicy
@@ -20,7 +19,6 @@ final class Aligning {
     private let cache: AnswerCache
     private let clocks: Clocks
 
-    /// Puts this before `upstreams`.
     init(
         _ policy: AnswerPolicy,
         _ lifetimes: TTLPolicy,
@@ -39,7 +37,8 @@ final class Aligning {
         self.clocks = clocks
     }
 
-    /// Tells the answer of upstreams as a client may have it, once, perhaps before this returns.
+    /// Queries upstreams, and calls `tell` exactly once with the filtered answer, possibly
+    /// synchronously.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -61,7 +60,7 @@ final class Aligning {
         }
     }
 
-    /// What `ask` would do, without asking anybody.
+    /// Returns the plan of `ask`; sends nothing.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -80,7 +79,7 @@ final class Aligning {
 
     // MARK: - Without asking
 
-    /// What is said of the service bindings of a vendor's name that are not passed on at all.
+    /// Returns the answer for service bindings of a vendor's name that are never forwarded.
     private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
         guard query.question.type.isServiceBinding, let match, match.hasVendors else {
             return nil
@@ -89,20 +88,20 @@ final class Aligning {
         case .forward:
             return nil
         case .block:
-            return noData(query, match, .blocked, "such records are blocked here", .any)
+            return noData(query, match, .blocked, "HTTPS and SVCB records are blocked here", .any)
         case .align where query.dnssecOK:
-            // Signed records are passed as they are or not at all.
+            // Signed records cannot be changed: the client gets them as they are or not at all.
             return noData(query, match, .synthesized, Self.misaligned, query.variant)
         case .align:
             return nil
         }
     }
 
-    private static let misaligned = "signed records cannot be aligned with a vendor's addresses"
+    private static let misaligned = "signed records cannot be changed to a vendor's addresses"
 
     // MARK: - Of what was said
 
-    /// The answer without what must not be told.
+    /// Returns the answer without the addresses that the settings do not allow.
     private func shaped(
         _ resolution: Resolution,
         _ query: Query,
@@ -117,7 +116,7 @@ final class Aligning {
 
         var shaping = Shaping(
             guards: guards,
-            // Hints that are signed are heeded by nobody who cannot use them.
+            // Signed records must not be changed.
             suppressesAAAA: policy.suppressesAAAA && !query.dnssecOK
         ) { [self] target in
             policy.serviceBindings == .align ? hints(target, query, match) : .theirs
@@ -140,12 +139,12 @@ final class Aligning {
         ) ?? .failure(query, .other, "the answer does not fit a message")
     }
 
-    private static let rebound = "a private address of a public name (DNS rebinding)"
+    private static let rebound = "private address for a public name (DNS rebinding)"
 
-    /// What the hints about a target are.
+    /// Returns the source of the address hints for `target`.
     ///
-    /// A name that vendors answer may bind a service to a target that they do not: then there are
-    /// none, as those of an upstream are what the route is there to avoid.
+    /// If the owner has vendors and the target has none, all hints are removed: the route exists
+    /// because upstreams' addresses are not wanted.
     private func hints(
         _ target: Name,
         _ query: Query,

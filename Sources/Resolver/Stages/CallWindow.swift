@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Lets something happen so many times in any minute, and no more often.
+/// Sliding-window limit of events per minute.
 ///
-/// A bucket of tokens would allow twice as many in a minute that begins with a full one; whoever
-/// sets a limit on calls that are paid for means it.
+/// A token bucket would allow twice the limit in a minute that starts with a full bucket.  The
+/// limit bounds paid calls, so it must be exact.
 struct CallWindow {
-    /// The latest times that it happened, at most as many as may be in a minute; from `oldest` on,
-    /// round about.
+    /// Times of the latest events, at most `limit`: a ring buffer that starts at `oldest`.
     private var times: [ContinuousClock.Instant] = []
     private var oldest = 0
     private let limit: Int
 
-    /// A window in which it may happen `limit` times.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Counts what happened in a window with another limit, the latest of it first.
+    /// Copies the latest events of a window that may have another limit.
     mutating func takeOver(from old: CallWindow) {
         let times = old.times[old.oldest...] + old.times[..<old.oldest]
         self.times = Array(times.suffix(limit))
         oldest = 0
     }
 
-    /// Counts one more, unless that would be too many.
+    /// Counts an event and returns true, or returns false if the limit is reached.
     mutating func take(_ now: ContinuousClock.Instant) -> Bool {
         guard limit > 0 else { return false }
         guard times.count == limit else {

@@ -3,21 +3,21 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Replaces an upstream's NXDOMAIN by NODATA for names whose addresses a vendor gives.
+/// Replaces an upstream's NXDOMAIN by NODATA for names that vendors serve.
 ///
-/// NXDOMAIN is about all types of a name (RFC 8020 §2).  An upstream does not know what is registered
-/// with a vendor; a stub resolver that believed its NXDOMAIN of TXT or HTTPS would drop the addresses
-/// that the vendor gave.  NODATA claims less: it is right for a name that does not exist, too.
+/// NXDOMAIN applies to all types of a name (RFC 8020 §2), but upstreams do not know names that are
+/// registered only with a vendor.  A stub resolver that caches such an NXDOMAIN for TXT or HTTPS
+/// would drop the vendor's addresses.  NODATA is correct even if the name does not exist.
 @ServiceLoop
 struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
-    /// Returns an upstream's answer to `query`, without an NXDOMAIN that may be wrong.
+    /// Returns an upstream's answer to `query`, with NODATA in place of an unreliable NXDOMAIN.
     ///
     /// - Parameters:
-    ///   - match: the route of the name; without vendors the answer stays as it is.
-    ///   - isVendorEmpty: whether a vendor has just said that it has no address of either family.
+    ///   - match: the route of the name; without vendors the answer is not changed.
+    ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
     ///   - siblings: answers to other types of the name that came with the vendor's reply.
     func filtered(
         _ resolution: Resolution,
@@ -40,14 +40,14 @@ struct DenialFilter {
         let hasAddresses =
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
-        // A query for addresses comes here after the vendors had their say.
+        // For A and AAAA the vendors have answered or failed before the upstreams are queried.
         let isDenied =
             query.asksForAddress || isVendorEmpty
             || cached.contains { $0.rcode == .nxDomain && $0.remaining > 0 }
         guard hasAddresses || !isDenied else { return resolution }
         var noData = resolution
         noData.rcode = .noError
-        // The proof, if there is one, is of NXDOMAIN.
+        // The AD flag was for NXDOMAIN, not for NODATA.
         noData.isAuthentic = false
         return noData
     }

@@ -8,53 +8,52 @@ protocol FairEntry: AnyObject {
     /// The client that the entry counts against; nil for the daemon itself.
     var client: ClientNetwork? { get }
 
-    /// When the entry came into the table.
+    /// Time at which the entry was added.
     var began: ContinuousClock.Instant { get }
 
-    /// Whether the entry has left the table.
+    /// True if the entry has left the table.
     var isOver: Bool { get set }
 }
 
 /// Bounds of a ``FairTable``.
 package struct FairLimits: Sendable {
-    /// Entries of all clients.
+    /// Maximum number of entries of all clients.
     package let all: Int
 
-    /// Entries of one client; beyond it the client loses its own oldest.
+    /// Maximum number of entries of one client; beyond it the client replaces its own oldest entry.
     package let perClient: Int
 
-    /// Entries that a client may have in a full table before it loses entries first.
+    /// Number of entries that a client can hold in a full table without being evicted first.
     package let share: Int
 
-    /// How old an entry is before its own client may replace it.
+    /// Minimum age of an entry before its own client can replace it.
     package let grace: Duration
 }
 
-/// Bounded set of entries in which each client has a share; the oldest entries make room for new ones.
+/// Bounded table in which each client has a share.
 ///
-/// When the table is full, the client with the most entries loses its oldest, if it has more than
-/// `FairLimits.share`.  If no client has that many, the oldest entry of all makes room, so that a
-/// flood from many forged addresses leaves each entry the time in which the table fills up once.
-/// unbound calls such a table the jostle list.
+/// When the table is full, the client with the most entries loses its oldest entry, if it has more
+/// than `FairLimits.share`.  If no client has that many, the oldest entry of all is evicted, so
+/// that an entry survives a flood from forged addresses for the time that the flood needs to fill
+/// the table.  unbound calls such a table the jostle list.
 ///
-/// The client with the most entries replaces its own entries, too, but only those that are older than
-/// `FairLimits.grace`; else its new entry is refused.  So the rate at which it starts work is bounded.
+/// The client with the most entries also replaces its own entries, but only those older than
+/// `FairLimits.grace`; otherwise its new entry is refused.  This bounds the rate of new work.
 @ServiceLoop
 struct FairTable<Entry: FairEntry> {
     private let limits: FairLimits
 
-    /// Entries in the table.
     private(set) var count = 0
 
-    /// Consequence of one entry more.
+    /// Result of an admission check.
     enum Admission {
-        /// There is room.
+        /// The table has room.
         case accepted
 
-        /// This entry has to leave before.
+        /// The caller must evict this entry first.
         case replaces(Entry)
 
-        /// There is no room for the client.
+        /// The client has used its share.
         case refused
     }
 
@@ -64,7 +63,7 @@ struct FairTable<Entry: FairEntry> {
     /// Clients with more entries than `limits.share`: at most `limits.all / limits.share`.
     private var large: Set<ClientNetwork?> = []
 
-    /// Entries by age, some of which have left.
+    /// Entries in order of age; entries that have left are removed lazily.
     private struct Line {
         var entries: ArraySlice<Entry> = []
         var count = 0
@@ -83,14 +82,14 @@ struct FairTable<Entry: FairEntry> {
 
     init(_ limits: FairLimits) { self.limits = limits }
 
-    /// Adds a new entry after ``admission(of:now:)`` was `accepted`.
+    /// Adds an entry after ``admission(of:now:)`` returned `accepted`.
     mutating func add(_ entry: Entry) {
         count += 1
         all.append(entry) { !$0.isOver }
         enter(entry)
     }
 
-    /// Removes an entry; is idempotent.
+    /// Removes an entry; idempotent.
     mutating func remove(_ entry: Entry) {
         guard !entry.isOver else { return }
         entry.isOver = true
@@ -99,13 +98,13 @@ struct FairTable<Entry: FairEntry> {
         leave(entry.client)
     }
 
-    /// Moves an entry, whose `client` has changed, to that client's share.
+    /// Moves an entry to the share of its new `client`.
     mutating func move(_ entry: Entry, from former: ClientNetwork?) {
         leave(former)
         enter(entry)
     }
 
-    /// Decides whether `client` may have another entry.
+    /// Decides whether `client` can add an entry.
     mutating func admission(
         of client: ClientNetwork?,
         now: ContinuousClock.Instant
@@ -120,7 +119,7 @@ struct FairTable<Entry: FairEntry> {
         return all.oldest { !$0.isOver }.map(Admission.replaces) ?? .refused
     }
 
-    /// The client's own oldest entry, if it is old enough.
+    /// Returns the client's own oldest entry for replacement, if it is old enough.
     private mutating func replacement(
         of client: ClientNetwork?,
         _ now: ContinuousClock.Instant

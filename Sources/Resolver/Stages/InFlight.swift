@@ -2,37 +2,35 @@
 internal import DNSWire
 internal import Net
 
-/// Work under way by key, which all callers that want the same meanwhile wait for.
+/// In-flight work by key, shared by all callers that need the same result.
 ///
-/// The first caller starts the work.  All callers that come before it ends get its value, if it comes
-/// by their deadlines; the next caller after that starts it again.  The work continues when nobody
-/// waits for it, unless it is evicted.
+/// The first caller starts the work.  Callers that join before the work ends get its value, if the
+/// value arrives by their deadlines.  The work continues after all callers have left, unless it is
+/// evicted.
 ///
-/// Both the work under way and the callers that wait are bounded by a ``FairTable``, in which work
-/// counts against the client that started it.  Work that is evicted ends for the callers of that
-/// client.  If callers of other clients wait for it, it continues for them and counts against the
-/// first of them; otherwise it is cancelled.
+/// ``FairTable`` bounds both the work and the waiting callers.  Work counts against the client that
+/// started it.  When work is evicted, the callers of that client fail.  If callers of other clients
+/// wait for the work, it continues and counts against the first of them; otherwise it is cancelled.
 @ServiceLoop
 final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
-    /// What a caller is told.
+    /// Result for one caller.
     enum Outcome {
-        /// The value, and whether the work was under way before.
+        /// The value; `wasMerged` is true if the caller joined work that another caller had
+        /// started.
         case value(Value, wasMerged: Bool)
 
-        /// The deadline has passed.
         case late
 
-        /// The place was needed for another query.
         case evicted
 
-        /// The client has more than its share under way.
+        /// The client has used its share.
         case refused
     }
 
-    /// Called once with what came of the work.
+    /// Completion handler, called exactly once.
     typealias Tell = @ServiceLoop (Outcome) -> Void
 
-    /// A caller that waits.
+    /// A waiting caller.
     private final class Waiter: FairEntry {
         let key: Key
         let client: ClientNetwork?
@@ -75,7 +73,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             self.client = client
         }
 
-        /// Adds a waiter, and removes those that were evicted when they are as many as the others.
+        /// Adds a waiter; removes evicted waiters whenever the list has doubled.
         func add(_ waiter: Waiter) {
             if waiters.count >= tidiedAt {
                 waiters.removeAll { $0.isOver }
@@ -91,33 +89,32 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     private var places: FairTable<Work>
     private var seats: FairTable<Waiter>
 
-    /// Ends the waiting of callers whose deadlines have passed.
+    /// Completes callers at their deadlines.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
 
-    /// Makes an empty table.
+    /// Creates an empty table.
     ///
     /// - Parameters:
-    ///   - work: bounds of the work under way.
-    ///   - waiting: bounds of the callers that wait.
+    ///   - work: bounds of the work in flight.
+    ///   - waiting: bounds of the waiting callers.
     init(_ clocks: Clocks, work: FairLimits, waiting: FairLimits) {
         self.clocks = clocks
         places = FairTable(work)
         seats = FairTable(waiting)
     }
 
-    /// The number of keys with work under way.
     var count: Int { running.count }
 
-    /// When the work for `key` began; nil if there is none.
+    /// Returns the start time of the work for `key`; nil if there is none.
     func began(_ key: Key) -> ContinuousClock.Instant? { running[key]?.began }
 
-    /// Calls `tell` with the value of `work` for `key`, once and perhaps before this returns.
-    ///
-    /// A deadline that has passed starts the work all the same.
+    /// Joins the work for `key`, or starts it, even if the caller's deadline has passed.
     ///
     /// - Parameters:
     ///   - client: the client that waits; nil for the daemon itself.
-    ///   - work: gets the signal of its cancellation, and calls what it is given with the value, once.
+    ///   - tell: called exactly once, possibly before this function returns.
+    ///   - work: starts the work; takes a cancellation signal and a completion handler to call
+    ///     once.
     func join(
         _ key: Key,
         for client: ClientNetwork?,
@@ -130,7 +127,8 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         guard running[key] != nil || makePlace(for: client, now),
             !waits || makeSeat(for: client, now)
         else { return tell(.refused) }
-        // An evicted caller may have asked again: so only now.
+        // Read after the evictions: the completion handler of an evicted caller may have started
+        // work.
         let joined = running[key]
         let current = joined ?? Work(key, now, client)
         if joined == nil {
@@ -149,7 +147,6 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         if !waits { tell(.late) }
     }
 
-    /// The work has ended.
     private func end(_ work: Work, _ value: Value) {
         guard !work.isOver else { return }
         finish(work)
@@ -168,7 +165,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     // MARK: - Making room
 
-    /// Evicts work until there is a place for another one of `client`; returns whether there is one.
+    /// Evicts work until `client` can start another; returns false if the client is refused.
     private func makePlace(for client: ClientNetwork?, _ now: ContinuousClock.Instant) -> Bool {
         while true {
             switch places.admission(of: client, now: now) {
@@ -179,15 +176,15 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         }
     }
 
-    /// The same for a caller that waits.
+    /// Evicts waiters until `client` can add another; returns false if the client is refused.
     private func makeSeat(for client: ClientNetwork?, _ now: ContinuousClock.Instant) -> Bool {
         while true {
             switch seats.admission(of: client, now: now) {
             case .accepted: return true
             case .refused: return false
             case .replaces(let waiter):
-                // It stays in the list of its work until that is tidied: a search for it would take
-                // as long as the list is, for each query of a flood.
+                // `Work.add` removes the waiter from its list later, because a search would be slow
+                // in a flood.
                 evict([waiter])
             }
         }
@@ -215,7 +212,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     // MARK: - Deadlines
 
-    /// Ends the waiting of callers whose deadlines have passed.
+    /// Completes the waiters with an expired deadline.
     private func expire() {
         let now = clocks.now()
         var late: [Waiter] = []
@@ -230,7 +227,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             }
         }
         for waiter in late { seats.remove(waiter) }
-        // Not for each of many that came in a row.
+        // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
         for waiter in late { waiter.tell(.late) }
     }

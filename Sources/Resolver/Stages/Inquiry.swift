@@ -2,22 +2,20 @@
 internal import DNSWire
 internal import Net
 
-/// Finds an answer out, once for all who wait for it, and keeps it for those who come after them.
+/// Resolves a query once for all waiting clients, and caches the result.
 @ServiceLoop
 final class Inquiry {
-    /// Told what was found out.
     typealias Tell = @ServiceLoop (Finding) -> Void
 
-    /// Keeps answers.
     let storing: Storing
 
     private let router: Router
     private let overrides: Overrides
     private let ordering: Ordering?
 
-    /// Puts together who is asked and what is done with what they say.
+    /// Connects routing, caching and ordering.
     ///
-    /// - Parameter ordering: nil if addresses stay in the order in which they come.
+    /// - Parameter ordering: nil if addresses keep the order in which they were received.
     init(_ router: Router, _ overrides: Overrides, _ storing: Storing, _ ordering: Ordering?) {
         self.router = router
         self.overrides = overrides
@@ -25,11 +23,11 @@ final class Inquiry {
         self.ordering = ordering
     }
 
-    /// Tells what was found out, once, at `deadline` at the latest and perhaps before this returns.
+    /// Resolves `query`, and calls `tell` exactly once by `deadline`, possibly before this returns.
     ///
     /// - Parameters:
-    ///   - trace: told how; nil nearly always.
-    ///   - cancellation: ends the work early; its result is then neither cached nor true.
+    ///   - trace: records the steps; nil except for an operator's request.
+    ///   - cancellation: ends the work early; a failure of cancelled work is not cached.
     func begin(
         _ query: Query,
         _ match: RouteTable.Match?,

@@ -3,14 +3,13 @@ internal import DNSCache
 internal import DNSWire
 package import Net
 
-/// Lets clients with equal questions wait for one answer.
+/// Query deduplication: clients with equal queries wait for one result.
 ///
-/// Before it everything is done for one client, in the time that this one has; behind it everything
-/// is done once for all who ask, in a time of its own, and to its end: a client that stops waiting
-/// loses nothing for those after it.
+/// Work behind this stage is done once for all clients, has its own deadline, and continues when
+/// clients stop waiting.
 ///
-/// Besides saving work it takes away what a forger multiplies by asking for the same name many times
-/// over (RFC 5452 §5).
+/// Deduplication also prevents a forger from multiplying the outstanding queries for one name (RFC
+/// 5452 §5).
 @ServiceLoop
 package final class Merging {
     private let inquiry: Inquiry
@@ -18,13 +17,12 @@ package final class Merging {
 
     private let books: Bookkeeping
 
-    /// Queries answered by what another one's wait brought.
+    /// Number of queries answered by work that another query had started.
     package var merged: UInt64 { books.merged }
 
-    /// The same by the origin of the answer, whose number `Origins` knows.
+    /// The same number by origin, as numbered in `Origins`.
     package var mergedByOrigin: [UInt16: UInt64] { books.mergedByOrigin }
 
-    /// Makes one whose clients wait for what `inquiry` finds out, and which counts in `books`.
     init(_ inquiry: Inquiry, books: Bookkeeping, clocks: Clocks) {
         self.inquiry = inquiry
         self.books = books
@@ -35,18 +33,17 @@ package final class Merging {
         )
     }
 
-    /// Queries that were answered SERVFAIL because their places were needed for other queries.
+    /// Number of queries answered with SERVFAIL because they were evicted or refused.
     package var evicted: UInt64 { books.evicted }
 
-    /// Since when this is being asked; nil if it is not.
+    /// Returns the start time of the work for `query`; nil if none is in flight.
     func began(_ query: Query) -> ContinuousClock.Instant? { inFlight.began(query) }
 
-    /// Whether this is being asked.
     func isAsking(_ query: Query) -> Bool { began(query) != nil }
 
-    /// Calls `tell` with the answer to `query`, once, if need be that there was none at `deadline`.
+    /// Resolves `query`, and calls `tell` exactly once, at the latest at `deadline` with SERVFAIL.
     ///
-    /// - Parameter client: the client that asks; nil for the daemon itself.
+    /// - Parameter client: the client that waits; nil for the daemon itself.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -86,7 +83,7 @@ package final class Merging {
 }
 
 extension Resolution {
-    /// What is said when a client's time is over before its answer came; not remembered.
+    /// SERVFAIL at a client's deadline; not cached.
     fileprivate static let late = Resolution(
         rcode: .servFail,
         explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),

@@ -3,27 +3,26 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Has the fastest address come first.
+/// Puts the fastest address first (`order: fastest`).
 ///
-/// What it does comes after the cache was filled, since it is there that most clients get their
-/// answers.  No answer waits until servers have been tried: the first one comes in the order of
-/// whoever gave it.
+/// Runs after the answer was cached, because most clients are answered from the cache.  No answer
+/// waits for measurements: the first answer keeps the order in which it was received.
 @ServiceLoop
 final class Ordering {
     private let rules: [AnswerPolicy.ProbeRule]
     private let probing: Probing
     private let clocks: Clocks
 
-    /// Makes one.
+    /// Creates the stage.
     ///
-    /// - Parameter rules: whose addresses are ordered; if there are none, those of vendors' names.
+    /// - Parameter rules: names to order; if empty, the names that vendors answer.
     init(_ rules: [AnswerPolicy.ProbeRule], probing: Probing, clocks: Clocks) {
         self.rules = rules
         self.probing = probing
         self.clocks = clocks
     }
 
-    /// Puts the addresses in what was found out into their order.
+    /// Orders the addresses in an answer and in its siblings.
     func order(_ finding: inout Finding, _ query: Query, _ match: RouteTable.Match?) {
         guard let port = port(query.question.name, match) else { return }
         order(&finding.resolution, of: query.question, port)
@@ -36,7 +35,7 @@ final class Ordering {
         }
     }
 
-    /// Where the servers of a name are tried; nil if they are not.
+    /// Returns the port on which the servers of a name are probed; nil if they are not probed.
     private func port(_ name: Name, _ match: RouteTable.Match?) -> UInt16? {
         guard rules.isEmpty else { return rules.first { $0.names.covers(name) }?.port }
         return match?.hasVendors ?? false ? Self.standardPort : nil
@@ -44,7 +43,8 @@ final class Ordering {
 
     private static let standardPort: UInt16 = 443
 
-    /// Puts the addresses in the order that is known now, and the cached ones in the one that will be.
+    /// Orders the addresses as far as measured, and starts missing measurements for the cached
+    /// answer.
     private func order(_ resolution: inout Resolution, of question: Question, _ port: UInt16) {
         guard question.type.isAddress, resolution.sections.answerCount > 1,
             let message = resolution.sections.message(to: question)
@@ -56,7 +56,7 @@ final class Ordering {
         if ordered != addresses {
             var answers = message.answers
             for (place, address) in zip(places, ordered) {
-                // One of the same address has the TTL that was told with it.
+                // The reordered record keeps the TTL that came with its address.
                 let old = places.first { message.answers[$0].data.address == address } ?? place
                 answers[place] = message.answers[old]
             }
@@ -66,7 +66,7 @@ final class Ordering {
                     of: question,
                     authorities: message.authorities
                 ) ?? resolution
-            // The same sets as before: their order is not what is signed (RFC 4034 §6.3).
+            // Only the order changed, which signatures do not cover (RFC 4034 §6.3).
             inOrder.isAuthentic = resolution.isAuthentic
             resolution = inOrder
         }

@@ -3,37 +3,37 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Gives a client a stale answer when a better one takes too long (RFC 8767).
+/// Serve-stale: gives a client a stale answer when a fresh one takes too long (RFC 8767).
 ///
-/// What it does not wait for goes on all the same, and is kept for the next one who asks.
+/// Resolving continues after the stale answer, and its result is cached.
 @ServiceLoop
 final class Patience {
     private let rule: Freshness.Stale?
     private let cache: AnswerCache
 
-    /// Makes one for the answers of a cache.
+    /// Creates the stage.
     ///
-    /// - Parameter rule: nil if stale answers are never given.
+    /// - Parameter rule: nil if stale answers are disabled.
     init(_ rule: Freshness.Stale?, cache: AnswerCache) {
         self.rule = rule
         self.cache = cache
     }
 
-    /// What a client gets that cannot wait for a better answer.
+    /// Fallback answer for a client that cannot wait for a better one.
     struct LastResort {
         let resolution: Resolution
 
-        /// How long a better one is waited for at most; nil for not at all.
+        /// Longest time to wait for a better answer; nil if the fallback is given immediately.
         let patience: Duration?
 
-        /// The better of what was found out and this.
+        /// Returns `found` if it says something about the name, otherwise the fallback.
         func unless(_ found: Resolution) -> Resolution {
-            // Only these say anything about the name (RFC 8767 §5, RFC 6672 §2.2).
+            // Only these RCODEs say something about the name (RFC 8767 §5, RFC 6672 §2.2).
             [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
         }
     }
 
-    /// The stale answer to a query, if there is one.
+    /// Returns the stale answer to a query; nil if the cache has none.
     func lastResort(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -51,8 +51,7 @@ final class Patience {
         return LastResort(resolution: Resolution(stale), patience: patience)
     }
 
-    /// The same for an operator: what a client would get, and how long it would wait for a better
-    /// answer; nil for not at all.
+    /// Returns, for `explain`, the entry, its TTL in seconds and the time that a client waits.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -69,24 +68,24 @@ final class Patience {
         return (entry, rule.ttl, patience)
     }
 
-    /// The rule for names of a route; nil if stale answers are not given.
+    /// Returns the rule for names of a route; nil if stale answers are disabled there.
     private func rule(_ match: RouteTable.Match?) -> Freshness.Stale? {
         match?.route.servesStale ?? true ? rule : nil
     }
 
-    /// How long a better answer is waited for; nil for not at all.
+    /// Returns the time to wait for a better answer; nil if the entry is given immediately.
     private static func patience(
         _ rule: Freshness.Stale,
         isFresh: Bool,
         isHeld: Bool
     ) -> Duration? {
-        // While a failure is remembered, asking again is of no use (RFC 9520 §3.2).
+        // While a failure is cached, another attempt is pointless (RFC 9520 §3.2).
         isFresh || isHeld ? nil : rule.after
     }
 }
 
 extension Resolution {
-    /// A stale answer, which says that it is one (RFC 8914 §4.4 and §4.20).
+    /// Converts a stale answer, with the extended error that marks it (RFC 8914 §4.4 and §4.20).
     fileprivate init(_ stale: StaleAnswer) {
         var explanation: Explanation?
         if let seconds = stale.expiredFor {

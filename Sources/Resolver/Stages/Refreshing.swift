@@ -4,12 +4,11 @@ internal import DNSWire
 internal import HTTPDNS
 package import Net
 
-/// Asks for answers anew before their time is over, so that no client waits for them.
+/// Prefetch: refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// It is no stage: nobody waits for it.  It asks what a client would make the merging stage ask, so
-/// that client and refresh never ask the same twice.  What it may cost is bounded: each answer is
-/// refreshed once, only if it is in demand; vendors are asked within a budget, and not at all while
-/// none of those concerned takes questions.
+/// Queries go through `Merging`, which shares them with clients' queries.  The cost is bounded: an
+/// answer is refreshed once, and only if it is in demand; vendor calls have a budget per minute;
+/// nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Refreshing {
     private let rule: Freshness.Prefetch?
@@ -20,25 +19,23 @@ package final class Refreshing {
     private let cache: AnswerCache
     private let clocks: Clocks
 
-    /// Look-ups by vendors in the last minute.
+    /// Vendor look-ups of the last minute.
     private var window: CallWindow
 
-    /// What is being refreshed.
     private var underWay: Set<Subject> = []
 
-    /// The names that are always kept, each with the time when it is to be looked at again; none
-    /// while that is under way.
+    /// Next check of each name in `prefetch.names`; a name is absent while its check runs.
     private var due: [Name: ContinuousClock.Instant] = [:]
     private var isKeeping = false
 
-    /// How often in a row each of them could not be refreshed.
+    /// Consecutive failures of each name in `prefetch.names`.
     private var failures: [Name: Int] = [:]
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.keepNames() }
 
-    /// What was done.
+    /// Counters.
     package var numbers: RefreshNumbers { books.refreshes }
 
-    /// Makes one that refreshes what it is told to; `start` makes it keep the names of the rule.
+    /// Creates the component; `start` begins to refresh the names of the rule.
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
@@ -60,14 +57,14 @@ package final class Refreshing {
 
     // MARK: - In demand
 
-    /// Refreshes what a client was just answered from the cache, because a hit asked for it.
+    /// Refreshes an answer that a client got from the cache, at the cache's request.
     package func refresh(_ query: Query) {
         guard rule != nil else { return }
         ServiceLoop.task { [self] in _ = await attempt(query) }
     }
 
-    /// Refreshes what was asked for most in an earlier life and is stale by now, most first: no more
-    /// than a minute's budget, as the rest is refreshed when somebody asks for it again.
+    /// Refreshes stale entries of a loaded snapshot, the most used first, within one minute's
+    /// budget.
     package func refresh(hottest entries: [HotEntry]) {
         guard let rule else { return }
         for entry in entries.lazy.filter({ !$0.isFresh }).prefix(rule.budgetPerMinute) {
@@ -77,20 +74,20 @@ package final class Refreshing {
 
     // MARK: - Always kept
 
-    /// Begins to keep the names of the rule.
+    /// Starts refreshing the names of the rule.
     package func start() {
         isKeeping = true
         lookAtNames(clocks.now())
     }
 
-    /// Keeps no more names.
+    /// Stops refreshing the names of the rule.
     package func stop() {
         isKeeping = false
         due = [:]
         alarm.set(nil)
     }
 
-    /// Goes on where `old` stops: a reload allows no more look-ups a minute than there were.
+    /// Continues in place of `old`, with its budget window and failure counts.
     func takeOver(from old: Refreshing) {
         window.takeOver(from: old.window)
         failures = old.failures
@@ -99,13 +96,13 @@ package final class Refreshing {
         start()
     }
 
-    /// The network is another one: names are asked for there, as soon as it has settled.
+    /// Forgets failures, and checks all names after one second, when the network has settled.
     func networkChanged() {
         failures = [:]
         lookAtNames(clocks.now() + .seconds(1))
     }
 
-    /// Wants to look at all names at `instant`; at those only that are answered elsewhere.
+    /// Schedules a check at `instant` for all names that are not answered locally.
     private func lookAtNames(_ instant: ContinuousClock.Instant) {
         guard isKeeping, let rule else { return }
         for name in rule.names {
@@ -117,7 +114,6 @@ package final class Refreshing {
         if !due.isEmpty { alarm.set(instant) }
     }
 
-    /// Looks at the names that are due.
     private func keepNames() {
         let now = clocks.now()
         for (name, instant) in due where instant <= now {
@@ -127,15 +123,16 @@ package final class Refreshing {
         alarm.set(due.values.min())
     }
 
-    /// Refreshes a name's addresses as far as that is due, one family after the other: the first
-    /// one's call may bring both.
+    /// Refreshes the addresses of a name as far as due.
+    ///
+    /// A before AAAA: the call for A may return both families.
     private func keep(_ name: Name) async {
         let shortest = Duration.seconds(ResolverLimits.shortestRefresh)
         var next = clocks.now() + ResolverLimits.longestRetry
         var hasFailed = false
         for type in [RecordType.a, .aaaa] {
             let query = Query(question: Question(name: name, type: type))
-            // What the settings answer, and that may change, is asked of nobody.
+            // Static hosts and `aaaa: suppress` answer this question; both can change later.
             guard !overrides.cover(query.question) else { continue }
             if refreshTime(query) == nil, await attempt(query) == .failed { hasFailed = true }
             next = min(next, refreshTime(query) ?? clocks.now() + shortest)
@@ -152,7 +149,7 @@ package final class Refreshing {
         alarm.bring(forward: due[name] ?? next)
     }
 
-    /// When the cached answer is to be refreshed; nil if that is now, or there is none.
+    /// Returns the time for refreshing the cached answer; nil if it is due now or not cached.
     private func refreshTime(_ query: Query) -> ContinuousClock.Instant? {
         let now = clocks.now()
         guard let rule,
@@ -166,21 +163,21 @@ package final class Refreshing {
 
     // MARK: - Asking
 
-    /// What is refreshed at once: a question, or a name whose families one call brings both.
+    /// Unit of a refresh: a question, or a name if one call returns both families.
     private struct Subject: Hashable {
         let name: Name
         let type: RecordType?
     }
 
-    /// What became of a refresh.
+    /// Outcome of a refresh.
     private enum Outcome {
         case done, failed
 
-        /// It was not begun: it is under way, no vendor would be asked, or it would be one too many.
+        /// Not started: already in flight, no vendor available, or over the budget.
         case refrained
     }
 
-    /// Refreshes an answer, if nothing speaks against it.
+    /// Refreshes an answer unless it is in flight, over the budget or without an available vendor.
     private func attempt(_ query: Query) async -> Outcome {
         let match = routes.route(for: query.question.name)
         let vendors = match.flatMap { $0.asksVendors(query) ? $0.route.vendors : nil } ?? []
@@ -219,20 +216,20 @@ package final class Refreshing {
     }
 }
 
-/// Counts of what was refreshed before its time was over.
+/// Counters of refreshes.
 package struct RefreshNumbers: Sendable, Equatable {
-    /// Refreshes begun; each ends as one of `done` and `failed`, or is under way.
+    /// Refreshes started; each becomes `done` or `failed`, or is in flight.
     package var started: UInt64 = 0
 
-    /// Those that brought an answer.
+    /// Refreshes that got an answer.
     package var done: UInt64 = 0
 
-    /// Those that brought none; the old answer stays as it is.
+    /// Refreshes that failed; the cached answer is not changed.
     package var failed: UInt64 = 0
 
-    /// Those not begun because there were too many in the last minute.
+    /// Refreshes not started because of the budget per minute.
     package var overBudget: UInt64 = 0
 
-    /// Those not begun because no vendor would have been asked.
+    /// Refreshes not started because no vendor accepted queries.
     package var held: UInt64 = 0
 }

@@ -2,27 +2,25 @@
 internal import DNSCache
 package import Net
 
-/// Clients that asked while the cache was being loaded from its snapshot.
+/// Clients that wait while the cache is loaded from its snapshot.
 ///
-/// The snapshot may hold an answer that the cache does not have yet.  So such a client gets what a
-/// loaded cache would have given it, as soon as that is loaded, and a failure only if the snapshot has
-/// no answer or the client's time is over.
+/// A client gets the answer of the snapshot as soon as the entry is loaded.  It gets a failure only
+/// at its deadline, or if the snapshot has no answer.
 @ServiceLoop
 package final class Restoring {
-    /// A client whose question the cache could not answer when it came.
+    /// A waiting client and its query.
     private struct Client {
         let query: Query
         let match: RouteTable.Match?
 
-        /// When this was first asked: what the wait for a better answer is counted from.
+        /// Start of the first query for this name; the wait before a stale answer counts from here.
         let began: ContinuousClock.Instant
         let deadline: ContinuousClock.Instant
         let tell: Resolver.Tell
 
-        /// The answer of the snapshot, and when it is given.
+        /// The snapshot's answer, and the time at which the client gets it.
         var restored: (answer: Patience.LastResort, due: ContinuousClock.Instant)?
 
-        /// The failure that resolving ended with.
         var failure: Resolution?
     }
 
@@ -31,12 +29,12 @@ package final class Restoring {
     private var clients: [Int: Client] = [:]
     private var last = 0
 
-    /// Since when the snapshot is being loaded; nil if none is.
+    /// Start of the loading; nil if no snapshot is being loaded.
     private var began: ContinuousClock.Instant?
 
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.look() }
 
-    /// The time between two looks for what has been loaded so far.
+    /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
     init(_ patience: Patience, clocks: Clocks) {
@@ -44,24 +42,22 @@ package final class Restoring {
         self.clocks = clocks
     }
 
-    /// Whether a snapshot is being loaded.
     var isLoading: Bool { began != nil }
 
-    /// Whether failures are cached: not as long as a client may wait for the snapshot instead.
+    /// True if failures are cached: not while the first clients may still wait for the snapshot.
     var cachesFailures: Bool {
         began.map { clocks.now() >= $0 + ResolverLimits.total } ?? true
     }
 
-    /// Notes that the cache begins to be loaded.
+    /// Marks the start of the loading.
     package func begin() { began = clocks.now() }
 
-    /// Notes that the cache is loaded, or that it cannot be, and answers the clients that waited.
+    /// Marks the end of the loading, successful or not, and answers the waiting clients.
     package func end() {
         began = nil
         look()
     }
 
-    /// Adds a client, and returns its number.
     func add(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -81,7 +77,7 @@ package final class Restoring {
         return last
     }
 
-    /// Takes the result of resolving for a client; ignored if the client has its answer.
+    /// Takes the result of resolving for a client; ignored if the client has been answered.
     func resolved(_ number: Int, _ resolution: Resolution) {
         guard let client = clients[number] else { return }
         if let restored = client.restored {
@@ -95,14 +91,13 @@ package final class Restoring {
 
     // MARK: - Looking
 
-    /// Looks for the answers of all clients.
     private func look() {
         let now = clocks.now()
         for number in clients.keys.sorted() { look(number, now: now) }
         setAlarm()
     }
 
-    /// Answers a client if the snapshot has its answer by now, or if there is nothing to wait for.
+    /// Answers a client if the cache now has its answer, or if nothing is left to wait for.
     private func look(_ number: Int, now: ContinuousClock.Instant) {
         guard var client = clients[number] else { return }
         if client.restored == nil,
@@ -123,7 +118,6 @@ package final class Restoring {
         clients.removeValue(forKey: number)?.tell(resolution)
     }
 
-    /// Wants the next look when something can be due.
     private func setAlarm() {
         guard !clients.isEmpty else { return alarm.set(nil) }
         var next: ContinuousClock.Instant? = isLoading ? clocks.now() + Self.interval : nil

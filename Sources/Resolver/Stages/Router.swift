@@ -4,10 +4,10 @@ internal import HTTPDNS
 internal import Net
 internal import Upstream
 
-/// Chooses whom to ask: the vendors of a route, or upstreams.
+/// Chooses the source of an answer: the vendors of a route, or upstreams.
 ///
-/// Vendors know addresses of hostnames and nothing else, and every call to them is paid for; so all
-/// other types, and all names that cannot be hostnames, go to upstreams.
+/// Vendors resolve only addresses of hostnames, and bill each call.  All other types and names go
+/// to upstreams.
 @ServiceLoop
 final class Router {
     private let policy: TTLPolicy
@@ -16,9 +16,10 @@ final class Router {
     private let denials: DenialFilter
     private let standard: UpstreamGroup?
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
-    /// - Parameter standard: asked for all that no route sends elsewhere; nil if there is none.
+    /// - Parameter standard: upstreams for queries that no route sends elsewhere; nil if there are
+    ///   none.
     init(
         policy: TTLPolicy,
         vendors: VendorStage,
@@ -33,12 +34,11 @@ final class Router {
         self.standard = standard
     }
 
-    /// The upstreams for names of a route; nil if there are none.
     private func group(_ match: RouteTable.Match?) -> UpstreamGroup? {
         match?.route.upstreams ?? standard
     }
 
-    /// Whom `ask` would ask, in order, without asking anybody.
+    /// Returns the sources of `ask` in order; sends nothing.
     func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.Course {
         let group = group(match)
         guard let match, match.asksVendors(query) else {
@@ -54,7 +54,7 @@ final class Router {
         return course
     }
 
-    /// Tells what was found out, once, perhaps before this returns.
+    /// Resolves `query`, and calls `tell` exactly once, possibly before this returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
@@ -109,7 +109,7 @@ final class Router {
                 let text = "no vendor answered, and no upstream is configured for this name"
                 tell(Finding(.failure(query, .noReachableAuthority, text)))
             case .empty(let provenance, let siblings):
-                trace?.note("no vendor has an address: upstreams are asked")
+                trace?.note("no vendor has an address: querying upstreams")
                 askUpstreams { [self] said in
                     var resolution = denials.filtered(
                         said,
@@ -123,7 +123,7 @@ final class Router {
                     tell(Finding(resolution, siblings: siblings))
                 }
             case .failed:
-                trace?.note("no vendor has answered: upstreams are asked")
+                trace?.note("no vendor answered: querying upstreams")
                 askUpstreams { [self] said in
                     var resolution = denials.filtered(said, query, match, isVendorEmpty: false)
                     resolution.provenance.fallback = .failed
@@ -135,7 +135,7 @@ final class Router {
 }
 
 extension Resolution {
-    /// "Nothing could be found out", remembered for a moment (RFC 9520 §3.2).
+    /// Creates a SERVFAIL that is cached briefly (RFC 9520 §3.2).
     static func failure(_ query: Query, _ code: ExtendedError, _ text: String) -> Resolution {
         Resolution(
             rcode: .servFail,

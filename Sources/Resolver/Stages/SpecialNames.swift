@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Names and types that are answered here and are nobody else's business.
+/// Names and types that are answered locally and never forwarded.
 ///
-/// What a route claims is not special: a network may well have its own `home.arpa`.  A route for `.`
-/// claims none of them, or `localhost` and hidden services would be told to whoever it names.
+/// A route for a special name overrides this: networks can have their own `home.arpa`.  A route for
+/// `.` does not; otherwise `localhost` and the names of hidden services would leak to its vendors.
 package enum SpecialNames {
     // MARK: - Types
 
-    /// What is said to types that ask for something other than records of a name.
+    /// Returns the answer for types that do not ask for records of a name; nil for all other types.
     static func refusal(_ question: Question) -> Resolution? {
         switch question.type {
         case .any:
-            // RFC 8482 §4.2: a short answer in place of all that there is.
+            // RFC 8482 §4.2: a short answer in place of all records.
             let hinfo = Record(
                 name: question.name,
                 type: .hinfo,
@@ -24,13 +24,16 @@ package enum SpecialNames {
         case .axfr, .ixfr:
             return Resolution(
                 rcode: .refused,
-                explanation: Explanation(code: .notSupported, text: "no zone is transferred here"),
+                explanation: Explanation(
+                    code: .notSupported,
+                    text: "zone transfers are not supported"
+                ),
                 provenance: .local
             )
         case RecordType(rawValue: 0), .opt:
             return Resolution(rcode: .formErr, provenance: .local)
         case RecordType(rawValue: 249), .tsig, RecordType(rawValue: 253), RecordType(rawValue: 254):
-            // TKEY, TSIG, MAILB, MAILA: nothing that a question may be about.
+            // TKEY, TSIG, MAILB and MAILA are not valid in a question.
             return Resolution(rcode: .notImp, provenance: .local)
         default:
             return nil
@@ -39,12 +42,12 @@ package enum SpecialNames {
 
     // MARK: - Names
 
-    /// The answer to a question that never leaves the machine, unless a route claims the name.
+    /// Returns the local answer to `question`; nil if a route claims the name or it is not special.
     static func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         match?.claimsSpecialNames ?? false ? nil : answer(question)
     }
 
-    /// The answer to a name that never leaves the machine, or nil for all others.
+    /// Returns the local answer to `question`; nil if the name is not special.
     static func answer(_ question: Question) -> Resolution? {
         let name = question.name
         if name.isEqualOrBelow(.localhost) { return localhost(question) }
@@ -52,7 +55,7 @@ package enum SpecialNames {
             return denial(question, zone: zone)
         }
         if name.isEqualOrBelow(homeZone) {
-            // RFC 8375 §4: only the delegation's proof is the global DNS's to tell.
+            // RFC 8375 §4: only DS of `home.arpa` itself is forwarded.
             return name == homeZone && question.type == .ds
                 ? nil : emptyZone(question, zone: homeZone)
         }
@@ -73,23 +76,24 @@ package enum SpecialNames {
                     ]
                 )
             }
-            // What lies on the way to a name that exists does so, too (RFC 8020 §2).
+            // An ancestor of an existing name exists, too (RFC 8020 §2).
             let leadsToPointer = name != zone && loopbackPointer.isEqualOrBelow(name)
             return leadsToPointer
                 ? denial(question, zone: zone, rcode: .noError) : emptyZone(question, zone: zone)
         }
         if name.isEqualOrBelow(resolverZone) {
-            // RFC 9462 §6.4: what an upstream says of itself is not true of us.
+            // RFC 9462 §6.4: an upstream's designation of itself does not apply to this server.
             return denial(question, zone: resolverZone, rcode: .noError)
         }
         if name.labelCount == 1, question.type.isAddress || question.type.isServiceBinding {
-            // A single label is for hosts files and search lists; the root has no addresses for it.
+            // Single labels are for hosts files and search lists; the root has no addresses for
+            // them.
             return denial(question, zone: .root)
         }
         return nil
     }
 
-    /// A zone that has nothing but its SOA (RFC 6303 §3).
+    /// Answers from a zone that contains only its SOA (RFC 6303 §3).
     private static func emptyZone(_ question: Question, zone: Name) -> Resolution {
         guard question.name == zone else { return denial(question, zone: zone) }
         guard question.type == .soa else {
@@ -101,7 +105,7 @@ package enum SpecialNames {
         )
     }
 
-    /// RFC 6761 §6.3: loopback addresses, and nothing else.
+    /// Answers `localhost` with loopback addresses only (RFC 6761 §6.3).
     private static func localhost(_ question: Question) -> Resolution {
         let data: RecordData
         switch question.type {
@@ -123,7 +127,7 @@ package enum SpecialNames {
         )
     }
 
-    /// "There is no such name", or no such type of it, on our own authority.
+    /// Returns NXDOMAIN, or NODATA, with a synthetic SOA.
     private static func denial(
         _ question: Question,
         zone: Name,
@@ -142,7 +146,7 @@ package enum SpecialNames {
         answers: [Record] = [],
         authorities: [Record] = []
     ) -> Resolution {
-        // Two small records always fit a message, so encoding cannot fail.
+        // Two small records always fit into a message, so encoding cannot fail.
         (try? Resolution(
             question,
             rcode: rcode,
@@ -159,15 +163,15 @@ package enum SpecialNames {
     /// Names that do not exist in the global DNS.
     ///
     /// RFC 6761 (invalid, test), RFC 7686 (onion), RFC 6762 §22.1 (local), RFC 9476 (alt).
-    /// `ipv4only.arpa` is none of them: who asks for it wants to hear of the network's own translator
-    /// (RFC 8880).
+    /// `ipv4only.arpa` is not among them: it is used to detect the NAT64 of the network (RFC 8880).
     private static let neverForwarded = [
         Name(literal: "invalid"), Name(literal: "test"), Name(literal: "onion"),
         Name(literal: "local"), Name(literal: "alt"),
     ]
 
-    /// The reverse zones of addresses that mean something else in every network: RFC 6303 §4, for
-    /// 100.64.0.0/10 RFC 7793 §2, and all of fc00::/7 (RFC 4193 §4.4).
+    /// Reverse zones of addresses with a local meaning.
+    ///
+    /// RFC 6303 §4, RFC 7793 §2 (100.64.0.0/10) and RFC 4193 §4.4 (fc00::/7).
     private static let privateReverse: [Name] = {
         var texts = [
             "0.in-addr.arpa", "10.in-addr.arpa", "127.in-addr.arpa", "254.169.in-addr.arpa",

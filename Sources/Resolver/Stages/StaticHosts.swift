@@ -3,22 +3,21 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Names whose addresses the operator has written down.
+/// Answers from the static hosts: hosts files and the `hosts` settings.
 ///
-/// They win over special names and routes, as they do in every program's own look-ups.  Of other
-/// types than addresses somebody else may know, except of names that never leave the machine.
+/// Static hosts override special names and routes, as `/etc/hosts` does in libc.  Types other than
+/// addresses are forwarded, except for special names and single labels.
 @ServiceLoop
 final class StaticHosts {
     private let overrides: Overrides
     private let provenance: Provenance
 
-    /// Answers from the hosts of `overrides`.
     init(_ overrides: Overrides, origins: Origins) {
         self.overrides = overrides
         provenance = Provenance(source: .local, origin: origins.number("hosts"))
     }
 
-    /// The answer to a question about a name that is written down, if it is to be had here.
+    /// Returns the answer to `question`; nil if the hosts do not determine it.
     func answer(_ question: Question, _ match: RouteTable.Match?) -> Resolution? {
         let hosts = overrides.hosts
         guard !hosts.isEmpty else { return nil }
@@ -35,7 +34,7 @@ final class StaticHosts {
         guard hosts.contains(question.name), SpecialNames.refusal(question) == nil else {
             return nil
         }
-        // Else it would be said that there is no such name, or the root be asked for it.
+        // Special names would otherwise get NXDOMAIN, and single labels go to the root.
         let stays =
             question.name.labelCount == 1
             || SpecialNames.answer(question, match) != nil
@@ -53,7 +52,7 @@ final class StaticHosts {
 }
 
 extension HostsTable {
-    /// The records that answer a question which the table covers; none for NODATA.
+    /// Returns the records for a question that the table covers; empty for NODATA.
     fileprivate func records(_ question: Question) -> [Record] {
         let data: [RecordData]
         switch question.type {

@@ -3,7 +3,7 @@ internal import DNSCache
 internal import DNSWire
 internal import Net
 
-/// Keeps answers for the next one who asks; nobody else writes to the cache.
+/// Writes answers to the cache; no other part of the resolver adds entries.
 @ServiceLoop
 final class Storing {
     private let freshness: Freshness
@@ -11,14 +11,13 @@ final class Storing {
     private let restoring: Restoring
     private let clocks: Clocks
 
-    /// Networks that were left so far.
+    /// Number of network changes so far.
     private(set) var networksLeft: UInt64 = 0
 
-    /// What keeps answers under the settings that came after these, and which of ours are right
-    /// under them; nil while these are in force.
+    /// The writer of the settings that replaced these, with the check of answers; nil while these
+    /// are active.
     private var successor: (storing: Storing, succession: Succession)?
 
-    /// Makes one that keeps answers in `cache`.
     init(_ freshness: Freshness, cache: AnswerCache, restoring: Restoring, clocks: Clocks) {
         self.freshness = freshness
         self.cache = cache
@@ -26,15 +25,15 @@ final class Storing {
         self.clocks = clocks
     }
 
-    /// From now on failures under way are those of a network that is left behind.
+    /// Failures of work that is in flight now will not be cached.
     func networkChanged() { networksLeft += 1 }
 
-    /// Other settings are in force: what was asked under these is kept only as far as it is right.
+    /// Marks these settings as replaced: later answers are cached only if still valid.
     func retire(for storing: Storing, _ succession: Succession) {
         successor = (storing, succession)
     }
 
-    /// Whether an answer is right under the settings that are in force by now.
+    /// True if an answer is valid under the active settings.
     private func isRight(_ resolution: Resolution, _ question: Question) -> Bool {
         var next = successor
         while let (storing, succession) = next {
@@ -47,9 +46,9 @@ final class Storing {
         return true
     }
 
-    /// Keeps what was found out.
+    /// Caches an answer and its siblings.
     ///
-    /// - Parameter before: how many networks had been left when it was asked for.
+    /// - Parameter before: the value of `networksLeft` when the query was sent.
     func keep(
         _ finding: Finding,
         _ query: Query,
@@ -57,7 +56,7 @@ final class Storing {
         networksLeftBefore before: UInt64,
         trace: Trace?
     ) {
-        // A failure that is cached would be answered before the snapshot is loaded.
+        // A cached failure would hide the answer that the snapshot may contain.
         let keepsFailure = before == networksLeft && restoring.cachesFailures
         if !finding.resolution.isFailure || keepsFailure {
             keep(finding.resolution, for: query.question, match, trace)
@@ -67,7 +66,7 @@ final class Storing {
         }
     }
 
-    /// Keeps an answer for as long as it says; one with a lifetime of zero not at all.
+    /// Caches an answer for its lifetime; an answer with lifetime 0 is not cached.
     private func keep(
         _ resolution: Resolution,
         for question: Question,
@@ -75,7 +74,7 @@ final class Storing {
         _ trace: Trace?
     ) {
         guard resolution.lifetime > 0, isRight(resolution, question) else {
-            trace?.note("the cache does not keep \(question.name) \(question.type)")
+            trace?.note("not cached: \(question.name) \(question.type)")
             return
         }
         var answer = CachedAnswer(
@@ -99,12 +98,12 @@ final class Storing {
         }
         cache.insert(answer, now: clocks.now())
         trace?.note(
-            "the cache keeps \(question.name) \(question.type) for \(resolution.lifetime) s"
+            "cached \(question.name) \(question.type) for \(resolution.lifetime) s"
         )
     }
 }
 
 extension Explanation {
-    /// That a failure is one that is remembered (RFC 8914 §4.14).
+    /// Marks a failure as cached (RFC 8914 §4.14).
     fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
 }

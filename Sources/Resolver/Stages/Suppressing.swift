@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Networks without IPv6: no name has an IPv6 address.
+/// AAAA suppression for networks without IPv6 (`aaaa: suppress`).
 ///
-/// Said at once and without a call.  It is NODATA, as the name may well exist.  What is written down
-/// in hosts, and `localhost`, is this machine's own and keeps its addresses.
+/// Answers NODATA, because the name may exist.  Static hosts and `localhost` keep their IPv6
+/// addresses.
 enum Suppressing {
-    /// The answer to a question for an IPv6 address; nil to all others.
+    /// Returns NODATA for an AAAA query; nil for all other types.
     static func answer(
         _ question: Question,
         _ match: RouteTable.Match?,

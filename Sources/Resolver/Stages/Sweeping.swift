@@ -3,8 +3,9 @@ package import DNSCache
 package import Net
 
 extension CacheSweep {
-    /// Takes it to its end, with a lull for everybody else after each step, and tells how many
-    /// entries it has picked; what one step does is done before anybody waits.
+    /// Runs the sweep to its end, with a pause after each step, and returns the number of entries.
+    ///
+    /// The first step runs before the first suspension.
     @ServiceLoop
     package consuming func finish(_ clocks: Clocks) async -> Int {
         while step(now: clocks.now()) {
@@ -15,16 +16,15 @@ extension CacheSweep {
 }
 
 extension Clocks {
-    /// Leaves the loop and the cache to others for a moment.
+    /// Suspends for 50 µs, so that the service loop and the UDP workers get the cache lock.
     ///
-    /// As long as a step takes, so that the cache is free half of the time: long enough for a worker
-    /// to wake that waits for its lock.
+    /// A step takes about as long: the lock is free half of the time.
     @ServiceLoop
     package func lull() async {
         do {
             try await sleep(now() + .microseconds(50))
         } catch {
-            // Whoever asked has gone; what was begun is ended all the same.
+            // The caller was cancelled; the sweep continues.
             await Task.yield()
         }
     }

@@ -4,7 +4,7 @@ internal import DNSWire
 package import Net
 package import Upstream
 
-/// Asks upstream resolvers and makes of their replies what a client may be told.
+/// Queries upstream resolvers, and converts their replies to resolutions.
 @ServiceLoop
 package final class UpstreamStage {
     private let policy: TTLPolicy
@@ -12,16 +12,15 @@ package final class UpstreamStage {
     private let clocks: Clocks
     private let aliases: AliasGroups
 
-    /// The numbers of upstreams that answered, as `origins` has them by name.
+    /// Number in `origins` of each upstream that has answered.
     private var numbers: [ObjectIdentifier: (server: any Forwarding, number: UInt16)] = [:]
 
-    /// How long upstreams' answers took, tries that failed included.
+    /// Latency of upstreams' answers, including failed attempts.
     package nonisolated var latency: LatencyHistogram { books.upstreamLatency }
 
-    /// Returns the upstreams for the target of an alias; nil if the target is not asked for.
+    /// Returns the upstreams for the target of an alias; nil if the target is not queried.
     typealias AliasGroups = @ServiceLoop (Question) -> UpstreamGroup?
 
-    /// Makes the stage, which counts in `books`.
     init(
         policy: TTLPolicy,
         books: Bookkeeping,
@@ -34,11 +33,12 @@ package final class UpstreamStage {
         self.aliases = aliases
     }
 
-    /// What `ask` is to tell.
     typealias Tell = @ServiceLoop (Resolution) -> Void
 
-    /// Tells the group's answer, or SERVFAIL with the reason for clients that understand it; once,
-    /// perhaps before this returns.
+    /// Queries the group, and calls `tell` exactly once, with its answer or with SERVFAIL and an
+    /// EDE.
+    ///
+    /// `tell` may be called before this function returns.
     func ask(
         _ query: Query,
         through group: UpstreamGroup?,
@@ -74,17 +74,16 @@ package final class UpstreamStage {
         }
     }
 
-    /// A query with the bounds of all that is asked for it.
+    /// A query and the limits of its work.
     private struct Work {
         let query: Query
         let deadline: ContinuousClock.Instant
         let trace: Trace?
 
-        /// Ends the work early.
         let cancellation: CancellationSignal?
     }
 
-    /// Asks a group for a question of the query: its own, or one for the target of an alias.
+    /// Sends a question to a group: the question of the query, or one for the target of an alias.
     private func forward(
         _ question: Question,
         of work: Work,
@@ -107,12 +106,12 @@ package final class UpstreamStage {
 
     // MARK: - Aliases
 
-    /// The message that is known so far, and which upstream began it.
+    /// The message so far, and the upstream that sent its first part.
     private struct Answered {
         var message: Message
         let upstream: any Forwarding
 
-        /// Whether all upstreams that had a part in it validate.
+        /// True if all upstreams that contributed validate DNSSEC.
         var isBelieved: Bool
 
         init(_ message: Message, _ upstream: any Forwarding, isBelieved: Bool) {
@@ -122,9 +121,10 @@ package final class UpstreamStage {
         }
     }
 
-    /// Tells the answer, after asking for the target of an alias that the reply ends with.
+    /// Completes the answer: queries the target if the reply ends with an alias.
     ///
-    /// Each turn adds an alias to the chain, or is the last: at most `ResolverLimits.longestChain`.
+    /// Each recursion adds an alias or is the last, so there are at most
+    /// `ResolverLimits.longestChain`.
     private func complete(
         _ answered: Answered,
         _ work: Work,
@@ -133,14 +133,14 @@ package final class UpstreamStage {
         let query = work.query
         let chain = answered.message.aliasChain(from: query.question)
         guard chain.ending == .target else {
-            return tell(.failure(query, .other, "the aliases lead in a circle or are too many"))
+            return tell(.failure(query, .other, "CNAME loop, or too many CNAME records"))
         }
         var question = query.question
         question.name = chain.end
         guard answered.message.lacksTarget(of: chain, query.question),
             let group = aliases(question)
         else { return tell(resolution(answered, query)) }
-        work.trace?.note("the alias leads to \(chain.end), which upstreams are asked for")
+        work.trace?.note("querying upstreams for the alias target \(chain.end)")
         forward(question, of: work, through: group) { [self] result in
             switch result {
             case .success(let reply):
@@ -154,7 +154,6 @@ package final class UpstreamStage {
         }
     }
 
-    /// What the upstreams' reply is to the query.
     private func resolution(_ answered: Answered, _ query: Query) -> Resolution {
         let provenance = Provenance(source: .upstream, origin: number(of: answered.upstream))
         return
@@ -168,7 +167,6 @@ package final class UpstreamStage {
             ?? .failure(query, .other, "the answer does not fit a message")
     }
 
-    /// The number of an upstream that answered.
     private func number(of server: any Forwarding) -> UInt16 {
         if let known = numbers[ObjectIdentifier(server)] { return known.number }
         let number = books.origins.number(Self.origin(of: server))
@@ -176,7 +174,7 @@ package final class UpstreamStage {
         return number
     }
 
-    /// What a client is told of a failure.
+    /// Converts an error to SERVFAIL with an extended error.
     private static func failure(_ error: UpstreamError, _ query: Query) -> Resolution {
         switch error {
         case .unreachable:
@@ -184,19 +182,19 @@ package final class UpstreamStage {
         case .untrusted:
             .failure(query, .networkError, "no upstream could be trusted")
         case .loop:
-            .failure(query, .noReachableAuthority, "the upstreams ask this server")
+            .failure(query, .noReachableAuthority, "the upstreams forward to this server")
         case .paused:
             .failure(query, .noReachableAuthority, "an operator has paused the upstreams")
         case .declined(_, because: let code?):
-            .failure(query, code, "so says the upstream")
+            .failure(query, code, "reported by the upstream")
         case .exhausted:
-            .failure(query, .other, "too many queries are under way")
+            .failure(query, .other, "too many queries in flight")
         case .timedOut, .declined, .broken:
             .failure(query, .noReachableAuthority, "no upstream answered")
         }
     }
 
-    /// What `Origins` calls a server.
+    /// Returns the name of a server in `Origins`.
     package nonisolated static func origin(of server: any Forwarding) -> String {
         "\(server.name)/\(server.url)"
     }

@@ -2,24 +2,23 @@
 internal import DNSWire
 internal import HTTPDNS
 
-/// What a vendor's answer is to a question: a pure function of both, the route and the settings.
+/// Meaning of a vendor's reply for a question; a pure function of its arguments.
 ///
-/// An answer without any address says neither that the name does not exist nor that it does: it may
-/// not be registered.  So then there is no resolution, and the fallback has the word.
+/// A reply without addresses does not show whether the name exists: it may not be registered with
+/// the vendor.  Then there is no resolution, and the fallback is queried.
 struct VendorJudgement {
-    /// What the client is told; nil if the vendor has nothing usable of the family that was asked.
+    /// The answer; nil if the vendor has no usable address of the requested family.
     private(set) var resolution: Resolution?
 
-    /// The same for the other family, if the answer is about it, too.
+    /// Answers for the other family, if the reply covers it.
     var siblings: [(question: Question, resolution: Resolution)] = []
 
-    /// Private addresses that no public name may have, and were left out.
+    /// Number of private addresses that were removed.
     private(set) var dropped: UInt64 = 0
 
-    /// Whether the vendor has nothing usable of either family.
+    /// True if the vendor has no usable address of either family.
     private(set) var isNothing = false
 
-    /// Judges an answer.
     init(
         _ answer: VendorAnswer,
         to question: Question,
@@ -37,7 +36,7 @@ struct VendorJudgement {
             isNothing = true
             return
         }
-        // Only a family with addresses has a TTL; the other one's denial lives as long.
+        // An empty family has no TTL of its own: its NODATA gets the TTL of the other family.
         let sets = [answer.v4, answer.v6].compactMap(\.self)
         let other = sets.first { !$0.addresses.isEmpty }?.ttl ?? 0
         for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
@@ -55,7 +54,7 @@ struct VendorJudgement {
                     provenance: provenance
                 )
             } else {
-                // It has some, all of them unusable: that is no NODATA.
+                // All addresses were unusable, which is not the same as NODATA.
                 found = nil
             }
             guard let found else { continue }
@@ -69,14 +68,14 @@ struct VendorJudgement {
 }
 
 extension VendorAnswer {
-    /// Drops private addresses, and tells how many those were.
+    /// Removes private addresses, and returns their number.
     fileprivate mutating func dropPrivate() -> UInt64 {
         (v4?.dropPrivate() ?? 0) + (v6?.dropPrivate() ?? 0)
     }
 }
 
 extension AddressSet {
-    /// Drops private addresses, and tells how many those were.
+    /// Removes private addresses, and returns their number.
     fileprivate mutating func dropPrivate() -> UInt64 {
         let count = addresses.count
         addresses.removeAll { $0.reach == .local }
@@ -86,7 +85,7 @@ extension AddressSet {
 }
 
 extension Resolution {
-    /// A family's addresses, with the vendor's TTL within the settings' bounds.
+    /// Creates the answer of one family, with the vendor's TTL within the bounds of the settings.
     fileprivate static func vendorAddresses(
         _ set: AddressSet,
         _ question: Question,
@@ -102,7 +101,7 @@ extension Resolution {
         )
     }
 
-    /// "No such name" or "no such address", as the vendor said it.
+    /// Creates NXDOMAIN or NODATA, as the vendor reported.
     fileprivate static func vendorDenial(
         _ question: Question,
         _ match: RouteTable.Match,

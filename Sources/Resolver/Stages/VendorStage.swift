@@ -4,24 +4,24 @@ internal import DNSWire
 internal import HTTPDNS
 package import Net
 
-/// Asks the vendors of a route, one after the other, and answers both families with one call.
+/// Queries the vendors of a route in order.
 ///
-/// Clients ask A and AAAA of a name nearly at once, and a vendor bills each call: so whoever asks
-/// first has both asked where one call can, and both answers are kept.  Whoever asks meanwhile gets
-/// the same answer from the vendor's client, which is where calls are shared.
+/// Clients query A and AAAA almost simultaneously, and vendors bill each call.  The first query
+/// therefore requests both families where one call can return both, and both answers are cached.
+/// `VendorClient` shares a call that is in flight.
 @ServiceLoop
 package final class VendorStage {
     private let policy: TTLPolicy
     private let books: Bookkeeping
     private let clocks: Clocks
 
-    /// Who had nothing for names; asking for the other family is spared.
+    /// Names for which a vendor had no address; a query for the other family needs no call.
     private var knownEmpty = RecentNames<Provenance>(limit: 4_096)
 
-    /// What happened besides answers.
+    /// Counters.
     package var numbers: VendorStageNumbers { books.vendors }
 
-    /// The numbers of servers that answered, as `origins` has them by name.
+    /// Number in `origins` of each server that has answered.
     private var numbersByServer: [Server: UInt16] = [:]
 
     /// A server of one vendor.
@@ -30,39 +30,40 @@ package final class VendorStage {
         let address: SocketAddress
     }
 
-    /// How long vendors' answers took.
+    /// Latency of vendors' answers.
     package nonisolated var latency: LatencyHistogram { books.vendorLatency }
 
     private var origins: Origins { books.origins }
 
-    /// Makes the stage, which counts in `books`.
+    /// Creates the stage, which counts in `books`.
     package init(policy: TTLPolicy, books: Bookkeeping, clocks: Clocks) {
         self.policy = policy
         self.books = books
         self.clocks = clocks
     }
 
-    /// What is known after the vendors of a route were asked.
+    /// Result of querying the vendors of a route.
     enum Result {
         case answered(Finding)
 
-        /// There is such a vendor, but it has no address: no record, or a name not registered with
-        /// it; the two cannot be told apart.  Of the other family it may have some.
+        /// A vendor replied, but has no address of the requested family.
+        ///
+        /// The name has no record, or is not registered with the vendor; the reply does not show
+        /// which. `siblings` may have addresses of the other family.
         case empty(Provenance, siblings: [(question: Question, resolution: Resolution)] = [])
 
-        /// No vendor gave an answer in time.
+        /// No vendor answered in time.
         case failed
     }
 
-    /// What `ask` is to tell.
     typealias Tell = @ServiceLoop (Result) -> Void
 
-    /// Asks one vendor after the other, each with its share of the time that is left.
+    /// Queries one vendor after the other, each with an equal share of the remaining time.
     ///
     /// - Parameters:
-    ///   - trace: told of the calls, and of those that are not made.
-    ///   - cancellation: ends the wait early; a call that has begun goes on.
-    ///   - tell: called once, perhaps before this returns.
+    ///   - trace: records the calls, and the calls that were not made.
+    ///   - cancellation: ends the wait early; a call that was sent continues.
+    ///   - tell: called exactly once, possibly before this function returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match,
@@ -76,14 +77,14 @@ package final class VendorStage {
             if let vendor = origins.vendor(provenance.origin) {
                 books.vendors.pairedByVendor[vendor, default: 0] += 1
             }
-            trace?.note("no call: \(origins.name(provenance.origin)) has just had nothing")
+            trace?.note("no call: \(origins.name(provenance.origin)) recently had no address")
             return tell(.empty(provenance))
         }
         let end = min(deadline, start + ResolverLimits.vendors)
         ask(match.route.vendors[...], query.question, match, until: end, trace, cancellation, tell)
     }
 
-    /// Asks the first of some vendors, and the others if that has nothing to say.
+    /// Queries the first of `vendors`, and the others if it fails.
     private func ask(
         _ vendors: ArraySlice<VendorClient>,
         _ question: Question,
@@ -100,7 +101,7 @@ package final class VendorStage {
         let (name, families) = (question.name, question.type == .a ? Families.v4 : .v6)
         let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
         if passesOver(vendors, match) {
-            trace?.note("\(vendor.name): nothing is heard of it, so nobody waits for it")
+            trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
             let others = vendors.dropFirst()
             return ask(others, question, match, until: end, trace, cancellation, tell)
@@ -125,8 +126,7 @@ package final class VendorStage {
         }
     }
 
-    /// Whether the first of some vendors is left out: nothing is heard of it, and there is another
-    /// source.
+    /// True if the first of `vendors` is skipped: it is unresponsive, and there is another source.
     private func passesOver(
         _ vendors: ArraySlice<VendorClient>,
         _ match: RouteTable.Match
@@ -135,7 +135,7 @@ package final class VendorStage {
         return vendor.isSilent && (vendors.count > 1 || match.route.fallsBack)
     }
 
-    /// The vendors of a route in the order in which `ask` would come to them.
+    /// Returns the vendors of a route in the order of `ask`, with their states.
     func preview(_ match: RouteTable.Match) -> [Decision.Candidate] {
         let vendors = match.route.vendors
         return vendors.indices.map { index in
@@ -150,18 +150,18 @@ package final class VendorStage {
         }
     }
 
-    /// Who has just had nothing for the name, so that no vendor is asked; nil if nobody.
+    /// Returns the vendor server that recently had no address for the name; nil if there is none.
     func emptyVendor(_ query: Query) -> String? {
         knownEmpty.value(of: query.question.name, now: clocks.now())
             .map { origins.name($0.origin) }
     }
 
-    /// Forgets which names had nothing, so that they are asked for again.
+    /// Removes all names for which vendors had no address.
     package func forget() {
         knownEmpty.removeAll()
     }
 
-    /// Notes that a fallback's answer spares the vendor, which had none, the next call.
+    /// Records that the cached fallback answer saves a call to the vendor that had no address.
     func note(_ resolution: inout Resolution, after empty: Provenance) {
         guard let vendor = origins.vendor(empty.origin) else { return }
         resolution.provenance.origin = origins.number(
@@ -172,7 +172,7 @@ package final class VendorStage {
 
     // MARK: - What replies are
 
-    /// What a vendor's reply is to the question, with the other family if it came along.
+    /// Converts a vendor's reply, with the other family if present, to the result of the stage.
     private func result(
         _ reply: VendorReply,
         of vendor: VendorClient,
@@ -183,7 +183,7 @@ package final class VendorStage {
         var provenance = answerer
         provenance.wasMerged = reply.wasMerged
         var judgement = VendorJudgement(reply.answer, to: question, match, policy, provenance)
-        // Who joined another's call need not count and hand on what that one does.
+        // The query that started the call counts dropped addresses and returns the siblings.
         if reply.wasMerged {
             judgement.siblings = []
         } else {
@@ -192,7 +192,7 @@ package final class VendorStage {
             }
         }
         if judgement.isNothing, vendor.facts.pairsFamilies {
-            // The other family of the name is answered without a call for a while.
+            // For a while the other family of the name is answered without a call.
             knownEmpty.insert(
                 answerer,
                 of: question.name,
@@ -205,7 +205,6 @@ package final class VendorStage {
         return .answered(Finding(resolution, siblings: judgement.siblings))
     }
 
-    /// The number of a server that answered.
     private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {
         let server = Server(vendor: vendor.name, address: address)
         if let known = numbersByServer[server] { return known }
@@ -215,18 +214,17 @@ package final class VendorStage {
     }
 }
 
-/// Counts of what the vendor stage did besides answering.
+/// Counters of the vendor stage.
 package struct VendorStageNumbers: Sendable, Equatable {
-    /// Questions that needed no call because the name's other family had just been found empty, by
-    /// the vendor.
+    /// Queries that needed no call because the name's other family was just found empty, by vendor.
     package var pairedByVendor: [String: UInt64] = [:]
 
-    /// The same of all vendors.
+    /// Total of `pairedByVendor`.
     package var paired: UInt64 { pairedByVendor.values.reduce(0, +) }
 
-    /// Private addresses in answers that were dropped, by the vendor.
+    /// Private addresses removed from answers, by vendor.
     package var droppedByVendor: [String: UInt64] = [:]
 
-    /// The same of all vendors.
+    /// Total of `droppedByVendor`.
     package var droppedAddresses: UInt64 { droppedByVendor.values.reduce(0, +) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// A client's answer, held against what is expected of every answer and of this one.
+/// Compares a client's answer with the expected one.
 struct AnswerCheck {
     private let octets: [UInt8]
     private let query: [UInt8]
@@ -9,14 +9,14 @@ struct AnswerCheck {
 
     /// - Parameters:
     ///   - query: the octets that the client sent.
-    ///   - asked: the entry that they were made of.
+    ///   - asked: the entry from which the query was made.
     init(_ octets: [UInt8], to query: [UInt8], _ asked: Entry) {
         self.octets = octets
         self.query = query
         self.asked = asked
     }
 
-    /// What is otherwise than expected, as pairs of lines.
+    /// Returns the differences as pairs of lines.
     func differences(_ expected: Entry) -> [String] {
         guard let message = try? Message(parsing: octets) else {
             return ["the answer cannot be read: \(octets)"]
@@ -24,7 +24,7 @@ struct AnswerCheck {
         return always(message) + Self.differences(expected, message, isTCP: asked.isTCP)
     }
 
-    /// What is wrong with an answer whatever the scenario.
+    /// Returns violations of the rules that every answer must follow.
     private func always(_ message: Message) -> [String] {
         var differences: [String] = []
         if octets.prefix(2) != query.prefix(2) { differences.append("the ID is another") }
@@ -44,7 +44,7 @@ struct AnswerCheck {
         return differences
     }
 
-    /// What of a message is otherwise than an entry says, as far as it is to match.
+    /// Returns the differences between a message and an entry, as far as `match` selects.
     static func differences(_ expected: Entry, _ found: Message, isTCP: Bool) -> [String] {
         var differences: [String] = []
         func compare(_ what: String, _ expected: String, _ found: String) {
@@ -69,7 +69,7 @@ struct AnswerCheck {
                 compare("name", lower(expected.question?.name), lower(question?.name))
             case .qtype: compare("type", show(expected.question?.type), show(question?.type))
             case .question:
-                // The letters' case, too: clients that vary it want it back.
+                // Compares the case of letters too, because clients with 0x20 check it.
                 guard let wanted = expected.question else { continue }
                 compare("name", "\(wanted.name)", show(question?.name))
                 compare("type", "\(wanted.type)", show(question?.type))
@@ -103,7 +103,7 @@ struct AnswerCheck {
 
     private static func lower(_ name: Name?) -> String { show(name).lowercased() }
 
-    /// A record, its data by its octets: the same whatever form it was written in.
+    /// Returns a record as text; data of unknown types as hexadecimal octets.
     private static func text(of record: Record, withTTL: Bool) -> String {
         let owner = "\(record.name)".lowercased()
         let octets = record.data.octets
@@ -126,7 +126,7 @@ struct AnswerCheck {
 }
 
 extension Entry {
-    /// The message that a client sends.
+    /// Returns the message that a client sends.
     func query(id: UInt16) -> [UInt8] {
         var message = Message(header: Header(id: id, flags: flags & 0x7FFF))
         message.questions = [question].compactMap(\.self)

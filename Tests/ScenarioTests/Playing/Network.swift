@@ -5,20 +5,20 @@ import Net
 import Server
 import TestWorld
 
-/// What is sent in a scenario, and what comes back: upstreams and vendors as its ranges play them.
+/// Simulated network: upstreams and vendors reply as the scenario's ranges say.
 @ServiceLoop
 final class Network {
     /// A message or call that was sent.
     struct Sent {
-        /// Who was asked for what, such as `isp www.example.com A`.
+        /// Target and question, such as `isp www.example.com A`.
         var what: String
         var at: ContinuousClock.Instant
 
-        /// What an upstream was sent, and where.
+        /// The message to an upstream, its size and its transport.
         var query: (message: Message, octets: Int, isTCP: Bool)?
     }
 
-    /// What comes back from an upstream, and when; nothing, if it is silent.
+    /// Reply of an upstream with its delay; no datagrams if it is silent.
     enum Reply {
         case datagrams([(octets: [UInt8], after: Duration)])
         case fault(Misdeed, after: Duration)
@@ -27,26 +27,26 @@ final class Network {
     let scenario: Scenario
     let world: World
 
-    /// The step that is played.
+    /// The current step.
     var step: Scenario.Step
 
     /// Everything that was sent, in order.
     private(set) var journal: [Sent] = []
 
-    /// What went wrong with the scene itself, the first thing first.
+    /// Errors in the scenario itself, in order.
     private(set) var mistakes: [ScenarioError] = []
 
-    /// How often somebody was waited for in vain.
+    /// Number of timeouts so far.
     var timeouts = 0
 
-    /// Whether all connections are younger than the latest change of the network.
+    /// True if all connections were opened after the latest network change.
     fileprivate var hasNewConnections = false
 
-    /// The vendors, and who plays them; the upstreams over HTTPS.
+    /// The vendors with their emulation, and the upstreams over HTTPS.
     private let vendors: [(settings: VendorSettings, account: Account)]
     private let upstreams: [UpstreamSettings]
 
-    /// What an answer takes that does not say it.
+    /// Latency of answers without `DELAY`.
     static let latency = (vendor: Duration.milliseconds(20), upstream: Duration.milliseconds(10))
 
     init(
@@ -63,12 +63,12 @@ final class Network {
         world.script = { [unowned self] request in answer(request) }
     }
 
-    /// Notes what is wrong with the scene; it cannot be told to those who asked.
+    /// Records an error in the scenario, which the code under test cannot report.
     private func regret(_ message: String) {
         mistakes.append(ScenarioError(place: step.place, message: message))
     }
 
-    /// The entries of those who play somebody in the present step; nil if nobody does.
+    /// Returns the entries of the matching ranges in the current step; nil if no range matches.
     private func entries(_ isPlayed: (Scenario.Peer) -> Bool) -> [Entry]? {
         let ranges = scenario.ranges.filter { range in
             range.steps.contains(step.number) && isPlayed(range.peer)
@@ -80,15 +80,15 @@ final class Network {
 // MARK: - Upstreams
 
 extension Network {
-    /// Whether a question only looks for a loop: no scenario has to know of it.
+    /// True for loop probes of the daemon, which scenarios do not mention.
     private static func seeksLoop(_ question: Question) -> Bool {
         "\(question.name)".lowercased().contains("loop-probe.httpdnsd")
     }
 
-    /// Returns the reply to a probe, `. IN NS`.
+    /// Returns the reply to a health probe, `. IN NS`.
     ///
-    /// It follows the entries that are for every name, and those that name the question; any other
-    /// server is well.  No scenario has to know of probes: they are not in the journal.
+    /// Entries without a question and entries for this question apply; every other server is
+    /// healthy. Scenarios need not mention probes: they are not in the journal.
     private func reply(
         toProbe query: Message,
         at address: String,
@@ -109,7 +109,7 @@ extension Network {
         return .datagrams([(message.encoded(limit: 65_535), after)])
     }
 
-    /// What comes back from an upstream that is sent a message.
+    /// Returns the reply of an upstream to a message.
     func reply(
         of upstream: String,
         at address: String,
@@ -135,7 +135,7 @@ extension Network {
             let delay = entry.delay ?? Self.latency.upstream
             if let fault = entry.fault { return .fault(fault, after: entry.delay ?? .zero) }
             datagrams.append((entry.reply(to: query, isTCP: isTCP), delay))
-            // A message with another ID is somebody else's; the upstream's own comes as well.
+            // A reply with a wrong ID is a forgery; the upstream's own reply follows.
             if entry.adjust.contains(.copyID) { return .datagrams(datagrams) }
         }
         if datagrams.isEmpty { regret("nobody answers `\(what)`, which was asked in this step") }
@@ -144,7 +144,7 @@ extension Network {
 }
 
 extension Name {
-    /// The name in lower case and without its final dot.
+    /// The name in lower case, without its final dot.
     fileprivate var words: String {
         let text = "\(self)".lowercased()
         return text.count > 1 && text.hasSuffix(".") ? String(text.dropLast()) : text
@@ -152,12 +152,12 @@ extension Name {
 }
 
 extension Name {
-    /// Whether its first label is an asterisk (RFC 1034 §4.3.3).
+    /// True if the first label is an asterisk (RFC 1034 §4.3.3).
     fileprivate var isWildcard: Bool { octets.starts(with: [1, 0x2A]) }
 }
 
 extension Entry {
-    /// Whether this entry is an upstream's answer to `query`.
+    /// True if this entry is an upstream's answer to `query`.
     fileprivate func answers(_ query: Message, isTCP: Bool) -> Bool {
         guard let asked = query.question else { return false }
         return match.allSatisfy { matching in
@@ -175,7 +175,7 @@ extension Entry {
         }
     }
 
-    /// The upstream's answer to `query`, in as many octets as it may have.
+    /// Returns the upstream's answer to `query`, truncated to the size that the query allows.
     fileprivate func reply(to query: Message, isTCP: Bool) -> [UInt8] {
         let id = query.header.id
         var header = Header(id: adjust.contains(.copyID) ? id : id ^ 0x5555, flags: flags)
@@ -193,7 +193,7 @@ extension Entry {
         message.questions = [copied ?? question ?? query.question].compactMap(\.self)
         message.answers = answers.map { record in
             var record = record
-            // What is said of every name is said of the one that was asked for.
+            // A wildcard record of an entry for all names gets the queried name.
             if question == nil, record.name.isWildcard, let asked = query.question {
                 record.name = asked.name
             }
@@ -209,7 +209,7 @@ extension Entry {
 // MARK: - Servers that are tried
 
 extension Network {
-    /// Whether a server that addresses lead to accepts a connection, as soon as it is known.
+    /// Waits until a server accepts a connection; returns false at the deadline.
     func accepts(
         _ address: IPAddress,
         port: UInt16,
@@ -237,7 +237,7 @@ extension Network {
 // MARK: - Vendors, and upstreams over HTTPS
 
 extension Network {
-    /// What a server does with an HTTP request.
+    /// Replies to an HTTP request.
     private func answer(_ request: HTTPRequest) -> World.Step {
         let upstream = upstreams.first {
             $0.url.scheme == .https && $0.servers.contains(request.server)
@@ -317,7 +317,7 @@ extension Network {
 }
 
 extension Known {
-    /// What an entry says of a name.
+    /// Converts an entry to the addresses of a name.
     fileprivate init(_ entry: Entry) {
         let v4 = entry.answers.filter { $0.type == .a }
         let v6 = entry.answers.filter { $0.type == .aaaa }
@@ -328,7 +328,7 @@ extension Known {
 }
 
 extension Entry {
-    /// What is wrong with the server that this entry is of.
+    /// Converts the entry's fault.
     fileprivate func worldFault(onNewConnection isNew: Bool) -> Fault? {
         let after = delay ?? .zero
         return switch fault {
@@ -350,7 +350,7 @@ extension Entry {
 
 // MARK: - The line
 
-/// The world's network, and an eye on who is waited for in vain.
+/// HTTP transport over the simulated network; counts timeouts.
 struct Line: HTTPTransport {
     let network: Network
 

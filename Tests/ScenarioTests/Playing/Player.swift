@@ -6,7 +6,7 @@ import TestWorld
 
 @testable import Server
 
-/// Plays a scenario, step by step, and stops at the first that goes otherwise than it says.
+/// Plays a scenario step by step; stops at the first difference.
 @ServiceLoop
 final class Player {
     /// A query that a client sent.
@@ -22,7 +22,7 @@ final class Player {
     private let stage: Stage
     private var asked: [Asked] = []
 
-    /// How much of the journal was looked at, as a whole and message by message.
+    /// Positions in the journal up to which `CHECK_ASKED` and `CHECK_OUT_QUERY` have compared.
     private var journalSeen = 0
     private var messagesSeen = 0
 
@@ -34,9 +34,9 @@ final class Player {
         stage = try Stage(scenario)
     }
 
-    /// Plays all of it.
+    /// Plays a scenario.
     ///
-    /// - Throws: `ScenarioError` with place, step, virtual time, what was expected and what came.
+    /// - Throws: `ScenarioError` with line, step, virtual time, expected and actual values.
     static func play(_ scenario: Scenario) async throws {
         let player = try Player(scenario)
         player.stage.begin()
@@ -82,7 +82,7 @@ final class Player {
 
     // MARK: - Failing
 
-    /// What went otherwise than the present step says.
+    /// Creates the error of the current step.
     private func failure(_ differences: [String]) -> ScenarioError {
         let time = Double(world.elapsed.wholeMilliseconds) / 1_000
         let lines = ["STEP \(network.step.number) at \(time) s:"] + differences
@@ -113,7 +113,7 @@ extension Player {
         asked.append(Asked(step: step, entry: entry, octets: octets, errand: errand))
     }
 
-    /// The query of a step.
+    /// Returns the query of a step.
     private func query(of number: Int) throws -> Asked {
         guard let query = asked.first(where: { $0.step.number == number }) else {
             throw failure(["no query was sent in step \(number)"])
@@ -169,7 +169,7 @@ extension Player {
     private func checkAsked(_ lines: [String]) async throws {
         await world.advance(by: .zero)
         let found = network.journal[journalSeen...].enumerated().map { offset, sent in
-            // Times are looked at only where they are expected.
+            // Times are compared only where the scenario gives them.
             guard offset < lines.count, lines[offset].contains(" at ") else { return sent.what }
             let start = asked.last { $0.errand.start <= sent.at }?.errand.start ?? world.start
             return "\(sent.what) at \((sent.at - start).wholeMilliseconds)ms"
@@ -195,7 +195,7 @@ extension Player {
         guard network.timeouts > before else { throw failure(["nobody is waited for in vain"]) }
     }
 
-    /// What is foretold of a question: each stage's word but the question's own, and the cost.
+    /// Compares the output of `explain`, without its first line, and the cost.
     private func checkExplained(_ request: ExplainRequest, _ lines: [String]) async throws {
         var told: [String] = []
         try await operate { verbs in
@@ -210,7 +210,7 @@ extension Player {
         try check("explained", lines, told)
     }
 
-    /// Does what an operator asks.
+    /// Runs a control verb.
     private func operate(
         _ verb: @ServiceLoop (Operator) async throws -> Void
     ) async throws {
@@ -223,7 +223,7 @@ extension Player {
 }
 
 extension Duration {
-    /// Whole milliseconds; rooms under test have properties of the shorter name.
+    /// Whole milliseconds; modules under test have a property with the shorter name.
     fileprivate var wholeMilliseconds: Int {
         let parts = components
         return Int(parts.seconds) * 1_000 + Int(parts.attoseconds / 1_000_000_000_000_000)

@@ -11,10 +11,10 @@ import Upstream
 
 @testable import Server
 
-/// The daemon that a scenario's settings describe, in a world of its own.
+/// The daemon with a scenario's settings, in virtual time.
 ///
-/// It is the daemon, but that it binds no address and starts no thread: clients are answered at the
-/// desk where all that come over TCP are, and operators call what their socket would.
+/// It is the real daemon, but without listeners and threads.  Clients' messages go to the query
+/// handler of TCP connections, operators' requests directly to the control handler.
 @ServiceLoop
 final class Stage {
     let world = World()
@@ -23,7 +23,7 @@ final class Stage {
     private let settings: Settings
     private let daemon: Daemon
 
-    /// Octets that a scenario's cache has at most.
+    /// Cache size of a scenario in octets.
     private static let cacheOctets = 1 << 20
 
     init(_ scenario: Scenario) throws {
@@ -33,7 +33,7 @@ final class Stage {
             environment: SettingsEnvironment(credentialsDirectory: Files.credentials)
         )
         settings.cache.size = min(settings.cache.size, Self.cacheOctets)
-        // The machine's own file would make each machine another.
+        // The machine's own hosts file would make results depend on the machine.
         settings.hosts.files = []
         self.settings = settings
         let network = Network(
@@ -64,7 +64,7 @@ final class Stage {
 // MARK: - Clients
 
 extension Stage {
-    /// The reply to the message of a client on this machine; nil if there is none.
+    /// Returns the reply to a message of a local client; nil if there is none.
     func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
         let client = Asker(
             transport: transport,
@@ -83,16 +83,16 @@ extension Stage {
 // MARK: - Events
 
 extension Stage {
-    /// What the daemon does before the first client is answered.
+    /// Starts the prefetch, as the daemon does before it answers clients.
     func begin() { resolver.refreshing.start() }
 
-    /// What it does before it stops.
+    /// Stops the prefetch, as the daemon does before it stops.
     func end() { resolver.refreshing.stop() }
 
-    /// The machine is in another network.
+    /// Reports a network change.
     func networkChanged() { daemon.network.react(to: "another network") }
 
-    /// The hosts files now say this.
+    /// Replaces the content of the hosts files.
     func hostsChanged(_ lines: [String]) {
         var table = HostsReading(settings.hosts).table
         let text = lines.map { $0 + "\n" }.joined()
@@ -104,10 +104,10 @@ extension Stage {
 // MARK: - Operators
 
 extension Stage {
-    /// Who does what the verbs of `httpdnsctl` ask.
+    /// Handler of the control verbs.
     var `operator`: Operator { Operator(daemon) }
 
-    /// How many calls of vendors may be on the bill, by the vendors' names.
+    /// Billable calls by vendor.
     var billed: [String: Int] {
         let clients = daemon.parts.assembly.vendors.map(\.client)
         return Dictionary(
@@ -115,7 +115,7 @@ extension Stage {
         )
     }
 
-    /// What the cache has of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
+    /// Returns the cached entries of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
     func cached(_ name: Name) -> [String] {
         daemon.parts.assembly.cache.entries(named: name, type: nil, now: world.now)
             .filter { $0.remaining > 0 }
@@ -131,9 +131,9 @@ extension Stage {
 // MARK: - Vendors
 
 extension Account {
-    /// Who plays a vendor.
+    /// Selects the emulation of a vendor.
     ///
-    /// - Throws: `ScenarioError` if nobody can.
+    /// - Throws: `ScenarioError` if there is none for the vendor's settings.
     fileprivate init(playing vendor: VendorSettings, _ file: String) throws {
         let place = Place(file: file, line: 1)
         switch vendor.account {

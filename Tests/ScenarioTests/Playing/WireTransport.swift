@@ -6,17 +6,16 @@ import TestWorld
 @testable import Server
 @testable import Upstream
 
-/// The way to an upstream in a scenario's network: the real messages and their judgement, over
-/// datagrams and streams that take no time but the world's.
+/// Transport to an upstream in the simulated network: real messages and checks, virtual time.
 ///
-/// What `PlainTransport` and `StreamTransport` do with sockets, in their order; over HTTPS there is no
-/// need of a stand-in, as what carries requests is the world's.
+/// Repeats the steps of `PlainTransport` and `StreamTransport` without sockets.  HTTPS needs no
+/// replacement, because its HTTP transport is simulated.
 final class WireTransport: UpstreamTransport {
     let isProtected: Bool
     let validates: Bool
     let repeatsAfter: Duration?
 
-    /// What only the way itself sees.
+    /// Counters of the transport.
     private var foreignReplies: UInt64 = 0
     private var tcpRetries: UInt64 = 0
 
@@ -66,7 +65,7 @@ final class WireTransport: UpstreamTransport {
 
     func networkChanged() {}
 
-    /// One exchange over datagrams, then over a stream if need be.
+    /// Exchanges datagrams, and repeats the query over a stream if necessary.
     private func ask(
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant
@@ -90,7 +89,7 @@ final class WireTransport: UpstreamTransport {
         return try await askStream(query, transport, deadline)
     }
 
-    /// One exchange over a stream.
+    /// Exchanges one query over a stream.
     private func askStream(
         _ query: ForwardedQuery,
         _ transport: UpstreamExchange.Transport,
@@ -113,7 +112,7 @@ final class WireTransport: UpstreamTransport {
         throw .timedOut
     }
 
-    /// Sends a query and tells what will come back, the earliest first.
+    /// Sends a query, and returns the replies in order of arrival.
     private func replies(
         to exchange: UpstreamExchange,
         isTCP: Bool,
@@ -139,7 +138,7 @@ final class WireTransport: UpstreamTransport {
         }
     }
 
-    /// Waits for something that comes then, or never.
+    /// Waits until `end`; throws `timedOut` at the deadline, or if `end` is nil.
     private func wait(
         until end: ContinuousClock.Instant?,
         _ deadline: ContinuousClock.Instant
@@ -154,7 +153,7 @@ final class WireTransport: UpstreamTransport {
     }
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
+/// Reproducible random numbers (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

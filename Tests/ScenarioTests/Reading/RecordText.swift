@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Records as zone files write them (RFC 1035 §5.1), as far as scenarios need it.
+/// Reader for records in zone file format (RFC 1035 §5.1), as far as scenarios need it.
 ///
-/// Types that are not known here are written as RFC 3597 §5 says: `\# 3 010203`.
+/// Data of other types is written as `\# 3 010203` (RFC 3597 §5).
 enum RecordText {
-    /// What is wrong with a record's text.
+    /// Error in the text of a record.
     struct Fault: Error {
         var message: String
     }
 
-    /// Seconds that a record has which does not say.
+    /// TTL in seconds of records without one.
     private static let standardTTL: UInt32 = 3_600
 
     /// Reads `name [ttl] [IN] type data`.
@@ -91,7 +91,7 @@ enum RecordText {
         throw Fault(message: "`\(words.joined(" "))` is no data of \(type)")
     }
 
-    /// Reads `\# 3 010203`: the data as it would come over the wire.
+    /// Reads `\# 3 010203`: the data in wire format.
     private static func parsed(_ type: RecordType, _ words: [String]) throws -> RecordData {
         let digits = words.dropFirst(2).joined()
         let octets = stride(from: 0, to: digits.count, by: 2).compactMap { index in

@@ -2,28 +2,28 @@
 import Control
 import DNSWire
 
-/// A scenario as it stands in its file: settings, who else is there, and what happens.
+/// Parsed scenario file: settings, simulated servers, and steps.
 struct Scenario: Sendable {
-    /// The file's name.
+    /// Name of the file.
     var file: String
 
-    /// What users are promised, in plain words: the comment that the file begins with.
+    /// The promise to users: the comment at the start of the file.
     var overview: [String] = []
 
-    /// The settings, behind as many empty lines as stand before them, so that places are right.
+    /// The settings, preceded by empty lines so that line numbers match the file.
     var settings = ""
 
-    /// The words behind `SCENARIO_BEGIN`.
+    /// The words after `SCENARIO_BEGIN`.
     var title = ""
 
-    /// Who answers what, and from which step to which.
+    /// Replies of the simulated servers, by range of steps.
     var ranges: [Range] = []
 
-    /// What happens, in order.
+    /// The steps in order.
     var steps: [Step] = []
 }
 
-/// Where something stands in a scenario.
+/// Position in a scenario file.
 struct Place: Sendable, Hashable, CustomStringConvertible {
     var file: String
     var line: Int
@@ -31,7 +31,7 @@ struct Place: Sendable, Hashable, CustomStringConvertible {
     var description: String { "\(file):\(line)" }
 }
 
-/// What is wrong with a scenario, or what went otherwise than it says.
+/// Error in a scenario file, or a failed check.
 struct ScenarioError: Error, CustomStringConvertible {
     var place: Place
     var message: String
@@ -42,7 +42,7 @@ struct ScenarioError: Error, CustomStringConvertible {
 // MARK: - Who is there
 
 extension Scenario {
-    /// Somebody who answers during some steps.
+    /// Replies of a simulated server during some steps.
     struct Range: Sendable {
         var place: Place
         var steps: ClosedRange<Int>
@@ -50,15 +50,17 @@ extension Scenario {
         var entries: [Entry]
     }
 
-    /// Somebody who is asked.
+    /// A simulated server.
     enum Peer: Sendable, Hashable {
-        /// An upstream, by the address in the settings.
+        /// An upstream, by its address in the settings.
         case upstream(String)
 
-        /// A server of a vendor, by the name in the settings; without an address, each of them.
+        /// A server of a vendor, by the vendor's name in the settings; without address, all its
+        /// servers.
         case vendor(String, server: String?)
 
-        /// What an address in answers leads to, and how soon it accepts a connection; nil for never.
+        /// A server at an address in answers, with the time until it accepts; nil if it never
+        /// accepts.
         case server(String, port: UInt16, accepts: Duration?)
     }
 }
@@ -66,7 +68,7 @@ extension Scenario {
 // MARK: - What happens
 
 extension Scenario {
-    /// One thing that happens.
+    /// A step.
     struct Step: Sendable {
         var place: Place
         var number: Int
@@ -74,39 +76,39 @@ extension Scenario {
     }
 
     enum Action: Sendable {
-        /// A client asks.
+        /// Sends a query of a client.
         case query(Entry)
 
-        /// The answer to a query is this; to the one of a step, or to the first that fits.
+        /// Compares the answer to the query of a step, or to the first open query that matches.
         case checkAnswer(Entry, of: Int?)
 
-        /// The query of a step is not answered yet.
+        /// Checks that the query of a step is not answered yet.
         case checkNoAnswer(of: Int)
 
-        /// The first query that an upstream was sent, of those not looked at, is this.
+        /// Compares the next message to an upstream that was not compared yet.
         case checkOutQuery(Entry)
 
-        /// These, and nobody else, were asked since this was looked at last.
+        /// Compares everything sent since the last such check.
         case checkAsked([String])
 
-        /// The cache has exactly this of a name.
+        /// Compares all cached entries of a name.
         case checkCached(Name, [String])
 
-        /// This is foretold of a question.
+        /// Compares the output of `explain`.
         case checkExplained(ExplainRequest, [String])
 
-        /// So many calls may be on the bill so far: of all vendors, or of one.
+        /// Compares the number of billable calls so far, of all vendors or of one.
         case checkBilled(vendor: String?, Int)
 
         case timePasses(Duration)
 
-        /// Time passes until somebody has been waited for in vain.
+        /// Advances the time until the next timeout.
         case timeout
 
         case nothing
         case networkChange
 
-        /// The hosts files say this from now on.
+        /// Replaces the content of the hosts files.
         case hosts([String])
         case flush(FlushRequest.Scope, isSoft: Bool)
         case pause(vendor: String)
@@ -116,41 +118,41 @@ extension Scenario {
 
 // MARK: - Messages
 
-/// A message, as it is sent, expected, or recognised.
+/// A message that is sent, expected or matched.
 struct Entry: Sendable {
     var place: Place
 
-    /// What must be equal, for a query to be answered or an answer to be right.
+    /// Parts that must be equal, to answer a query or to pass a check.
     var match: Set<Matching> = []
 
-    /// What an upstream takes over from the query.
+    /// Parts that an upstream copies from the query.
     var adjust: Set<Adjusting> = []
 
-    /// Flags, in a header's bits.
+    /// Header flags.
     var flags: UInt16 = 0
     var rcode = RCode.noError
     var dnssecOK = false
 
-    /// The client's UDP payload size, if it speaks EDNS.
+    /// The client's UDP payload size; nil without EDNS.
     var payloadSize: UInt16?
 
-    /// The extended errors that are expected.
+    /// The expected extended errors.
     var extendedErrors: [UInt16] = []
 
-    /// Whether a client or an upstream uses TCP.
+    /// True if a client or an upstream uses TCP.
     var isTCP = false
 
-    /// How long a message to an upstream is expected to be.
+    /// Expected length in octets of a message to an upstream.
     var octets: Int?
 
-    /// How long an answer takes.
+    /// Latency of the answer.
     var delay: Duration?
 
-    /// How long after the query an answer is expected, exactly or at most.
+    /// Expected time between query and answer, exactly or at most.
     var after: Duration?
     var within: Duration?
 
-    /// What is done instead of answering.
+    /// Fault instead of an answer.
     var fault: Misdeed?
 
     var question: Question?
@@ -159,7 +161,7 @@ struct Entry: Sendable {
     var additionals: [Record] = []
 }
 
-/// What of two messages is compared.
+/// Parts of two messages that can be compared.
 enum Matching: String, Sendable, CaseIterable {
     case opcode, qname, qtype, rcode, flags, question, answer, authority, additional, ttl, order
     case ede
@@ -168,36 +170,36 @@ enum Matching: String, Sendable, CaseIterable {
     case udp = "UDP"
     case tcp = "TCP"
 
-    /// What `all` stands for.
+    /// Meaning of `all`.
     static let all: Set<Matching> = [
         .opcode, .question, .rcode, .flags, .answer, .authority, .additional, .ede,
     ]
 }
 
-/// What an upstream's answer takes over from the query.
+/// Parts that an upstream's answer can copy from the query.
 enum Adjusting: String, Sendable, CaseIterable {
     case copyID = "copy_id"
     case copyQuery = "copy_query"
 }
 
-/// What somebody does instead of answering as asked.
+/// Faults of a simulated server.
 enum Misdeed: Sendable, Hashable {
     case silent
 
-    /// Silent on connections that are open already.
+    /// Silent on connections opened before the network change.
     case silentOnOldConnection
 
-    /// Nobody listens there.
+    /// Refuses connections.
     case unreachable
 
-    /// Its certificate is not good.
+    /// Has an invalid certificate.
     case badCertificate
 
-    /// Breaks off.
+    /// Closes the connection during the reply.
     case breaksOff
     case status(Int, retryAfter: Int?)
 
-    /// Says something that is no answer.
+    /// Sends a malformed answer.
     case says(String)
     case otherKey
     case otherName

@@ -3,7 +3,7 @@ import Control
 import DNSWire
 
 extension ScenarioReader {
-    /// Reads the rest of a step, whose first line is `words`.
+    /// Reads the rest of a step after its first line `words`.
     mutating func step(_ words: [String]) throws -> Scenario.Step {
         let place = place
         guard words.count > 2, let number = Int(words[1]) else {
@@ -53,7 +53,7 @@ extension ScenarioReader {
         }
     }
 
-    /// What is flushed; names and sources are for the operator to find wrong.
+    /// Reads the scope of `FLUSH`; the control handler validates names and sources.
     private func scope(_ arguments: [String]) throws -> FlushRequest.Scope {
         switch (arguments.first, arguments.count) {
         case (nil, 0): return .all
@@ -67,7 +67,7 @@ extension ScenarioReader {
         }
     }
 
-    /// The lines of a step, each as its words with one space between them.
+    /// Returns the lines of a step, with single spaces between words.
     private mutating func lines() throws -> [String] {
         var lines: [String] = []
         while let words = try wordsOfStep() { lines.append(words.joined(" ")) }
@@ -103,6 +103,6 @@ extension ScenarioReader {
 }
 
 extension [String] {
-    /// The strings with `separator` between them.
+    /// Returns the strings with `separator` between them.
     func joined(_ separator: String) -> String { joined(separator: separator) }
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Reads a scenario, line by line; every error names its line.
+/// Reader for scenario files; every error has a line number.
 struct ScenarioReader {
     private let file: String
     private let lines: [Substring]
 
-    /// The line that is read next, from 0.
+    /// Index of the next line, from 0.
     private var next = 0
 
-    /// Lines that an overview has.
+    /// Allowed number of lines of the overview.
     static let overview = 2...5
 
     private init(_ text: String, file: String) {
@@ -19,7 +19,7 @@ struct ScenarioReader {
 
     /// Reads the text of a file.
     ///
-    /// - Throws: `ScenarioError` for the first thing that is wrong.
+    /// - Throws: `ScenarioError` for the first error.
     static func read(_ text: String, file: String) throws -> Scenario {
         var reader = ScenarioReader(text, file: file)
         return try reader.scenario()
@@ -27,12 +27,12 @@ struct ScenarioReader {
 
     // MARK: - Lines
 
-    /// Where the line is that was read last.
+    /// Position of the line read last.
     var place: Place { Place(file: file, line: next) }
 
     func error(_ message: String) -> ScenarioError { ScenarioError(place: place, message: message) }
 
-    /// The words of the next line that has any, without its comment; nil at the end.
+    /// Returns the words of the next non-empty line, without its comment; nil at the end.
     mutating func words() throws -> [String]? {
         while next < lines.count {
             let line = lines[next]
@@ -43,7 +43,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// The words of the next line, which is put back if it begins a new step or ends the scenario.
+    /// Returns the words of the next line; nil, without consuming it, at a new step or the end.
     mutating func wordsOfStep() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["STEP", "SCENARIO_END"].contains(words[0]) else { return words }
@@ -51,7 +51,7 @@ struct ScenarioReader {
         return nil
     }
 
-    /// The words of the next line, which is put back if it ends a section.
+    /// Returns the words of the next line; nil, without consuming it, at the end of a section.
     mutating func wordsOfSection() throws -> [String]? {
         guard let words = try words() else { return nil }
         guard ["SECTION", "ENTRY_END"].contains(words[0]) else { return words }
@@ -150,10 +150,11 @@ extension ScenarioReader {
     }
 }
 
-/// The words of a line.
+/// Splits lines into words.
 enum Words {
-    /// Splits a line at spaces; `;` begins a comment, and what is between quotes stays together,
-    /// with its quotes.
+    /// Splits a line at spaces.
+    ///
+    /// `;` begins a comment.  Quoted text stays one word, with its quotes.
     static func split(_ line: Substring, at place: Place) throws -> [String] {
         var words: [String] = []
         var word = ""
@@ -172,7 +173,7 @@ enum Words {
         return word.isEmpty ? words : words + [word]
     }
 
-    /// A time such as `300ms`, `1.5s`, `5m` or `2h`; seconds if it has no unit.
+    /// Reads a time such as `300ms`, `1.5s`, `5m` or `2h`; seconds without a unit.
     static func duration(_ text: String) -> Duration? {
         let units: [(suffix: String, milliseconds: Double)] = [
             ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
