@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thing that settings say otherwise than those before them.
+/// Difference between two versions of the settings.
 package struct SettingsChange: Sendable, Hashable {
-    /// What is changed.
+    /// Kind of the difference.
     package enum Kind: String, Sendable, Hashable {
         case added, removed, changed
 
-        /// The value of a secret, which is shown to nobody.
+        /// Changed value of a secret; the values are never shown.
         case secret
     }
 
     package let kind: Kind
 
-    /// The option, entries by their names: `cache.size`, `vendors.tencent.timeout`, `upstreams.isp`,
-    /// and routes by their first domains: `routes.example.com.vendors`.
+    /// Path of the option, with names for entries and the first domain for routes: `cache.size`,
+    /// `vendors.tencent.timeout`, `upstreams.isp`, `routes.example.com.vendors`.
     package let path: String
 
-    /// The value before, in one line of YAML; nil if there was none, or for a secret.
+    /// Old value, in one line of YAML; nil if there was none, and for a secret.
     package let old: String?
 
-    /// The value now, likewise.
+    /// New value, in one line of YAML; nil if there is none, and for a secret.
     package let new: String?
 
-    /// A change of the value at `path`.
     init(_ path: String, from old: String?, to new: String?) {
         kind = old == nil ? .added : new == nil ? .removed : .changed
         self.path = path
@@ -30,7 +29,7 @@ package struct SettingsChange: Sendable, Hashable {
         self.new = new
     }
 
-    /// A secret has another value, at the place where it was.
+    /// Makes a change of the value of a secret; its source is unchanged.
     init(secret path: String) {
         kind = .secret
         self.path = path
@@ -40,17 +39,19 @@ package struct SettingsChange: Sendable, Hashable {
 }
 
 extension Settings {
-    /// In what `new` differs from these settings, in the order of the manual.
+    /// Returns the differences between these settings and `new`, in the order of the manual.
     ///
-    /// Compared is what is in force, as it is printed: a default that is written out is no change,
-    /// and neither is a comment or the order of routes.
+    /// The effective values are compared. An explicit default, a comment, or another order of
+    /// routes is not a difference.
     package func changes(to new: Settings) -> [SettingsChange] {
+        var (before, now) = (self, new)
+        RouteSettings.dropUnchanged(&before.routes, &now.routes)
         var comparison = TreeComparison()
-        comparison.compare(Self.table.write(self), Self.table.write(new), at: "")
+        comparison.compare(Self.table.write(before), Self.table.write(now), at: "")
         return comparison.changes + changedSecrets(in: new)
     }
 
-    /// Secrets that are kept where they were, and are others.
+    /// Returns the secrets with the same source and another value.
     private func changedSecrets(in new: Settings) -> [SettingsChange] {
         new.vendors.flatMap { vendor -> [SettingsChange] in
             guard let before = vendors.first(where: { $0.name == vendor.name }),
@@ -67,14 +68,14 @@ extension Settings {
     }
 }
 
-/// Compares settings as they are printed.
+/// Comparison of two trees of printed settings.
 struct TreeComparison {
     private(set) var changes: [SettingsChange] = []
 
-    /// Pairs of values that were compared, and items of lists: a measure of the work.
+    /// Number of compared values and list items: a measure of the work.
     private(set) var steps = 0
 
-    /// Notes in what two values differ; the work is linear in their size.
+    /// Records the differences of two values; the work is linear in their size.
     mutating func compare(_ old: YAMLNode?, _ new: YAMLNode?, at path: String) {
         steps += 1
         switch (old?.content, new?.content) {
@@ -92,9 +93,8 @@ struct TreeComparison {
         }
     }
 
-    /// Compares mappings by their keys.
     private mutating func comparePairs(_ old: [YAMLPair], _ new: [YAMLPair], at path: String) {
-        // Nearly always the same keys in the same order: then no table of them is needed.
+        // Most mappings have the same keys in the same order, which needs no dictionary.
         guard old.count != new.count || !zip(old, new).allSatisfy({ $0.key == $1.key }) else {
             for (before, now) in zip(old, new) {
                 compare(before.value, now.value, at: path.isEmpty ? now.key : "\(path).\(now.key)")
@@ -108,7 +108,6 @@ struct TreeComparison {
         }
     }
 
-    /// Compares entries by their names.
     private mutating func compareEntries(_ old: [YAMLNode], _ new: [YAMLNode], at path: String) {
         let (oldNames, newNames) = (old.compactMap(\.entryName), new.compactMap(\.entryName))
         let before = Dictionary(zip(oldNames, old)) { first, _ in first }
@@ -116,7 +115,7 @@ struct TreeComparison {
         for name in oldNames + newNames.filter({ before[$0] == nil }) {
             compare(before[name], now[name], at: "\(path).\(name)")
         }
-        // Of entries that have a name of their own the order is a preference.
+        // The order of named entries is an order of preference.
         guard new.contains(where: { $0["name"] != nil }) else { return }
         let common = (oldNames.filter { now[$0] != nil }, newNames.filter { before[$0] != nil })
         if common.0 != common.1 {
@@ -130,7 +129,7 @@ struct TreeComparison {
         }
     }
 
-    /// Compares values in a list: what was removed, the last one first, and added, or their order.
+    /// Compares two lists of values: removed items (last one first), added items, or another order.
     private mutating func compareItems(_ old: [String], _ new: [String], at path: String) {
         guard old != new else { return }
         steps += old.count + new.count
@@ -161,7 +160,7 @@ struct TreeComparison {
 }
 
 extension YAMLNode {
-    /// What an entry of a list is called: its name, or its first domain.
+    /// Name of a list entry: its `name`, or its first domain.
     fileprivate var entryName: String? {
         if let name = self["name"]?.scalar { return name }
         guard case .sequence(let domains) = self["domains"]?.content else { return nil }
@@ -171,17 +170,42 @@ extension YAMLNode {
 
 // MARK: - Comparing entries
 
+extension RouteSettings {
+    /// Removes routes that are equal in both lists and need no further comparison.
+    ///
+    /// A comparison of printed routes takes 12 µs each, and most of 100,000 routes are unchanged.
+    /// Only routes at the same position, counted from either end, are found.
+    static func dropUnchanged(_ old: inout [RouteSettings], _ new: inout [RouteSettings]) {
+        let last = zip(old.reversed(), new.reversed()).prefix { $0.hasSameValues(as: $1) }.count
+        old.removeLast(last)
+        new.removeLast(last)
+        let isSame = zip(old, new).map { $0.hasSameValues(as: $1) }
+        let remains = { (routes: [RouteSettings]) in
+            routes.enumerated().filter { $0.offset >= isSame.count || !isSame[$0.offset] }
+                .map(\.element)
+        }
+        (old, new) = (remains(old), remains(new))
+    }
+
+    /// Returns true if all values except the place in the file are equal.
+    private func hasSameValues(as other: RouteSettings) -> Bool {
+        domains == other.domains && except == other.except && vendors == other.vendors
+            && fallback == other.fallback && upstreams == other.upstreams
+            && privateAnswers == other.privateAnswers && stale == other.stale
+    }
+}
+
 extension VendorSettings {
-    /// Whether all is the same, but for the place in the file.
+    /// Returns true if all values except the place in the file are equal.
     func hasSameValues(as other: VendorSettings) -> Bool {
         var other = other
         other.place = place
         return self == other
     }
 
-    /// Whether the same account is asked for the same client, so that answers stay what they were.
+    /// Returns true if cached answers stay valid: same account and same client subnet.
     ///
-    /// A secret that was renewed where it is kept makes no other account.
+    /// A new value of a secret, with an unchanged source, is still the same account.
     func givesSameAnswers(as other: VendorSettings) -> Bool {
         guard kind == other.kind, name == other.name else { return false }
         var tuned = other
@@ -201,9 +225,9 @@ extension VendorSettings {
 }
 
 extension UpstreamSettings {
-    /// Whether the same servers are spoken to in the same way.
+    /// Returns true if the servers and the protocol are equal.
     ///
-    /// Who is served by them is another question.
+    /// The option `only` is ignored: it decides about the use of the upstream.
     func hasSameServers(as other: UpstreamSettings) -> Bool {
         var other = other
         other.place = place
@@ -215,10 +239,10 @@ extension UpstreamSettings {
 // MARK: - What needs a restart
 
 extension Settings {
-    /// These settings as far as they can take the place of `running` ones, and the options that
-    /// cannot, as they are read at the start only.
+    /// Returns the settings that can replace `running` without a restart, and the options that
+    /// cannot.
     func takingEffect(after running: Settings) -> (settings: Settings, needsRestart: [String]) {
-        // A comparison of routes is of no use here, and there may be 100,000.
+        // Routes never need a restart, and there may be 100,000 of them.
         var wanted = self
         wanted.routes = []
         var settings = wanted
