@@ -4,16 +4,16 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Reads the hosts files, and reads them again when they change.
+/// Reader of the hosts files, which reads them again when they change.
 ///
-/// They are read on another thread, as a large one takes a while, and the table as a whole then takes
-/// the place of the one before.  A file that is not there is empty: it may come later.
+/// A separate thread reads the files, because a large file takes a while. The finished table then
+/// replaces the previous one. A missing file counts as empty: it may be created later.
 @ServiceLoop
 final class HostsFiles {
-    /// Octets that a file has at most; what is longer is not read.
+    /// Maximum size of a file in octets; a longer file is ignored.
     nonisolated static let mostOctets = 8 << 20
 
-    /// How long a change waits for those that follow it.
+    /// Delay after a change, so that further changes are read together with it.
     private static let settling: Duration = .milliseconds(100)
 
     private let settings: HostsSettings
@@ -23,14 +23,13 @@ final class HostsFiles {
     private var watches: [FileWatch] = []
     private var alarm: Alarm?
 
-    /// Whether the files are being read, and have changed meanwhile.
+    /// True while the files are being read, and true if they have changed since then.
     private var isReading = false
     private var hasChanged = false
 
-    /// What was said of each file, so that it is said once.
+    /// Last warning about each file, so that each warning is logged once.
     private var told: [String: String] = [:]
 
-    /// Makes a reader that hands each new table to `use`.
     init(
         _ settings: HostsSettings,
         logger: Logger,
@@ -41,7 +40,7 @@ final class HostsFiles {
         self.use = use
     }
 
-    /// Reads the files for the first time, and watches them from before that on.
+    /// Watches the files, and then reads them for the first time.
     func start() async {
         let alarm = Alarm(.system) { [weak self] in
             guard let self else { return }
@@ -54,19 +53,19 @@ final class HostsFiles {
                     try FileWatch(path) { alarm.bring(forward: Clock.now + Self.settling) }
                 )
             } catch {
-                logger.warning("hosts: changes of \(path) will not be noticed (\(error))")
+                logger.warning("hosts: cannot watch \(path) for changes: \(error)")
             }
         }
         await read()
     }
 
-    /// Forgets the files.
+    /// Stops watching the files.
     func stop() {
         watches = []
         alarm?.set(nil)
     }
 
-    /// Reads all files, once more if they change meanwhile.
+    /// Reads all files; repeats this if they change in the meantime.
     private func read() async {
         hasChanged = true
         guard !isReading else { return }
@@ -87,14 +86,14 @@ final class HostsFiles {
 
     // MARK: - Logging
 
-    /// Tells what is wrong with a file, if it is not what was told last.
+    /// Logs the errors of a file, unless they were the last ones logged for it.
     private func tell(_ file: HostsReading.File) {
         guard let complaint = file.complaint, told[file.path] != complaint else {
             if file.complaint == nil { told[file.path] = nil }
             return
         }
         told[file.path] = complaint
-        // The file that everybody has is in the defaults, so nobody may have asked for it.
+        // The default file /etc/hosts may be missing without any mistake of the operator.
         if file.isMissing, settings.files == HostsSettings().files {
             logger.debug("hosts: \(file.path) \(complaint)")
         } else {
@@ -109,9 +108,9 @@ final class HostsFiles {
     }
 }
 
-/// What is in the files at one moment.
+/// Content of the hosts files at one moment.
 struct HostsReading: Sendable {
-    /// What is to be told of a file.
+    /// Result of reading one file, for the log.
     struct File: Sendable {
         let path: String
         var complaint: String?
@@ -121,7 +120,7 @@ struct HostsReading: Sendable {
     private(set) var table: HostsTable
     private(set) var files: [File] = []
 
-    /// Reads them; may take a while.
+    /// Reads all files; may block.
     init(_ settings: HostsSettings) {
         table = HostsTable(
             records: settings.records.map { (name: $0.name, addresses: $0.addresses) }
@@ -132,7 +131,7 @@ struct HostsReading: Sendable {
                 let octets = try RegularFile(path).read(atMost: HostsFiles.mostOctets)
                 let faults = table.add(hostsFile: octets)
                 if let first = faults.first {
-                    let rest = faults.count == 1 ? "it" : "it and \(faults.count - 1) more"
+                    let rest = faults.count == 1 ? "it" : "it and \(faults.count - 1) more lines"
                     file.complaint = "\(path):\(first.line): \(first.reason), ignoring \(rest)"
                 }
             } catch {

@@ -2,12 +2,11 @@
 internal import DNSWire
 internal import Resolver
 
-/// What could not be read of a hosts file: the file is used all the same.
+/// Invalid lines of a hosts file; the other lines are used.
 struct HostsFaults: Equatable {
-    /// The first line with a fault, counted from 1, and what is wrong with it.
+    /// First invalid line, counted from 1, and the reason.
     private(set) var first: (line: Int, reason: String)?
 
-    /// Lines with a fault.
     private(set) var count = 0
 
     mutating func note(_ reason: String, line: Int) {
@@ -22,10 +21,11 @@ struct HostsFaults: Equatable {
 }
 
 extension HostsTable {
-    /// Adds what a file in the form of hosts(5) says, and tells what it does not say clearly.
+    /// Adds the lines of a file in the format of hosts(5), and returns its errors.
     ///
-    /// A line is an address and names, with blanks between them and a comment from `#` on.  Whatever
-    /// else a line is counts as a fault and is passed over, good names beside bad ones are taken.
+    /// A line contains an address and names, separated by white space, and an optional comment
+    /// after `#`. Any other line is counted and ignored. Of a line with valid and invalid names,
+    /// the valid ones are used.
     mutating func add(hostsFile octets: [UInt8]) -> HostsFaults {
         var faults = HostsFaults()
         var number = 0
@@ -35,7 +35,7 @@ extension HostsTable {
             let fields = content.split { [0x20, 0x09, 0x0B, 0x0C, 0x0D].contains($0) }
             guard let first = fields.first else { continue }
             guard let address = IPAddress(String(decoding: first, as: UTF8.self)) else {
-                faults.note("it does not begin with an IP address", line: number)
+                faults.note("the line does not start with an IP address", line: number)
                 continue
             }
             var names: [Name] = []
@@ -49,9 +49,9 @@ extension HostsTable {
                 }
             }
             if hasBadName {
-                faults.note("a name on it is none", line: number)
+                faults.note("the line contains an invalid host name", line: number)
             } else if names.isEmpty {
-                faults.note("there is no name behind its address", line: number)
+                faults.note("the line contains no host name", line: number)
             }
             add(address, names: names)
         }

@@ -3,10 +3,11 @@ internal import Locks
 package import Logging
 internal import Net
 
-/// Where all that is logged comes together: decides what is told, and keeps the rest for a while.
+/// Log sink: filters entries by level, limits repeated ones, and keeps the latest in memory.
 package final class LogDesk: Sendable {
-    /// The source of lines about single queries, which the recorder does not keep: there are many, and
-    /// they have rings of their own.
+    /// Source of entries about single queries, which the flight recorder does not keep.
+    ///
+    /// There are too many of them, and the query rings keep them.
     static let queries = "queries"
 
     private let threshold: LogThreshold
@@ -15,19 +16,19 @@ package final class LogDesk: Sendable {
     private let recorder = FlightRecorder()
     private let outlet: LogOutlet
 
-    /// The queue of entries that are written; nil until ``startWriter()``.
+    /// Writer thread; nil until ``startWriter()``.
     private let writer = Lock<LogWriter?>(nil)
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// The level of the command line; nil if the settings say it.
+    /// Level on the command line; nil if the settings decide.
     private let ownLevel: Logger.Level?
 
-    /// The level that an operator set while the daemon runs, and that of the settings.
+    /// Level set by an operator at run time, and level of the settings.
     private let chosen: Lock<(byOperator: Logger.Level?, settings: Logger.Level)>
 
-    /// A desk that writes to the journal or to standard error.
+    /// Makes a log that writes to the journal or to standard error.
     ///
-    /// - Parameter level: the least important level that is logged, in place of the settings'.
+    /// - Parameter level: the minimum level, which overrides the settings.
     package convenience init(_ settings: LogSettings, level: Logger.Level? = nil) {
         self.init(settings, level: level, to: .standard, now: { Clock.now })
     }
@@ -46,7 +47,7 @@ package final class LogDesk: Sendable {
         self.now = now
     }
 
-    /// Logs as the settings say from now on.
+    /// Applies new settings.
     package func use(_ settings: LogSettings) {
         threshold.level = chosen.withLock { chosen in
             chosen.settings = ownLevel ?? settings.level
@@ -55,8 +56,7 @@ package final class LogDesk: Sendable {
         format.withLock { $0 = settings.format }
     }
 
-    /// Logs messages of at least `level` from now on, also after reloads; nil gives that back to the
-    /// settings.
+    /// Sets the minimum level, which reloads do not change; nil restores the level of the settings.
     func setLevel(_ level: Logger.Level?) {
         threshold.level = chosen.withLock { chosen in
             chosen.byOperator = level
@@ -64,20 +64,21 @@ package final class LogDesk: Sendable {
         }
     }
 
-    /// The least important level that is logged, and the one of the settings or the command line.
+    /// Current minimum level, and the level of the settings or the command line.
     var levels: (now: Logger.Level, settings: Logger.Level) {
         chosen.withLock { ($0.byOperator ?? $0.settings, $0.settings) }
     }
 
-    /// What writes to this desk.
+    /// Logger that writes to this log.
     package var logger: Logger { Logger(label: "httpdnsd") { _ in DaemonLog(self) } }
 
-    /// The least important level that anything is done with: what is not told is kept.
+    /// Minimum level of entries to handle: the flight recorder also keeps entries that are not
+    /// logged.
     fileprivate var level: Logger.Level { min(threshold.level, .debug) }
 
     // MARK: - Telling
 
-    /// Tells an entry if it is to be told, and keeps it.
+    /// Writes an entry if its level and the limit admit it, and records it.
     fileprivate func take(_ entry: LogEntry, _ event: LogEvent) {
         var isTold = entry.level >= threshold.level
         if isTold, entry.level >= .notice, !entry.fields.isEmpty { isTold = admits(entry, event) }
@@ -86,7 +87,7 @@ package final class LogDesk: Sendable {
         if entry.level == .critical { dump(recorder.lines.filter { !$0.isShown }) }
     }
 
-    /// Whether an entry is not one of many; if it is, it is counted, and the count told in time.
+    /// Returns true if the limit admits the entry; otherwise counts it and schedules the summary.
     private func admits(_ entry: LogEntry, _ event: LogEvent) -> Bool {
         let fields = entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ")
         let kind = LogLimiter.Kind(file: event.file, line: event.line, fields: fields)
@@ -97,7 +98,7 @@ package final class LogDesk: Sendable {
         case .count(until: nil): return false
         case .count(until: let end?):
             ServiceLoop.task { [self] in
-                // Nobody cancels this task.
+                // This task is never cancelled.
                 try? await ServiceLoop.sleep(until: end)
                 tellCounts(self.now())
             }
@@ -105,7 +106,7 @@ package final class LogDesk: Sendable {
         }
     }
 
-    /// Tells how many there were of what was told once.
+    /// Writes the summaries of limited entries that are due.
     func tellCounts(_ now: ContinuousClock.Instant) {
         for entry in limiter.withLock({ $0.counts(now: now) }) { put(entry) }
     }
@@ -121,20 +122,21 @@ package final class LogDesk: Sendable {
 
     // MARK: - Writing
 
-    /// Has a thread of its own write from now on, so that no other thread waits for the log's reader.
+    /// Starts a writer thread, so that no other thread blocks when the reader of the log is slow.
     ///
-    /// Without a thread, because the system has none left, entries are written as before.
+    /// If no thread can be created, the calling threads continue to write.
     package func startWriter() {
         let made = try? LogWriter(to: outlet)
         writer.withLock { $0 = made }
     }
 
-    /// Waits until everything is written, but not for long: for the end of the process.
+    /// Waits until all entries are written, at most `LogWriter.flushTime`; for the end of the
+    /// process.
     package func flush() { writer.withLock { $0 }?.flush() }
 
     // MARK: - Keeping
 
-    /// Logs all lines that are kept.
+    /// Logs all lines of the flight recorder.
     func dump() { dump(recorder.lines) }
 
     private func dump(_ lines: [FlightRecorder.Line]) {
@@ -143,15 +145,15 @@ package final class LogDesk: Sendable {
         for line in lines { put(LogEntry(level: .info, message: "| \(line.text)")) }
     }
 
-    /// Has the lines that are kept written to standard error if the process crashes.
+    /// Installs a crash handler that writes the lines of the flight recorder to standard error.
     package func writeAtCrash() { recorder.writeAtCrash() }
 }
 
-/// What swift-log hands events to.
+/// Log handler for swift-log.
 struct DaemonLog: LogHandler {
     var metadata: Logger.Metadata = [:]
 
-    /// The least important level that is looked at: the desk's, unless a copy was told otherwise.
+    /// Minimum level: the level of the log, unless this copy has its own.
     var logLevel: Logger.Level {
         get { ownLevel ?? desk.level }
         set { ownLevel = newValue }
@@ -160,7 +162,6 @@ struct DaemonLog: LogHandler {
     private let desk: LogDesk
     private var ownLevel: Logger.Level?
 
-    /// A handler for `desk`.
     init(_ desk: LogDesk) { self.desk = desk }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

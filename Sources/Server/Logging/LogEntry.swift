@@ -4,18 +4,17 @@ internal import Glibc
 internal import Logging
 internal import Net
 
-/// What is logged at one time, in the forms in which it can be written.
+/// Log entry, and its output forms.
 struct LogEntry: Sendable, Equatable {
     var level: Logger.Level
     var message: String
 
-    /// What it is about, for programs to sort by; names are lower-case words with hyphens.
+    /// Structured fields; names are lower-case words with hyphens.
     var fields: [Field] = []
 
-    /// When it was, as text.
     var time = Self.now
 
-    /// A name and what it stands for here.
+    /// Name and value of a field.
     struct Field: Sendable, Equatable {
         var name: String
         var value: String
@@ -25,17 +24,17 @@ struct LogEntry: Sendable, Equatable {
 // MARK: - Forms
 
 extension LogEntry {
-    /// The message and the fields, in one line.
+    /// Message and fields, in one line.
     var words: String {
         fields.reduce(into: Self.oneLine(message)) { text, field in
             text += " \(field.name)=\(Self.word(field.value))"
         }
     }
 
-    /// The line of a terminal or a file.
+    /// Line for a terminal or a file.
     var text: String { "\(time) \(level): \(words)" }
 
-    /// The line as an object of JSON: `time`, `level`, `message`, and the fields by their names.
+    /// Line as a JSON object: `time`, `level`, `message`, and the fields by name.
     var json: String {
         let members = [("time", time), ("level", "\(level)"), ("message", message)]
         let all = members + fields.map { ($0.name, $0.value) }
@@ -43,11 +42,13 @@ extension LogEntry {
             + "}"
     }
 
-    /// The line of a journal that reads our standard error (sd-daemon(3)).
+    /// Line for a journal that reads standard error (sd-daemon(3)).
     var prefixed: String { "<\(level.priority)>\(words)" }
 
-    /// The fields of the journal's entry (systemd.journal-fields(7)); ours are `HTTPDNSD_VENDOR` and so
-    /// on, and their values are not escaped, as the journal takes any.
+    /// Fields of the journal entry (systemd.journal-fields(7)).
+    ///
+    /// Own fields have names such as `HTTPDNSD_VENDOR`. Values are not escaped: the journal accepts
+    /// any octets.
     var journalFields: [String] {
         [
             "MESSAGE=\(words)", "PRIORITY=\(level.priority)", "SYSLOG_IDENTIFIER=\(Product.name)",
@@ -62,8 +63,9 @@ extension LogEntry {
 // MARK: - Escaping
 
 extension LogEntry {
-    /// `text` without anything that would end the line, move a terminal's cursor or turn the direction
-    /// of what follows: what is logged comes from outside (CWE-117, CWE-150).
+    /// Escapes characters that would end the line, move the cursor or change the text direction.
+    ///
+    /// Log messages contain text from the network (CWE-117, CWE-150).
     static func oneLine(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isTreacherous) else { return text }
         return text.unicodeScalars.map { scalar in
@@ -71,7 +73,7 @@ extension LogEntry {
         }.joined()
     }
 
-    /// The same, in quotes if somebody could take it for more than one word.
+    /// Escapes a value, and quotes it if it could be read as more than one word.
     private static func word(_ value: String) -> String {
         let isOdd = value.isEmpty || value.contains { $0 == " " || $0 == "=" || $0 == "\"" }
         guard isOdd else { return oneLine(value) }
@@ -79,7 +81,6 @@ extension LogEntry {
         return "\"" + oneLine(escaped) + "\""
     }
 
-    /// A string of JSON, of one line.
     private static func quoted(_ text: String) -> String {
         "\""
             + text.unicodeScalars.map { scalar in
@@ -96,7 +97,7 @@ extension LogEntry {
             }.joined() + "\""
     }
 
-    /// Whether a character does something else than to be seen.
+    /// Returns true for control and format characters, and for line and paragraph separators.
     private static func isTreacherous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -108,7 +109,7 @@ extension LogEntry {
 // MARK: - Time
 
 extension LogEntry {
-    /// The time of day in the machine's zone, with milliseconds.
+    /// Local time with milliseconds and time zone.
     static var now: String {
         let milliseconds = Clock.wallMilliseconds
         var seconds = time_t(milliseconds / 1000)
@@ -129,7 +130,7 @@ extension LogEntry {
 }
 
 extension Logger.Level {
-    /// The priority of syslog(3).
+    /// Priority of syslog(3).
     fileprivate var priority: Int {
         switch self {
         case .trace, .debug: 7

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Limits lines of the log to one a minute and kind, and counts the rest.
+/// Limit of one log line per minute and kind; further lines are counted.
 ///
-/// A kind is a line of the code and its fields: a server and a kind of failure, not a number.  The
-/// limit holds from level notice up, for lines with fields.  A line that a client, an upstream, a
-/// vendor or the network can cause must have fields; with more than ``mostKinds`` kinds the others
-/// share one limit, so all such lines together are bounded.
+/// A kind is a line of code with its fields: for example a server and a kind of error, but no
+/// number. The limit applies to lines of level notice and above that have fields. Every line that a
+/// client, an upstream, a vendor or the network can cause must have fields. Above ``mostKinds``
+/// kinds, all further kinds share one limit, so the total rate is bounded.
 struct LogLimiter {
-    /// How long what was told is not told again.
+    /// Time in which a kind is logged once.
     static let window: Duration = .seconds(60)
 
-    /// Kinds that are told apart; further ones are the same.
+    /// Maximum number of kinds; further kinds count as one.
     static let mostKinds = 256
 
-    /// Of what a line is one.
+    /// Kind of a line.
     struct Kind: Hashable {
         var file: String
         var line: UInt
         var fields: String
     }
 
-    /// A kind that was told not long ago.
+    /// Kind that was logged within `window`.
     private struct Told {
         var entry: LogEntry
         var end: ContinuousClock.Instant
@@ -29,15 +29,15 @@ struct LogLimiter {
 
     private var told: [Kind: Told] = [:]
 
-    /// Whether an entry is to be told now.
+    /// Decision about an entry.
     enum Verdict: Equatable {
         case tell
 
-        /// It is counted; with the first, when the count is to be told.
+        /// The entry is only counted. For the first one, `until` is the time of the summary.
         case count(until: ContinuousClock.Instant?)
     }
 
-    /// Judges an entry that is about to be told.
+    /// Decides whether to log an entry.
     mutating func judge(
         _ entry: LogEntry,
         _ kind: Kind,
@@ -57,7 +57,7 @@ struct LogLimiter {
         return .count(until: known.more == 1 ? known.end : nil)
     }
 
-    /// What is to be said of those that were counted until `now`.
+    /// Returns the summaries of kinds with an expired window, and removes these kinds.
     mutating func counts(now: ContinuousClock.Instant) -> [LogEntry] {
         let over = told.filter { $0.value.end <= now }
         for kind in over.keys { told[kind] = nil }

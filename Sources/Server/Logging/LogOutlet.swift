@@ -2,25 +2,25 @@
 internal import Glibc
 internal import Net
 
-/// How lines look that are written to standard error.
+/// Format of lines on standard error.
 package enum LogFormat: String, Sendable, CaseIterable {
     case text, json
 }
 
-/// Where entries go.
+/// Destination of log entries.
 struct LogOutlet: Sendable {
-    /// Writes an entry; of the formats, the journal needs none.
+    /// Writes an entry; the journal ignores the format.
     let put: @Sendable (LogEntry, LogFormat) -> Void
 
-    /// The journal if standard error is its, else standard error.
+    /// Journal if standard error is connected to it, otherwise standard error.
     static var standard: LogOutlet { Journal.isStandardError ? journal : standardError }
 
-    /// One write a line.
+    /// Standard error, with one write per line.
     private static let standardError = LogOutlet { entry, format in
         write(format == .json ? entry.json : entry.text)
     }
 
-    /// An entry with fields; a line with the priority if the journal does not take it.
+    /// Journal entry with fields; a line with priority on standard error if the journal fails.
     private static let journal = LogOutlet { entry, _ in
         if !Journal.send(entry.journalFields) { write(entry.prefixed) }
     }
@@ -36,12 +36,12 @@ struct LogOutlet: Sendable {
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Another program that shares it may have made it one that does not block.
+                // Another process that shares standard error may have made it non-blocking.
                 var event = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
                 // SAFETY: one pollfd is written.
                 unsafe poll(&event, 1, -1)
             } else if errno != EINTR {
-                // A log that cannot be written cannot be complained about.
+                // The log is the only place to report this error.
                 return
             }
         }

@@ -4,16 +4,16 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// Logs every query, if the settings want that.
+/// Log of every query, for `log.queries`.
 ///
-/// It reads what threads note of their queries anyway, so nothing is slower for it; what comes faster
-/// than it reads is lost to it, which it says.
+/// The log reads the rings in which threads record their queries, so that it does not slow down
+/// answers. Queries that arrive faster than it reads are lost; their number is logged.
 @ServiceLoop
 final class QueryLog {
-    /// What there is to read, now.
+    /// Returns the current rings and the names of the answer sources.
     typealias Source = @ServiceLoop () -> (recent: [RecentQueries], origins: Origins)
 
-    /// How often it says that it missed something.
+    /// Minimum time between two warnings about lost queries.
     private static let complaintInterval: Duration = .seconds(60)
 
     private let logger: Logger
@@ -22,24 +22,23 @@ final class QueryLog {
     private var reader: RecentReader?
     private var task: Task<Void, Never>?
 
-    /// Queries that were not logged: since the start, and since that was said last.
+    /// Number of lost queries: since the start, and since the last warning.
     private(set) var missed: UInt64 = 0
     private var unsaid: UInt64 = 0
     private var saidAt: ContinuousClock.Instant?
 
-    /// A log that has not begun.
     init(_ logger: Logger, _ clocks: Clocks, _ source: @escaping Source) {
         self.logger = logger
         self.clocks = clocks
         self.source = source
     }
 
-    /// Begins with what comes from now on, or ends with what has come.
+    /// Switches the log on, from the next query on, or off, after logging what has arrived.
     func use(_ isWanted: Bool) {
         if isWanted, task == nil {
             reader = RecentReader(startingAt: source().recent)
             task = ServiceLoop.task { [self] in
-                // Ends by being cancelled only.
+                // The task ends only when it is cancelled.
                 while (try? await clocks.sleep(clocks.now() + RecentReader.interval)) != nil {
                     look()
                 }
@@ -53,7 +52,7 @@ final class QueryLog {
         }
     }
 
-    /// Logs what has come.
+    /// Logs the queries since the last call.
     private func look() {
         let (recent, origins) = source()
         guard let news = reader?.news(of: recent) else { return }
@@ -65,15 +64,13 @@ final class QueryLog {
         if saidAt.map({ clocks.now() >= $0 + Self.complaintInterval }) ?? true { complain() }
     }
 
-    /// Says how many queries were not logged.
     private func complain() {
         guard unsaid > 0 else { return }
-        logger.warning("log: \(unsaid) queries came too fast to be logged, counting them only")
+        logger.warning("log: \(unsaid) queries were not logged, because they arrived too fast")
         unsaid = 0
         saidAt = clocks.now()
     }
 
-    /// Writes the line of a query.
     static func log(_ query: QueryEvent, to logger: Logger) {
         var fields: Logger.Metadata = [
             "name": "\(query.name)", "type": "\(query.type)", "rcode": "\(query.rcode)",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether the kernel answers in our place where it can.
+/// Settings of the BPF program that answers queries in the kernel.
 package struct AccelerateSettings: Sendable, Equatable {
-    /// Whether it answers programs of this machine.
+    /// Acceleration of queries over loopback.
     package var loopback = Loopback.auto
 
-    /// Answers that it is given at most; each takes a kibibyte of the kernel's memory.
+    /// Maximum number of answers in the kernel; each takes 1 KiB of kernel memory.
     package var entries = 65_536
 
     package enum Loopback: String, Sendable, Hashable, CaseIterable {
@@ -22,10 +22,10 @@ extension AccelerateSettings {
             \.loopback,
             .choice(),
             """
-            Whether queries that come over loopback are answered before they reach the daemon: by a \
-            program in the kernel that has copies of the answers in demand. It takes Linux 6.6 and the \
-            capabilities CAP_BPF and CAP_NET_ADMIN, see httpdnsd-accelerate.conf; with `auto` the \
-            daemon goes without if it has not got them, with `required` it does not start.
+            Answers queries over loopback in the kernel, from copies of frequently queried \
+            answers. This requires Linux 6.6 and the capabilities CAP_BPF and CAP_NET_ADMIN, see \
+            httpdnsd-accelerate.conf. If one of them is missing, `auto` runs without acceleration, \
+            and `required` refuses to start.
             """
         ),
         .option(
@@ -33,7 +33,8 @@ extension AccelerateSettings {
             \.entries,
             .integer(SettingsLimits.accelerated),
             """
-            How many answers the kernel has at most. Each takes a kibibyte, from when it is there.
+            Maximum number of answers in the kernel. Each answer takes 1 KiB of kernel memory once \
+            it is stored.
             """
         )
     )

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// What is done to answers on their way to clients.
+/// Changes made to answers before clients get them.
 package struct AnswerSettings: Sendable, Equatable {
-    /// What becomes of HTTPS and SVCB records of names that vendors answer.
+    /// Handling of HTTPS and SVCB records of names that vendors answer.
     package var httpsRecords = HTTPSRecords.align
 
-    /// What becomes of IPv6 addresses.
+    /// Handling of AAAA queries.
     package var aaaa = AAAA.keep
 
-    /// In which order the addresses of a name come.
+    /// Order of the addresses in an answer.
     package var order = Order.asReceived
 
-    /// Whose servers are tried, and where, to find out which is the fastest.
+    /// Names and ports that are measured for `fastest`; empty for all names of vendors, port 443.
     package var probe: [Probe] = []
 
     package enum Order: String, Sendable, Hashable, CaseIterable {
@@ -20,7 +20,7 @@ package struct AnswerSettings: Sendable, Equatable {
         case rotate, fastest
     }
 
-    /// Names whose servers are tried, and at which port.
+    /// Names to measure, and the TCP port of their servers.
     package struct Probe: Sendable, Equatable {
         package var domain: DomainPattern
         package var port: UInt16
@@ -42,12 +42,12 @@ package struct AnswerSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// What is done against public names with private addresses.
+/// Protection against DNS rebinding.
 package struct RebindingSettings: Sendable, Equatable {
-    /// Whether anything is.
+    /// True if private addresses are removed from answers of upstreams.
     package var protect = false
 
-    /// Names that may have private addresses.
+    /// Names that may resolve to private addresses.
     package var except: [DomainPattern] = []
 
     package init() {}
@@ -62,10 +62,11 @@ extension AnswerSettings {
             \.httpsRecords,
             .choice(),
             """
-            What becomes of HTTPS and SVCB records of names that a vendor answers. They come from \
-            the upstreams, with addresses in them that lead clients past the vendor. `align` puts in \
-            the vendor's addresses, if the cache has them, or none, and denies the records to \
-            clients that ask for DNSSEC; `forward` passes them on as they are; `block` denies them.
+            Handling of HTTPS and SVCB records of names that a vendor answers. These records come \
+            from upstreams, and their address hints would lead clients past the vendor. `align` \
+            replaces the hints by the vendor's addresses from the cache, or removes them; a client \
+            that requests DNSSEC gets NODATA. `forward` returns the records unchanged. `block` \
+            always answers NODATA.
             """
         ),
         .option(
@@ -73,8 +74,8 @@ extension AnswerSettings {
             \.aaaa,
             .choice(),
             """
-            What becomes of IPv6 addresses: `suppress`, for networks where IPv6 leads nowhere, \
-            answers at once that no name has any. Names in `hosts` keep theirs.
+            Handling of AAAA queries. `suppress` answers them with NODATA, for networks without \
+            working IPv6. Names in `hosts` keep their IPv6 addresses.
             """
         ),
         .option(
@@ -82,10 +83,10 @@ extension AnswerSettings {
             \.order,
             .choice(),
             """
-            In which order the addresses of a name come: `as-received`; `rotate`, each answer from \
-            the cache beginning with another one; or `fastest`, with the one first that is fastest \
-            to connect to. That is found out in the background by TCP connections that send nothing, \
-            to each server once in five minutes. No address is ever left out.
+            Order of the addresses in an answer. `as-received` keeps the order. `rotate` starts \
+            each answer from the cache with another address. `fastest` puts the address with the \
+            shortest TCP connect time first; each server is measured at most once in 5 minutes, in \
+            the background, with a connection that sends no data. No address is ever removed.
             """
         ),
         .option(
@@ -93,23 +94,23 @@ extension AnswerSettings {
             \.probe,
             .probes,
             """
-            Whose servers are tried for `order: fastest`, and at which port, as in \
-            [{domain: example.com, port: 8443}] with the forms of `domains` in a route; the first \
-            that fits a name counts. [] means all names that a route sends to vendors, at port 443.
+            Names and TCP ports to measure for `order: fastest`, for example [{domain: \
+            example.com, port: 8443}]. A domain has the forms of `domains` in a route; the first \
+            entry that matches a name applies. [] means all names that a route sends to vendors, \
+            at port 443.
             """
         )
     )
 }
 
 extension SettingsKind where Value == [AnswerSettings.Probe] {
-    /// Domains with the port at which their servers are tried.
     static var probes: SettingsKind {
         .list("{domain, port}", of: .probe, count: SettingsLimits.probes)
     }
 }
 
 extension SettingsKind where Value == AnswerSettings.Probe {
-    /// A domain with the port at which its servers are tried.
+    /// Domain with the TCP port to measure; 443 if the port is absent.
     fileprivate static var probe: SettingsKind {
         let expected = "{domain: DOMAIN, port: PORT}"
         return SettingsKind(
@@ -176,10 +177,10 @@ extension RebindingSettings {
             \.protect,
             .boolean,
             """
-            Whether private, loopback and other addresses that are not of the Internet (RFC 6890) \
-            are taken out of the upstreams' answers. Names of \
-            routes with `upstreams` or with `private-answers: allow` keep them. Block lists that \
-            answer with such addresses, as mail servers use them, need an exception.
+            Removes private, loopback and other addresses that are not public (RFC 6890) from \
+            answers of upstreams. Names of routes with `upstreams` or with `private-answers: \
+            allow` are exempt. DNS block lists, which mail servers use, answer with such \
+            addresses: add them to `except`.
             """
         ),
         .option(
@@ -187,7 +188,7 @@ extension RebindingSettings {
             \.except,
             .list("domains", of: .domain, count: SettingsLimits.rebindingExceptions),
             """
-            Names that may have private addresses, in the forms of `domains` in a route.
+            Names that may resolve to private addresses, in the forms of `domains` in a route.
             """
         )
     )

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// How long answers are kept, and how many.
+/// Cache settings: size, TTL limits, stale answers, prefetch and snapshot.
 package struct CacheSettings: Sendable, Equatable {
-    /// Memory for answers, in octets.
+    /// Memory limit, in octets.
     package var size = 64 << 20
 
-    /// Answers are kept at least so long, whatever their records say.
+    /// Lower limit for TTLs of positive answers.
     package var minimumTTL = Duration.zero
 
-    /// Answers are kept at most so long.
+    /// Upper limit for TTLs of positive answers.
     package var maximumTTL = Duration.seconds(86_400)
 
-    /// The same for answers that say there is nothing.
+    /// Limits for the lifetime of negative answers.
     package var negativeTTL = NegativeTTL()
 
-    /// Where answers are kept while the daemon does not run.
+    /// File that stores the cache across restarts.
     package var snapshot = SnapshotSetting.automatic
 
-    /// Answers whose time is over; nil if they are never given.
+    /// Serve-stale settings; nil if stale answers are never served.
     package var stale: Stale? = Stale()
 
-    /// Answers asked for anew before their time is over; nil if none are.
+    /// Prefetch settings; nil if answers are not refreshed before they expire.
     package var prefetch: Prefetch? = Prefetch()
 
-    /// Bounds of the time that negative answers are kept (RFC 2308 §5).
+    /// Limits for the lifetime of negative answers (RFC 2308 §5).
     package struct NegativeTTL: Sendable, Equatable {
         package var minimum = Duration.seconds(5)
         package var maximum = Duration.seconds(300)
@@ -32,29 +32,29 @@ package struct CacheSettings: Sendable, Equatable {
         package init() {}
     }
 
-    /// How stale answers are given (RFC 8767).
+    /// Serve-stale settings (RFC 8767).
     package struct Stale: Sendable, Equatable {
-        /// How long after its time an answer may be given.
+        /// Time after expiry during which an answer may be served.
         package var window = Duration.seconds(86_400)
 
-        /// How long a client waits for a better answer.
+        /// Time that a client waits for a fresh answer.
         package var after = Duration.milliseconds(300)
 
-        /// The time to live that a stale answer is given with.
+        /// TTL of records in a stale answer.
         package var ttl = Duration.seconds(30)
 
         package init() {}
     }
 
-    /// Which answers are asked for anew, and how often that may cost a call.
+    /// Refresh of answers before they expire, and the limit on the calls for it.
     package struct Prefetch: Sendable, Equatable {
-        /// The part of its time after which an answer in demand is asked for anew, in per cent.
+        /// Percentage of the TTL after which a query triggers a refresh.
         package var at = 75
 
-        /// Calls to vendors in a minute.
+        /// Vendor lookups per minute.
         package var budgetPerMinute = 60
 
-        /// Names whose addresses are kept always.
+        /// Names to resolve at startup and to refresh always.
         package var names: [Name] = []
 
         package init() {}
@@ -72,7 +72,9 @@ extension CacheSettings {
             \.size,
             .size(SettingsLimits.cacheSize),
             """
-            Memory for answers. When it is used up, the answers nobody asked for lately make room.
+            Memory limit of the cache. When the cache is full, answers that were not queried \
+            recently are evicted. 64MiB holds about 500,000 answers. A change takes effect after a \
+            restart.
             """
         ),
         .option(
@@ -80,8 +82,8 @@ extension CacheSettings {
             \.minimumTTL,
             .duration(SettingsLimits.ttl),
             """
-            Answers are kept at least so long, whatever the time to live of their records. More \
-            than a few seconds breaks names that move.
+            Lower limit for TTLs: a smaller TTL is raised to this value. More than a few seconds \
+            delays changes: clients keep using the old address of a name that has moved.
             """
         ),
         .option(
@@ -89,7 +91,7 @@ extension CacheSettings {
             \.maximumTTL,
             .duration(SettingsLimits.ttl),
             """
-            Answers are kept at most so long.
+            Upper limit for TTLs: a larger TTL is lowered to this value.
             """
         ),
         .section(
@@ -97,7 +99,7 @@ extension CacheSettings {
             \.negativeTTL,
             NegativeTTL.table,
             """
-            How long answers are kept that say there is no such name or no such record (RFC 2308).
+            Limits for the time that NXDOMAIN and NODATA answers are cached (RFC 2308).
             """
         ),
         .section(
@@ -107,9 +109,9 @@ extension CacheSettings {
             fresh: Stale(),
             isOn: true,
             """
-            Answers whose time is over, given when nobody has a better one soon enough (RFC 8767). \
-            Asking goes on behind them, and what it brings is for the next one who asks. Clients \
-            that understand it are told (RFC 8914: 3, 19).
+            Stale answers (RFC 8767): if no fresh answer arrives within `after`, the client gets \
+            the expired one. The resolution continues, and the next client gets its result. A \
+            client that uses EDNS is informed by an extended DNS error (RFC 8914: 3 or 19).
             """
         ),
         .section(
@@ -119,11 +121,11 @@ extension CacheSettings {
             fresh: Prefetch(),
             isOn: true,
             """
-            Refreshing answers before they expire, so that no client waits for them: one query \
-            that comes after the time of `at` has the answer refreshed, if it lives for 10 s at \
-            least. With vendors each refresh is a call on the bill, so a name costs at most a call \
-            for each `at` of its time, even one that is never asked for again. Nothing is asked of \
-            a vendor that is paused, limited or beyond its budget.
+            Refresh of answers before they expire, so that no client waits. A query that arrives \
+            after the time set by `at` triggers one refresh, if the TTL of the answer is at least \
+            10 s. With a vendor, each refresh is a billable call: a name costs at most one call \
+            per `at` of its TTL, and one call even if no other query follows. No refresh is sent \
+            to a vendor that is paused, backing off, rate-limited or over its budget.
             """
         ),
         .option(
@@ -131,11 +133,12 @@ extension CacheSettings {
             \.snapshot,
             .snapshot,
             """
-            The file in which answers survive a restart or a loss of power: read at the start, \
-            written every five minutes and at the end. Queries that come while it is read are \
-            answered from it, too. Answers whose time has passed meanwhile are \
-            kept as stale ones. `auto` is cache.snapshot in the directory that StateDirectory= of \
-            a systemd unit makes, and none without one.
+            File that preserves the cache across restarts and power failures. It is read at \
+            startup, and written every 5 minutes and at shutdown. While the file is being read, \
+            queries are already answered, also from the file. Answers that have expired in the \
+            meantime become stale answers. `auto` means cache.snapshot in the directory that \
+            systemd creates for StateDirectory= of the unit; without such a directory there is no \
+            snapshot.
             """
         )
     )
@@ -148,7 +151,7 @@ extension CacheSettings.NegativeTTL {
             \.minimum,
             .duration(SettingsLimits.negativeTTL),
             """
-            At least so long.
+            Lower limit for the lifetime of a negative answer.
             """
         ),
         .option(
@@ -156,7 +159,7 @@ extension CacheSettings.NegativeTTL {
             \.maximum,
             .duration(SettingsLimits.negativeTTL),
             """
-            At most so long.
+            Upper limit for the lifetime of a negative answer.
             """
         )
     )
@@ -169,7 +172,7 @@ extension CacheSettings.Stale {
             \.window,
             .duration(SettingsLimits.staleWindow),
             """
-            How long after its time an answer may be given.
+            Time after expiry during which an answer may still be served.
             """
         ),
         .option(
@@ -177,8 +180,8 @@ extension CacheSettings.Stale {
             \.after,
             .duration(SettingsLimits.staleAfter),
             """
-            How long a client waits for a better answer. With 0 it gets the stale one at once, and \
-            the next one who asks the new one.
+            Time that a client waits for a fresh answer before it gets the stale one. With 0, the \
+            client gets the stale answer immediately, and the next client gets the fresh one.
             """
         ),
         .option(
@@ -186,7 +189,7 @@ extension CacheSettings.Stale {
             \.ttl,
             .duration(SettingsLimits.staleTTL),
             """
-            The time to live that a stale answer is given with.
+            TTL of records in a stale answer.
             """
         )
     )
@@ -199,7 +202,7 @@ extension CacheSettings.Prefetch {
             \.at,
             .percent(SettingsLimits.prefetchAt),
             """
-            The part of its time after which a query has the answer refreshed.
+            Percentage of the TTL after which a query triggers a refresh.
             """
         ),
         .option(
@@ -207,8 +210,8 @@ extension CacheSettings.Prefetch {
             \.budgetPerMinute,
             .integer(SettingsLimits.prefetchBudget),
             """
-            How many look-ups of vendors may be begun for this in any minute. Upstreams cost \
-            nothing and are not counted.
+            Maximum number of vendor lookups per minute that prefetch may start. Queries to \
+            upstreams are free and are not counted.
             """
         ),
         .option(
@@ -216,8 +219,8 @@ extension CacheSettings.Prefetch {
             \.names,
             .list("names", of: .domainName, count: SettingsLimits.prefetchNames),
             """
-            Names whose addresses are asked for at the start and kept from then on, whether anybody \
-            asks for them or not, within the same budget.
+            Names to resolve at startup and to refresh always, even if no client queries them. \
+            `budget-per-minute` applies to them, too.
             """
         )
     )

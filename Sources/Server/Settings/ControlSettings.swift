@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Logging
 
-/// Where `httpdnsctl` finds the daemon, and who may use it.
+/// Settings of the control socket, which `httpdnsctl` uses.
 package struct ControlSettings: Sendable, Equatable {
     /// The path of the Unix socket.
     package var socket = "/run/httpdnsd/control.sock"
@@ -15,15 +15,15 @@ package struct ControlSettings: Sendable, Equatable {
     package init() {}
 }
 
-/// What is logged.
+/// Settings of the log.
 package struct LogSettings: Sendable, Equatable {
-    /// The least important level that is logged.
+    /// Minimum level of messages that are logged.
     package var level = Logger.Level.info
 
-    /// How lines look that are not the journal's.
+    /// Line format on standard error; the journal gets entries with fields.
     package var format = LogFormat.text
 
-    /// Whether every query is logged.
+    /// True if every query is logged.
     package var queries = false
 
     package init() {}
@@ -38,7 +38,7 @@ extension ControlSettings {
             \.socket,
             .path(maximumOctets: SettingsLimits.socketPathOctets),
             """
-            The path of the Unix socket that httpdnsctl talks to.
+            Path of the socket.
             """
         ),
         .option(
@@ -46,7 +46,9 @@ extension ControlSettings {
             \.mode,
             .mode,
             """
-            The permissions of that socket. Who can write to it can flush the cache and reload.
+            Permissions of the socket. A user with write permission can connect, and may reload \
+            the settings, flush the cache and pause vendors. If all users have write permission \
+            (such as "0666"), these changes require root, the user of the daemon, or `group`.
             """
         ),
         .option(
@@ -54,7 +56,8 @@ extension ControlSettings {
             \.group,
             .group,
             """
-            The group that owns it. If the system has no such group, it stays root's.
+            Group that owns the socket. If this group does not exist, the socket keeps the group \
+            of the process, with a warning.
             """
         )
     )
@@ -67,7 +70,7 @@ extension LogSettings {
             \.level,
             .choice(),
             """
-            The least important level that is logged.
+            Minimum level of messages that are logged.
             """
         ),
         .option(
@@ -75,8 +78,9 @@ extension LogSettings {
             \.format,
             .choice(),
             """
-            How lines look on standard error: `json` is an object a line. The journal, where that is \
-            what reads it, gets entries with fields instead.
+            Format of lines on standard error: text, or one JSON object per line. If standard \
+            error is connected to the journal, the journal gets entries with fields, and this \
+            option has no effect.
             """
         ),
         .option(
@@ -84,8 +88,9 @@ extension LogSettings {
             \.queries,
             .boolean,
             """
-            Whether every query is logged, with its client: keep in mind whose names these are. Answers \
-            do not wait for it: of more than some 8,000 a second the rest is only counted.
+            Logs every query with the client's address. Consider the privacy of your users. \
+            Answers are not delayed: above about 8,000 queries per second, further queries are \
+            counted instead of logged.
             """
         )
     )

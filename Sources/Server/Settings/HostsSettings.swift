@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package import DNSWire
 
-/// Names whose addresses are written down.
+/// Local names and addresses.
 package struct HostsSettings: Sendable, Equatable {
-    /// Files in the form of hosts(5), in the order of preference.
+    /// Files in the format of hosts(5), in order of preference.
     package var files = ["/etc/hosts"]
 
-    /// Names that this file itself says, in its order.
+    /// Records in the settings, in the order of the file.
     package var records: [Record] = []
 
-    /// A name and its addresses.
+    /// Name and its addresses.
     package struct Record: Sendable, Equatable {
         package var name: Name
         package var addresses: [IPAddress]
@@ -32,9 +32,9 @@ extension HostsSettings {
             \.files,
             .list("absolute paths", of: .path(), count: SettingsLimits.hostsFiles),
             """
-            Files in the form of hosts(5). They are read again when they change; lines that are \
-            wrong are passed over with a warning, and a file that is not there is empty. [] reads \
-            none.
+            Files in the format of hosts(5), up to 8 MiB each and 200,000 names in total. A file \
+            is read again when it changes. Invalid lines are ignored with a warning. A missing \
+            file counts as empty. [] reads no file.
             """
         ),
         .option(
@@ -46,15 +46,14 @@ extension HostsSettings {
                 return before.filter { !names.contains($0.name) } + records
             },
             """
-            Names and their addresses, as in {printer.lan: [192.0.2.9, "2001:db8::9"]}. What files \
-            say of these names does not count.
+            Names and their addresses, for example {printer.lan: [192.0.2.9, "2001:db8::9"]}. \
+            Entries in `files` for these names are ignored.
             """
         )
     )
 }
 
 extension SettingsKind where Value == [HostsSettings.Record] {
-    /// Names with their addresses.
     static var hostRecords: SettingsKind {
         let expected = "a mapping of names to lists of IP addresses"
         let addresses = SettingsKind<[IPAddress]>.list(
@@ -76,7 +75,7 @@ extension SettingsKind where Value == [HostsSettings.Record] {
                         continue
                     }
                     if records.contains(where: { $0.name == name }) {
-                        reading.report(pair.keyPlace, "`\(name.text)` has a record already")
+                        reading.report(pair.keyPlace, "`\(name.text)` already has a record")
                         reading.damage(key)
                         continue
                     }
@@ -96,7 +95,7 @@ extension SettingsKind where Value == [HostsSettings.Record] {
         )
     }
 
-    /// The name of a record, unless it is none or is this machine's own.
+    /// Reads the name of a record; reports an error for an invalid name and for `localhost`.
     private static func hostName(
         _ pair: YAMLPair,
         _ key: SettingsKey,
@@ -105,7 +104,7 @@ extension SettingsKind where Value == [HostsSettings.Record] {
         guard let name = try? Name(pair.key), name.isHostname else {
             reading.report(
                 pair.keyPlace,
-                "`\(pair.key.shortened)` in `\(key.shown)` is no host name"
+                "`\(pair.key.shortened)` in `\(key.shown)` is not a host name"
             )
             return nil
         }
@@ -115,7 +114,8 @@ extension SettingsKind where Value == [HostsSettings.Record] {
         else {
             reading.report(
                 pair.keyPlace,
-                "`\(pair.key.shortened)` is always this machine (RFC 6761 §6.3)"
+                "`\(pair.key.shortened)` always means this machine and cannot be set"
+                    + " (RFC 6761 §6.3)"
             )
             return nil
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints trees as JSON, with the types that YAML 1.2 gives to text without quotes.
+/// Printer of trees as JSON; plain scalars have the types of YAML 1.2.
 enum JSONText {
-    /// The longest line, unless a single value is longer.
+    /// Maximum length of a line, unless a single value is longer.
     static let width = 100
 
-    /// A value in as many lines as it takes, indented by two spaces a level.
+    /// Returns the lines of a value, indented by two spaces per level.
     static func lines(_ node: YAMLNode, indent: Int = 0, key: String? = nil) -> [String] {
         let start = String(repeating: " ", count: indent) + (key.map { quoted($0) + ": " } ?? "")
         let flat = start + inline(node)
@@ -22,7 +22,6 @@ enum JSONText {
         }
     }
 
-    /// A value on one line.
     static func inline(_ node: YAMLNode) -> String {
         switch node.content {
         case .mapping(let pairs):
@@ -37,7 +36,6 @@ enum JSONText {
         }
     }
 
-    /// Puts a comma behind each part but the last.
     private static func separated(_ parts: [[String]]) -> [String] {
         parts.enumerated().flatMap { index, lines in
             guard index < parts.count - 1, let last = lines.last else { return lines }
@@ -45,17 +43,17 @@ enum JSONText {
         }
     }
 
-    /// A text in quotes; it holds no control characters.
+    /// Returns the text in quotes; the text contains no control characters.
     private static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }
 
 extension YAMLNode {
-    /// Whether the value is no text: a number, a boolean or nothing.
+    /// True if the value is a number, a boolean or null.
     var isTyped: Bool { literal != nil }
 
-    /// The value with the types that it has when it is printed without quotes, where it can be.
+    /// Value in which scalars that can be printed without quotes are plain, and therefore typed.
     var typed: YAMLNode {
         var copy = self
         switch content {
@@ -72,7 +70,7 @@ extension YAMLNode {
         return copy
     }
 
-    /// The JSON literal that plain text stands for by the core schema of YAML 1.2; nil for text.
+    /// JSON literal of a plain scalar by the core schema of YAML 1.2; nil for a string.
     fileprivate var literal: String? {
         guard case .scalar(let text, plain: true) = content else { return nil }
         switch text {
@@ -88,7 +86,7 @@ extension YAMLNode {
         else { return nil }
         let parts = digits.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2 else { return nil }
-        // JSON knows neither leading zeros nor a plus.
+        // JSON allows neither leading zeros nor a plus sign.
         let whole = String(decoding: parts[0].drop { $0 == UInt8(ascii: "0") }, as: UTF8.self)
         let fraction = parts.count == 2 ? "." + String(decoding: parts[1], as: UTF8.self) : ""
         return (text.hasPrefix("-") ? "-" : "") + (whole.isEmpty ? "0" : whole) + fraction

@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Where the counters are served to Prometheus.
+/// Settings of the Prometheus metrics.
 package struct MetricsSettings: Sendable, Equatable {
-    /// The places; none for not at all.
+    /// Addresses and paths to serve metrics on; empty for none.
     package var listen: [MetricsPlace] = []
 
-    /// The permission bits of those that are Unix sockets.
+    /// Permission bits of the Unix sockets.
     package var mode = 0o660
 
-    /// The group that owns these.
+    /// Group that owns the Unix sockets.
     package var group = "httpdns"
 
     package init() {}
 }
 
-/// Something that metrics are served on.
+/// Listen address or socket path for metrics.
 package enum MetricsPlace: Sendable, Hashable, CustomStringConvertible {
-    /// TCP.
     case address(SocketAddress)
 
-    /// A Unix socket.
+    /// Path of a Unix socket.
     case path(String)
 
-    /// The port of an address that is written without one; 0 for no port in particular.
+    /// Default port; port 0 means any free port.
     static let standardPort: UInt16 = 9353
 
-    /// Whether the system chooses where it is, so that there can be two that look the same.
+    /// True if the port is 0: the system chooses a port, so equal entries do not conflict.
     var isAnyPort: Bool {
         if case .address(let address) = self { address.port == 0 } else { false }
     }
 
-    /// As the settings write it.
+    /// The form used in the settings.
     package var description: String {
         switch self {
         case .address(let address): "\(address)"
@@ -52,9 +51,10 @@ extension MetricsSettings {
                 .list("places", of: .metricsPlace, count: SettingsLimits.scrapePoints)
             ),
             """
-            Where `/metrics` is served over HTTP, in the text forms of Prometheus and OpenMetrics: an \
-            address, the path of a Unix socket, or a list of these. Who can connect can read the \
-            counters; names and clients are not among them.
+            Addresses that serve `/metrics` over HTTP, in the Prometheus and OpenMetrics text \
+            formats: an IP address with an optional port, the path of a Unix socket, or a list of \
+            these. [] serves no metrics. Every client that can connect can read the counters. They \
+            contain no query names and no client addresses.
             """
         ),
         .option(
@@ -62,8 +62,8 @@ extension MetricsSettings {
             \.mode,
             .mode,
             """
-            The permissions of those places that are Unix sockets. Who can write to one can read the \
-            counters.
+            Permissions of the Unix sockets. A scraper needs write permission. A change takes \
+            effect after a restart.
             """
         ),
         .option(
@@ -71,14 +71,15 @@ extension MetricsSettings {
             \.group,
             .group,
             """
-            The group that owns these sockets. If the system has no such group, they stay root's.
+            Group that owns the Unix sockets. If this group does not exist, the sockets keep the \
+            group of the process, with a warning. A change takes effect after a restart.
             """
         )
     )
 }
 
 extension SettingsKind where Value == MetricsPlace {
-    /// An IP literal with a port, or a path.
+    /// IP address with an optional port, or an absolute path.
     static var metricsPlace: SettingsKind {
         let octets = SettingsLimits.socketPathOctets
         return .scalar(
@@ -99,9 +100,9 @@ extension SettingsKind where Value == MetricsPlace {
 }
 
 extension SettingsKind {
-    /// A list, of which a single value may be written without brackets.
+    /// List; a single value may be written without brackets.
     ///
-    /// - Parameter expected: what it may be, in words.
+    /// - Parameter expected: the description of the value for messages.
     static func oneOrMore<Item>(
         _ expected: String,
         _ list: SettingsKind

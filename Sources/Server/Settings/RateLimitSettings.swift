@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How often clients beyond this machine are answered over UDP.
+/// Limit on UDP responses to clients on other machines.
 package struct RateLimitSettings: Sendable, Equatable {
-    /// Queries that are answered a second, of an IPv4 address or the 64 bits of an IPv6 network.
+    /// Answered queries per second for each IPv4 address or IPv6 /64.
     package var queriesPerSecond = 1000
 
     package init() {}
@@ -15,9 +15,10 @@ extension RateLimitSettings {
             \.queriesPerSecond,
             .integer(SettingsLimits.queriesPerSecond),
             """
-            Queries that are answered in a second, from each IPv4 address or /64 of IPv6. Of those \
-            beyond them every second one is sent to TCP, where there is no limit, and the others get \
-            no answer.
+            Number of UDP queries per second that are answered for each IPv4 address or IPv6 /64. \
+            Above it, every second query gets a truncated response (TC), so that the client \
+            retries over TCP, which has no limit; the other queries are dropped. Raise it if many \
+            clients share one address.
             """
         )
     )

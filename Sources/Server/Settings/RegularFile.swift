@@ -2,14 +2,13 @@
 import Glibc
 import HTTPDNS
 
-/// An open regular file; what is checked and what is read are the same file.
+/// Open regular file: the checks and the content concern the same file.
 struct RegularFile: ~Copyable {
     private let descriptor: CInt
 
-    /// The permission bits.
     let mode: mode_t
 
-    /// Opens `path` for reading; never waits, even if it is a pipe that nobody writes to.
+    /// Opens `path` for reading; does not block, even on a pipe without a writer.
     init(_ path: String) throws(FileError) {
         // SAFETY: open reads the path as a C string, which Swift makes for the call.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -31,12 +30,10 @@ struct RegularFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Reads the file to its end.
-    ///
-    /// What is read leaves no trace but what is returned: it may be a secret.
+    /// The content may be a secret: no copy of it stays in memory except the result.
     func read(atMost limit: Int) throws(FileError) -> [UInt8] {
         var octets: [UInt8] = []
-        // So that no array that was too small is left behind.
+        // Avoids reallocation, which would leave copies behind.
         octets.reserveCapacity(min(limit, 16_384))
         var chunk = [UInt8](repeating: 0, count: 16_384)
         defer { chunk.wipe() }
@@ -52,28 +49,26 @@ struct RegularFile: ~Copyable {
     }
 }
 
-/// Why a file could not be read.
+/// Reason why a file could not be read.
 enum FileError: Error, Hashable {
-    /// A call failed with this `errno`.
+    /// System call failed with this `errno`.
     case system(CInt)
 
-    /// A directory, a device or a pipe.
+    /// Directory, device or pipe.
     case notRegular(Kind)
 
-    /// Users other than the owner and its group may read, write or execute it.
+    /// Users other than owner and group may read, write or execute the file.
     case openToTheWorld
 
-    /// More octets than are accepted.
     case tooLong(limit: Int)
 
-    /// A directory with more files than are read.
     case tooMany(limit: Int)
 
-    /// A kind of file that holds no settings.
+    /// Type of a file that is not regular.
     enum Kind: Hashable {
         case directory, pipe, other
 
-        /// The kind of a file with this mode (inode(7)).
+        /// Makes the type from a file mode (inode(7)).
         init(_ mode: mode_t) {
             switch mode & S_IFMT {
             case S_IFDIR: self = .directory
@@ -83,7 +78,7 @@ enum FileError: Error, Hashable {
         }
     }
 
-    /// The end of a sentence that starts with the path.
+    /// Message that follows the path of the file.
     var reason: String {
         switch self {
         case .system(let code):
@@ -91,12 +86,12 @@ enum FileError: Error, Hashable {
             "cannot be read: "
                 + (unsafe strerror(code).map { unsafe String(cString: $0) } ?? "\(code)")
         case .notRegular(.directory): "is a directory, not a file"
-        case .notRegular(.pipe): "is a pipe; write it to a file, as each reload reads it again"
+        case .notRegular(.pipe): "is a pipe; use a regular file, as each reload reads it again"
         case .notRegular(.other): "is not a regular file"
-        case .openToTheWorld: "is open to every user of this machine"
+        case .openToTheWorld: "is accessible to all users of this machine"
         case .tooLong(let limit):
             "is longer than " + (limit >= 1 << 20 ? "\(limit >> 20) MiB" : "\(limit) octets")
-        case .tooMany(let limit): "holds more than \(limit) files"
+        case .tooMany(let limit): "contains more than \(limit) drop-ins"
         }
     }
 }

@@ -1,41 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who is asked for the names of some domains.
+/// Sources that answer the names of some domains.
 package struct RouteSettings: Sendable, Equatable {
-    /// Where it stands in the file, as `explain` shows it.
+    /// Place in the file, as shown by `httpdnsctl explain`.
     package var place: SettingsPlace
 
-    /// The names it is for; of all routes, the most specific domain wins.
+    /// Names that the route covers; of all routes, the most specific match wins.
     package var domains: [DomainPattern] = []
 
-    /// Names below its domains that it is not for.
+    /// Names below these domains that the route does not cover.
     package var except: [DomainPattern] = []
 
-    /// The vendors asked for A and AAAA, in order.
+    /// Vendors for A and AAAA queries, in order.
     package var vendors: [String] = []
 
-    /// What happens when no vendor has an answer.
+    /// Source to use if no vendor has an answer.
     package var fallback = Fallback.upstream
 
-    /// The upstreams it uses instead of the general ones, in order.
+    /// Upstreams of the route, in order; empty for the general ones.
     package var upstreams: [String] = []
 
-    /// What happens to private addresses in the answers of vendors.
+    /// Handling of private addresses in answers of vendors.
     package var privateAnswers = PrivateAnswers.drop
 
-    /// Whether stale answers are given for its names, if they are at all.
+    /// True if stale answers may be served for these names, subject to `cache.stale`.
     package var stale = true
 
-    /// What answers when no vendor does.
+    /// Source to use if no vendor has an answer.
     package enum Fallback: String, Sendable, Hashable, CaseIterable {
-        /// The upstreams.
         case upstream
 
-        /// Nobody: only a vendor's answer counts, for A and AAAA.
+        /// No other source: A and AAAA answers come only from vendors.
         case none
     }
 
-    /// What becomes of addresses from RFC 1918, RFC 4193 and v4-mapped ones.
+    /// Handling of private addresses (RFC 1918, RFC 4193, also v4-mapped).
     package enum PrivateAnswers: String, Sendable, Hashable, CaseIterable {
         case drop
         case allow
@@ -47,7 +46,7 @@ package struct RouteSettings: Sendable, Equatable {
 // MARK: - Table
 
 extension RouteSettings: SettingsEntry {
-    /// Routes have no name.
+    /// Empty: a route has no name.
     var name: String { "" }
 
     init(name: String, place: SettingsPlace) { self.init(place: place) }
@@ -63,9 +62,10 @@ extension RouteSettings: SettingsEntry {
                 DomainPattern(literal: "*.below.example"),
             ],
             """
-            The names the route is for: `example.com` is the domain and everything below it, \
-            "=only.this.example" that name alone, "*.below.example" only what is below, and `.` \
-            every name. Of all routes the most specific domain wins, so their order does not matter.
+            Names that the route covers. `example.com` means the domain and all names below it, \
+            "=only.this.example" only that name, "*.below.example" only the names below it, and \
+            `.` every name. The most specific match of all routes wins; the order of routes does \
+            not matter.
             """
         ),
         .option(
@@ -74,8 +74,8 @@ extension RouteSettings: SettingsEntry {
             .list("domains", of: .domain),
             example: [DomainPattern(literal: "internal.example.com")],
             """
-            Names below these domains that the route is not for, in the same forms. They go where \
-            they would go without the route.
+            Names below these domains that the route does not cover, in the same forms. They are \
+            resolved as if this route did not exist.
             """
         ),
         .option(
@@ -88,8 +88,8 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["tencent"],
             """
-            The vendors that are asked for addresses (A and AAAA), in order: the next one when the \
-            one before fails. Names must be registered with the vendor, and it bills every call.
+            Vendors for A and AAAA queries, in order: if a vendor fails, the next one is queried. \
+            The names must be registered with the vendor, and the vendor bills every call.
             """
         ),
         .option(
@@ -97,9 +97,9 @@ extension RouteSettings: SettingsEntry {
             \.fallback,
             .choice(),
             """
-            What answers when the vendors have no answer: `upstream` asks the upstreams; with \
-            `none` only a vendor's answer counts, and a name without one has no addresses. Other \
-            types than A and AAAA always go to the upstreams.
+            Source to use if no vendor has an answer. `upstream` queries the upstreams. With \
+            `none`, only answers of vendors count, and a name without one has no addresses. Types \
+            other than A and AAAA always go to the upstreams.
             """
         ),
         .option(
@@ -112,8 +112,8 @@ extension RouteSettings: SettingsEntry {
             ),
             example: ["office"],
             """
-            The upstreams that serve this route, in order, instead of the general ones. A route \
-            without vendors needs them.
+            Upstreams for this route, in order, instead of the general ones. Required if the route \
+            has no `vendors`.
             """
         ),
         .option(
@@ -121,10 +121,10 @@ extension RouteSettings: SettingsEntry {
             \.privateAnswers,
             .choice(),
             """
-            Whether private addresses (RFC 1918, RFC 4193, RFC 6598 and others of RFC 6890 that lead \
-            into a network) in the answers of vendors are dropped, which stops DNS rebinding, or \
-            allowed: then also in those of upstreams, see `rebinding`. Loopback, link-local and \
-            multicast addresses of vendors are dropped always.
+            Handling of private addresses (RFC 1918, RFC 4193, RFC 6598 and other non-public \
+            networks of RFC 6890) in answers of vendors. `drop` removes them, which prevents DNS \
+            rebinding. `allow` keeps them, also in answers of upstreams, see `rebinding`. \
+            Loopback, link-local and multicast addresses in answers of vendors are always removed.
             """
         ),
         .option(
@@ -132,7 +132,7 @@ extension RouteSettings: SettingsEntry {
             \.stale,
             .boolean,
             """
-            Whether answers whose time is over may be given for these names, as `cache.stale` says.
+            Allows stale answers for these names, see `cache.stale`.
             """
         )
     )

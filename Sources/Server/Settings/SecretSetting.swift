@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package import HTTPDNS
 
-/// A token or key, and where the settings say it is kept.
+/// Token or key, and the place where it is stored.
 package struct SecretSetting: Sendable {
-    /// Where the secret is kept: this is what the settings say and print.
+    /// Place of the secret, which is printed instead of the value.
     package let source: Source
 
-    /// The value, without the newline that ended the file.
+    /// Value, without the newline at the end of the file.
     package let value: Secret
 
-    /// The two places a secret may be kept in; a literal in the settings is none of them.
+    /// Place of a secret; a literal in the settings is not accepted.
     package enum Source: Sendable, Hashable {
-        /// `{file: PATH}`: a file that the world cannot read.
+        /// `{file: PATH}`: a file that other users cannot read.
         case file(String)
 
-        /// `{credential: NAME}`: a file below `$CREDENTIALS_DIRECTORY`, made by systemd.
+        /// `{credential: NAME}`: a file in `$CREDENTIALS_DIRECTORY`, provided by systemd.
         case credential(String)
     }
 
-    /// Makes a secret of what was read from `source`, and wipes that.
+    /// Makes a secret from `octets`, which were read from `source`, and wipes `octets`.
     package init(wiping octets: inout [UInt8], source: Source) {
         value = Secret(wiping: &octets)
         self.source = source
@@ -35,6 +35,6 @@ extension SecretSetting: CustomStringConvertible, CustomDebugStringConvertible, 
     package var description: String { "\(value)" }
     package var debugDescription: String { description }
 
-    /// A mirror without children, so that `dump` finds nothing either.
+    /// Mirror without children, so that `dump` does not show the value.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,33 +2,35 @@
 package import DNSWire
 package import Net
 
-/// Everything a settings file says, with defaults for what it leaves out.
+/// Contents of the settings files, with defaults for absent options.
 package struct Settings: Sendable, Equatable {
-    /// The addresses listened on, UDP and TCP each.
+    /// Listen addresses, for UDP and TCP.
     package var listen = ["127.0.0.1:53", "[::1]:53"].compactMap { SocketAddress($0) }
 
-    /// Whether the file leaves `listen` out: then an address that this machine does not have is no error.
+    /// Marks whether `listen` is absent in the files.
+    ///
+    /// If so, a default address that this machine does not have is not an error.
     package var listenMark = DefaultMark(isDefault: true)
 
-    /// Who may ask; others get REFUSED.
+    /// Client prefixes that may send queries; other clients get REFUSED.
     package var allow = ["127.0.0.0/8", "::1/128"].compactMap { IPPrefix($0) }
 
-    /// How often clients beyond this machine are answered; nil for any number of times.
+    /// UDP response limit for clients on other machines; nil for no limit.
     package var rateLimit: RateLimitSettings? = RateLimitSettings()
 
-    /// The threads that answer from the cache.
+    /// Number of threads that answer queries from the cache.
     package var workers = WorkerCount.automatic
 
-    /// Whether the kernel answers for them.
+    /// Acceleration by the kernel (BPF).
     package var accelerate = AccelerateSettings()
 
-    /// The accounts with vendors, in the order of the file.
+    /// Vendor accounts, in the order of the file.
     package var vendors: [VendorSettings] = []
 
-    /// Who is asked for which names, in the order of the file.
+    /// Routes, in the order of the file.
     package var routes: [RouteSettings] = []
 
-    /// The resolvers for everything else, in the order of preference.
+    /// Upstream resolvers, in order of preference.
     package var upstreams: [UpstreamSettings] = []
 
     package var hosts = HostsSettings()
@@ -39,25 +41,25 @@ package struct Settings: Sendable, Equatable {
     package var metrics = MetricsSettings()
     package var log = LogSettings()
 
-    /// What was odd in the file without being wrong, in the order of its lines.
+    /// Warnings, in the order of the files and lines.
     package var warnings: [SettingsProblem] = []
 
-    /// The defaults.
+    /// Default settings.
     ///
-    /// They answer nothing, as they have neither routes nor upstreams.
+    /// They cannot answer queries: they contain neither routes nor upstreams.
     package init() {}
 }
 
-/// Whether a file leaves an option out: no part of what the settings say, so all marks are equal.
+/// Flag that is not part of the value of the settings: all marks compare equal.
 package struct DefaultMark: Sendable, Equatable {
     package var isDefault: Bool
 
     package static func == (left: DefaultMark, right: DefaultMark) -> Bool { true }
 }
 
-/// How many threads answer from the cache.
+/// Number of threads that answer queries from the cache, per listen address.
 package enum WorkerCount: Sendable, Hashable {
-    /// One per core the process may run on.
+    /// One thread per CPU core that the process may use.
     case automatic
     case fixed(Int)
 }
@@ -65,9 +67,9 @@ package enum WorkerCount: Sendable, Hashable {
 // MARK: - Reading
 
 extension Settings {
-    /// Reads a file with its drop-ins, and the secrets they point to.
+    /// Reads a file, its drop-ins and the secrets that they refer to.
     ///
-    /// - Throws: everything that is wrong with them, at once.
+    /// - Throws: all errors of all files.
     package static func load(
         file: String,
         environment: SettingsEnvironment = .process
@@ -76,9 +78,9 @@ extension Settings {
         return try Settings(parsing: files, environment: environment)
     }
 
-    /// Reads `text` in the place of a file, with that file's drop-ins, and the secrets they point to.
+    /// Reads `text` instead of the content of `file`, with the drop-ins of `file` and all secrets.
     ///
-    /// - Throws: everything that is wrong with them, at once.
+    /// - Throws: all errors of all files.
     static func load(
         _ text: String,
         named name: String,
@@ -91,9 +93,9 @@ extension Settings {
         )
     }
 
-    /// Reads a text, and the secrets it points to.
+    /// Reads a text and the secrets that it refers to.
     ///
-    /// - Throws: everything that is wrong with it, at once.
+    /// - Throws: all errors of the text.
     package init(
         parsing text: String,
         fileName: String,
@@ -102,9 +104,9 @@ extension Settings {
         try self.init(parsing: [UInt8](text.utf8), fileName: fileName, environment: environment)
     }
 
-    /// Reads the octets of a file, which need not be text at all.
+    /// Reads the octets of a file, which may be invalid UTF-8, and all secrets.
     ///
-    /// - Throws: everything that is wrong with it, at once.
+    /// - Throws: all errors of the file.
     package init(
         parsing octets: [UInt8],
         fileName: String,
@@ -114,9 +116,9 @@ extension Settings {
         try self.init(parsing: [file], environment: environment)
     }
 
-    /// Reads files one over the other: each says only what it changes, or adds.
+    /// Reads `files` in order; a later file overrides and extends the earlier ones.
     ///
-    /// - Throws: everything that is wrong with any of them, at once.
+    /// - Throws: all errors of all files.
     init(
         parsing files: [SettingsFile],
         environment: SettingsEnvironment
@@ -129,7 +131,7 @@ extension Settings {
             for complaint in text.complaints {
                 reading.report(complaint.place, complaint.message, hint: complaint.hint)
             }
-            // A text that could be read to its end is checked, whatever else is wrong in it.
+            // A text that was parsed to its end is checked, even if it has other errors.
             isWhole = isWhole && (text.complaints.isEmpty || text.root != nil)
             if let root = text.root {
                 Self.table.read(root, as: SettingsKey(), into: &self, &reading)
@@ -146,27 +148,28 @@ extension Settings {
 // MARK: - Table
 
 extension Settings {
-    /// The whole manual, top to bottom.
     static let table = SettingsTable<Settings>(
         .option(
             "listen",
             \.listen,
             .list("addresses", of: .address(defaultPort: 53), count: SettingsLimits.listeners),
             """
-            The addresses that are listened on, UDP and TCP each. The unspecified addresses \
-            "0.0.0.0:53" and "[::]:53" mean all of the machine's and need an explicit `allow`. \
-            Without this option, an address that the machine does not have, such as that of IPv6, is \
-            left out with a warning; one that is named here must be there. \
-            What systemd's httpdnsd.socket and httpdnsd-ipv6.socket name is taken from there, and \
-            served whether it is named here or not; other ports below 1024 have to be named there.
+            Addresses and ports that the server listens on, over UDP and TCP. The unspecified \
+            addresses "0.0.0.0:53" and "[::]:53" listen on all addresses of the machine and \
+            require an explicit `allow`. If this option is absent, a default address that the \
+            machine does not have (for example ::1 without IPv6) is skipped with a warning. An \
+            address that is listed here must exist. Addresses in systemd's httpdnsd.socket and \
+            httpdnsd-ipv6.socket are always served, even if they are not listed here. The service \
+            may not bind ports below 1024 itself: add such addresses to httpdnsd.socket.
             """
         ),
         .option(
             "allow",
             \.allow,
-            .list("blocks of addresses", of: .prefix),
+            .list("addresses and networks", of: .prefix),
             """
-            Who may ask, by the address they ask from. Others get REFUSED.
+            Addresses and networks of the clients that may send queries. Other clients get \
+            REFUSED.
             """
         ),
         .section(
@@ -176,9 +179,9 @@ extension Settings {
             fresh: RateLimitSettings(),
             isOn: true,
             """
-            How much is answered over UDP to others than this machine: with forged addresses one could \
-            have us send more to somebody than it costs to ask. Those whose cookie proves their \
-            address (RFC 7873) have no limit.
+            Limit on UDP responses for each client network. It prevents that attackers use this \
+            server to flood others with responses to queries with forged source addresses. Clients \
+            on this machine and clients with a valid DNS cookie (RFC 7873) are not limited.
             """
         ),
         .option(
@@ -186,7 +189,9 @@ extension Settings {
             \.workers,
             .workers(SettingsLimits.workers),
             """
-            The threads that answer from the cache; `auto` is one per core.
+            Number of threads that answer queries from the cache, for each address in `listen`. \
+            `auto` starts one thread per CPU core. One thread is enough for most machines. A \
+            change takes effect after a restart.
             """
         ),
         .section(
@@ -194,23 +199,24 @@ extension Settings {
             \.accelerate,
             AccelerateSettings.table,
             """
-            Answers inside the kernel, for programs of this machine: faster than any program can be, and \
-            without work for the daemon.
+            Acceleration: a BPF program in the Linux kernel answers local queries without waking \
+            the daemon. A change takes effect after a restart.
             """
         ),
         .named(
             "vendors",
             \.vendors,
             """
-            Your accounts with vendors of HTTPDNS, under names of your own. A vendor is asked only \
-            for names that a route sends to it.
+            HTTPDNS accounts. The key of each entry is a name that you choose. A vendor is queried \
+            only for names that a route sends to it.
             """
         ),
         .list(
             "routes",
             \.routes,
             """
-            Which names are asked of whom. Names without a route go to the upstreams.
+            Rules that send domains to vendors or to particular upstreams. Names that no route \
+            covers go to the upstreams.
             """
         ),
         .list(
@@ -229,11 +235,12 @@ extension Settings {
                 ),
             ],
             """
-            The resolvers for everything that no vendor answers, in the order of preference. \
-            Without any, only names that a route covers can be answered. These two are the public \
-            resolvers of Tencent and Alibaba over HTTPS: replace them by those you trust. \
-            Certificates cannot be checked by a clock that is years behind: a machine that boots \
-            without the time needs a plain one (`udp://`) after them.
+            DNS resolvers for all queries that no vendor answers, in order of preference. Without \
+            upstreams, only names that a route covers can be resolved. The two entries in this \
+            manual are the public DNS over HTTPS resolvers of Tencent and Alibaba: replace them by \
+            resolvers that you trust. Certificates cannot be verified while the system clock is \
+            wrong by years. For a machine that boots without a correct clock, add a plain DNS \
+            upstream (`udp://`) after the encrypted ones.
             """
         ),
         .section(
@@ -241,9 +248,10 @@ extension Settings {
             \.hosts,
             HostsSettings.table,
             """
-            Names whose addresses are written down. They win over routes and special names, and have \
-            no other addresses; the first name of an address is what it is called. `localhost` is \
-            always this machine, whatever they say.
+            Local names and addresses. They take precedence over routes and special-use names, and \
+            a name that is listed here has no other addresses. A PTR query for an address returns \
+            the first name of that address. `localhost` always means this machine and cannot be \
+            changed here.
             """
         ),
         .section(
@@ -251,7 +259,7 @@ extension Settings {
             \.cache,
             CacheSettings.table,
             """
-            How long answers are kept, and how many.
+            Cache of answers: size, TTL limits, stale answers, prefetch and snapshot.
             """
         ),
         .section(
@@ -259,7 +267,7 @@ extension Settings {
             \.answers,
             AnswerSettings.table,
             """
-            What is done to answers.
+            Changes that httpdnsd makes to answers.
             """
         ),
         .section(
@@ -267,9 +275,10 @@ extension Settings {
             \.rebinding,
             RebindingSettings.table,
             """
-            Protection against DNS rebinding: pages under a public name whose address leads into your \
-            own network, where they talk to routers and printers. Vendors' answers always have it, \
-            see `private-answers`.
+            Protection against DNS rebinding: with a public name that resolves to a private \
+            address, a web page can reach routers and printers in your network. These options \
+            apply to answers of upstreams. For answers of vendors, see `private-answers` of a \
+            route.
             """
         ),
         .section(
@@ -277,7 +286,7 @@ extension Settings {
             \.control,
             ControlSettings.table,
             """
-            Where httpdnsctl finds the daemon, and who may use it.
+            Unix socket that httpdnsctl uses. A change takes effect after a restart.
             """
         ),
         .section(
@@ -285,7 +294,7 @@ extension Settings {
             \.metrics,
             MetricsSettings.table,
             """
-            Where Prometheus finds the counters.
+            Metrics for Prometheus.
             """
         ),
         .section(
@@ -293,7 +302,7 @@ extension Settings {
             \.log,
             LogSettings.table,
             """
-            What is logged, to standard error or the journal.
+            Logging to standard error or to the journal.
             """
         )
     )

@@ -2,7 +2,7 @@
 internal import Control
 
 extension Settings {
-    /// Routes name what exists, and each name belongs to one of them.
+    /// Checks that routes name existing vendors and upstreams, and that no domain has two routes.
     func checkRoutes(_ reading: inout SettingsReading) {
         var owners: [DomainPattern: YAMLPlace] = [:]
         let vendorNames = Set(vendors.map(\.name))
@@ -28,7 +28,7 @@ extension Settings {
                 if let first = owners[domain] {
                     reading.report(
                         place,
-                        "`\(domain)` has a route already",
+                        "`\(domain)` already has a route",
                         hint: reading.pointer(to: first, from: place)
                     )
                 } else {
@@ -40,7 +40,7 @@ extension Settings {
         }
     }
 
-    /// Every name in a list is one that the file defines, and stands there once.
+    /// Checks that each name in a list is defined and occurs once.
     private func checkNames(
         _ names: [String],
         at path: String,
@@ -52,7 +52,7 @@ extension Settings {
         for (index, name) in names.enumerated() {
             let place = reading.place(of: "\(path)[\(index)]")
             if !seen.insert(name).inserted {
-                reading.report(place, "the \(what) `\(name)` is named twice")
+                reading.report(place, "duplicate \(what) `\(name)`")
             } else if !known.contains(name), !reading.leftOut.contains(name),
                 !reading.isDamaged(""), !reading.isDamaged("\(what)s")
             {
@@ -65,7 +65,7 @@ extension Settings {
         }
     }
 
-    /// An exception takes something away from its route, but not a whole domain.
+    /// Checks that each exception is below a domain of the route, and is not one of its domains.
     private func checkExceptions(
         of route: RouteSettings,
         _ path: String,
@@ -76,14 +76,14 @@ extension Settings {
         for (index, exception) in route.except.enumerated() {
             let place = reading.place(of: "\(path).except[\(index)]")
             if domains.contains(exception) {
-                reading.report(place, "`\(exception)` is a domain of this route and an exception")
+                reading.report(place, "`\(exception)` is in both `domains` and `except`")
             } else if !exception.isCovered(byAnyOf: domains) {
-                reading.report(place, "`\(exception)` does not lie below a domain of this route")
+                reading.report(place, "`\(exception)` is not below a domain of this route")
             }
         }
     }
 
-    /// A route has somebody to ask.
+    /// Checks that the route has vendors or upstreams, and vendors for `fallback: none`.
     private func checkAnswerers(
         of route: RouteSettings,
         _ path: String,
@@ -100,7 +100,7 @@ extension Settings {
         } else if route.fallback == .none {
             reading.report(
                 reading.place(of: "\(path).fallback"),
-                "`fallback: none` lets only vendors answer, and the route has none"
+                "`fallback: none` requires `vendors`, and the route has none"
             )
         }
     }

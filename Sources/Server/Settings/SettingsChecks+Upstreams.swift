@@ -3,7 +3,8 @@ import DNSWire
 import Net
 
 extension Settings {
-    /// Upstreams have names of their own, can be reached, and none of them is this daemon.
+    /// Checks that names of upstreams are unique, that each has an address, and that none is
+    /// httpdnsd.
     func checkUpstreams(_ reading: inout SettingsReading) {
         let named = Set(routes.flatMap(\.upstreams))
         var seen: [String: YAMLPlace] = [:]
@@ -13,7 +14,7 @@ extension Settings {
                 let place = reading.place(of: "\(path).name")
                 reading.report(
                     place,
-                    "a second upstream is called `\(upstream.name)`",
+                    "duplicate upstream name `\(upstream.name)`",
                     hint: "first " + reading.pointer(to: first, from: place)
                 )
             }
@@ -25,13 +26,13 @@ extension Settings {
             if upstream.only, !upstream.name.isEmpty, !named.contains(upstream.name) {
                 reading.warn(
                     reading.place(of: path),
-                    "no route names the upstream `\(upstream.name)`, which serves only those that do"
+                    "the upstream `\(upstream.name)` is unused: it has `only`, and no route names it"
                 )
             }
         }
     }
 
-    /// It is somewhere, and not here.
+    /// Checks that the upstream has an address, which is not a listen address of httpdnsd.
     private func checkAddresses(
         of upstream: UpstreamSettings,
         _ path: String,
@@ -41,8 +42,8 @@ extension Settings {
         if upstream.url.isUnprotected, !upstream.addresses.isEmpty {
             reading.report(
                 reading.place(of: list),
-                "the address of `\(upstream.url)` is in its URL",
-                hint: "make an upstream of each address"
+                "`addresses` is not allowed with `\(upstream.url)`, which contains the address",
+                hint: "add an upstream for each address"
             )
             return
         }
@@ -50,8 +51,8 @@ extension Settings {
             guard !reading.isDamaged(list) else { return }
             reading.report(
                 reading.place(of: "\(path).url"),
-                "`\(upstream.url)` needs `addresses`, as httpdnsd cannot look up its host",
-                hint: "for example addresses: [192.0.2.53]"
+                "`\(upstream.url)` needs `addresses`: httpdnsd does not resolve its host",
+                hint: "such as addresses: [192.0.2.53]"
             )
             return
         }
@@ -62,13 +63,12 @@ extension Settings {
                 reading.place(of: isInURL ? "\(path).url" : "\(list)[\(index)]"),
                 "`\(isInURL ? "\(upstream.url)" : "\(server)")` is httpdnsd itself, which listens"
                     + " on `\(listener)`",
-                hint: "questions would go round in circles: name another resolver"
+                hint: "queries would loop: use another resolver"
             )
         }
     }
 
-    /// What is said of certificates is about an upstream that has one, and who is believed to validate
-    /// is spoken to in a way that nobody can change what it says.
+    /// Checks that `ca-file` is only used with TLS, and `validates` only with TLS or over loopback.
     private func checkProtection(
         of upstream: UpstreamSettings,
         _ path: String,
@@ -79,20 +79,20 @@ extension Settings {
         {
             reading.report(
                 reading.place(of: "\(path).validates"),
-                "`\(upstream.url)` is plain DNS: on the way here anybody could say that an answer"
-                    + " was validated",
-                hint: "say tls:// or https://, or run a validating resolver on this machine"
+                "`validates` requires an encrypted upstream: with plain DNS (`\(upstream.url)`),"
+                    + " AD can be forged",
+                hint: "use tls:// or https://, or a validating resolver on this machine"
             )
         }
         guard upstream.url.isUnprotected, reading.has("\(path).ca-file") else { return }
         reading.report(
             reading.place(of: "\(path).ca-file"),
-            "`\(upstream.url)` is plain DNS, which has no certificates",
-            hint: "say tls:// or https://"
+            "`ca-file` requires an encrypted upstream, and `\(upstream.url)` is plain DNS",
+            hint: "use tls:// or https://"
         )
     }
 
-    /// The address listened on that gets what is sent to `other`.
+    /// Returns the listen address that receives what is sent to `other`; nil if none.
     private func listener(
         receiving other: SocketAddress,
         _ environment: SettingsEnvironment
@@ -100,7 +100,7 @@ extension Settings {
         listen.first { address in
             guard address.port == other.port, address.port != 0 else { return false }
             if address.octets == other.octets { return true }
-            // [::] does not listen on IPv4: the sockets are for one family each.
+            // [::] does not receive IPv4: each socket has one address family.
             guard address.ip.isUnspecified, address.isIPv6 == other.isIPv6 else { return false }
             return other.ip.isLoopback || environment.isLocal(other)
         }

@@ -2,10 +2,10 @@
 import DNSWire
 import Net
 
-// What one option cannot know: whether the options fit together.
+// Checks that involve more than one option.
 
 extension Settings {
-    /// Checks the settings that were read, as far as they could be.
+    /// Checks the options that could be read.
     func check(_ reading: inout SettingsReading) {
         checkListeners(&reading)
         checkVendors(&reading)
@@ -21,33 +21,34 @@ extension Settings {
 // MARK: - Listeners
 
 extension Settings {
-    /// An open resolver must be meant, and a closed one on a public address is odd.
+    /// Requires `allow` for unspecified addresses, and warns of open resolvers and unreachable
+    /// listeners.
     private func checkListeners(_ reading: inout SettingsReading) {
         var seen: Set<SocketAddress> = []
         for (index, address) in listen.enumerated() {
             let place = reading.place(of: "listen[\(index)]")
             if address.port != 0, !seen.insert(address).inserted {
-                reading.report(place, "`\(address)` is listened on twice")
+                reading.report(place, "duplicate address `\(address)`")
             }
             guard !address.ip.isLoopback, !reading.has("allow") else { continue }
             if address.ip.isUnspecified {
                 reading.report(
                     place,
-                    "`\(address)` listens on all addresses of the machine without `allow`",
-                    hint: "say who may ask, for example allow: [\"127.0.0.0/8\", \"192.0.2.0/24\"]"
+                    "`\(address)` listens on all addresses of the machine, but `allow` is not set",
+                    hint: "list your clients, such as allow: [\"127.0.0.0/8\", \"192.0.2.0/24\"]"
                 )
             } else {
                 reading.warn(
                     place,
-                    "`\(address)` is listened on, but only this machine may ask",
-                    hint: "say who may ask with `allow`"
+                    "`\(address)` accepts queries only from this machine, as `allow` is not set",
+                    hint: "set `allow` to your clients"
                 )
             }
         }
         for (index, block) in allow.enumerated() where block.length == 0 {
             reading.warn(
                 reading.place(of: "allow[\(index)]"),
-                "`\(block)` lets everybody ask, which attackers use to flood others"
+                "`\(block)` makes this an open resolver, which attackers use to flood others"
             )
         }
     }
@@ -56,7 +57,7 @@ extension Settings {
 // MARK: - Answers
 
 extension Settings {
-    /// Something can be answered, and if not everything can, that is said.
+    /// Requires that some names can be resolved, and warns if names without a route cannot.
     private func checkThatSomethingAnswers(_ reading: inout SettingsReading) {
         guard reading.leftOut.isEmpty, !reading.isDamaged(""), !reading.isDamaged("upstreams"),
             !reading.isDamaged("routes"),
@@ -66,11 +67,11 @@ extension Settings {
         if routes.isEmpty {
             reading.report(
                 place,
-                "nothing can be answered: there are neither routes nor upstreams for all names",
-                hint: "for example upstreams: [{name: isp, url: \"udp://192.0.2.1\"}]"
+                "no name can be resolved: there are no routes, and no upstreams without `only`",
+                hint: "add one, such as upstreams: [{name: isp, url: \"udp://192.0.2.1\"}]"
             )
         } else {
-            reading.warn(place, "names without a route cannot be answered: no upstream serves all")
+            reading.warn(place, "names without a route cannot be resolved: no upstream serves them")
         }
     }
 }
@@ -78,7 +79,7 @@ extension Settings {
 // MARK: - Cache, control and metrics
 
 extension Settings {
-    /// Minima lie below their maxima.
+    /// Checks that no minimum exceeds its maximum.
     private func checkCache(_ reading: inout SettingsReading) {
         let pairs = [
             ("cache.minimum-ttl", cache.minimumTTL, "cache.maximum-ttl", cache.maximumTTL),
@@ -96,16 +97,16 @@ extension Settings {
         }
     }
 
-    /// Who can write to the control socket can pause vendors and empty the cache.
+    /// Warns if all users may connect to the control socket; `ControlAccess` says what they may do.
     private func checkControl(_ reading: inout SettingsReading) {
         guard control.mode & 0o002 != 0 else { return }
         reading.warn(
             reading.place(of: "control.mode"),
-            "every user of this machine may control httpdnsd"
+            "every user of this machine may connect to the control socket"
         )
     }
 
-    /// A place can be had once.
+    /// Checks that metrics addresses do not conflict with each other or with other listeners.
     private func checkMetrics(_ reading: inout SettingsReading) {
         var seen: Set<MetricsPlace> = []
         for (index, place) in metrics.listen.enumerated() {
@@ -113,13 +114,13 @@ extension Settings {
             if case .address(let address) = place, address.port != 0, listen.contains(address) {
                 reading.report(
                     reading.place(of: key),
-                    "`\(place)` is listened on for queries",
-                    hint: "give it another port, such as \(MetricsPlace.standardPort)"
+                    "`\(place)` is already an address in `listen`",
+                    hint: "use another port, such as \(MetricsPlace.standardPort)"
                 )
             } else if case .path(control.socket) = place {
-                reading.report(reading.place(of: key), "`\(place)` is the control socket")
+                reading.report(reading.place(of: key), "`\(place)` is already the control socket")
             } else if !place.isAnyPort, !seen.insert(place).inserted {
-                reading.report(reading.place(of: key), "`\(place)` is listened on twice")
+                reading.report(reading.place(of: key), "duplicate address `\(place)`")
             }
         }
     }

@@ -1,42 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something the file has a list of: a route, an upstream.
+/// Entry of a list in the settings: a route or an upstream.
 protocol SettingsEntry: Sendable {
-    /// The entry's options.
     static var table: SettingsTable<Self> { get }
 
-    /// The entry with every option at its default.
     init(name: String, place: SettingsPlace)
 
-    /// The name, or nothing for entries that have none.
+    /// Name of the entry, or an empty string for entries without a name.
     var name: String { get }
 }
 
-/// Something the file has many of by name, of several kinds with options of their own: a vendor.
+/// Named entry in a mapping of the settings, with options that depend on its kind: a vendor.
 protocol SettingsNamedEntry: Sendable {
-    /// The options of the entry at `node`, which may depend on what stands there.
+    /// Returns the options of the entry at `node`, which depend on its kind.
     static func table(for node: YAMLNode) -> SettingsTable<Self>
 
-    /// The options of this entry.
     var table: SettingsTable<Self> { get }
 
-    /// Why `node`, of a later file, cannot add to this entry; nil if it can.
+    /// Returns the reason why `node` of a later file cannot extend this entry; nil if it can.
     func refusal(of node: YAMLNode) -> YAMLComplaint?
 
-    /// What the manual shows: one entry of each kind.
+    /// Examples in the manual: one entry of each kind.
     static var examples: [SettingsManual.Example] { get }
 
-    /// The entry with every option at its default.
     init(name: String, place: SettingsPlace)
 
-    /// The key of the entry.
     var name: String { get }
 }
 
 // MARK: - Rows of entries
 
 extension SettingsOption {
-    /// A mapping of entries by their names; an entry that a file before has gets these options too.
+    /// Makes an option that is a mapping of named entries; a later file extends existing entries.
     static func named<Entry: SettingsNamedEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -60,7 +55,7 @@ extension SettingsOption {
                     guard EntryName.isValid(pair.key) else {
                         reading.report(
                             pair.keyPlace,
-                            "`\(pair.key.shortened)` is no name: \(EntryName.rule)"
+                            "`\(pair.key.shortened)` is not a name: \(EntryName.rule)"
                         )
                         reading.leftOut.insert(pair.key)
                         continue
@@ -95,11 +90,12 @@ extension SettingsOption {
         )
     }
 
-    /// A list of entries, behind those of files before; an empty one takes those away.
+    /// Makes an option that is a list of entries; a later file appends to the list.
     ///
-    /// An entry with the name of one that a file before has gives that one its options.
+    /// An empty list removes the entries of earlier files. An entry with an existing name extends
+    /// that entry.
     ///
-    /// - Parameter live: the entries that the manual puts into force.
+    /// - Parameter live: the entries that are active in the manual.
     static func list<Entry: SettingsEntry>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, [Entry]> & Sendable,
@@ -157,14 +153,13 @@ extension SettingsOption {
     }
 }
 
-/// What vendors and upstreams may be called.
+/// Rules for names of vendors and upstreams.
 enum EntryName {
-    /// The longest name, in characters.
     static let maximumLength = 63
 
     static let rule = "names have up to \(maximumLength) letters, digits, `-`, `_` and `.`"
 
-    /// The same rule as a regular expression, for the schema.
+    /// Regular expression of a valid name, for the schema.
     static let pattern = "^[A-Za-z0-9._-]{1,\(maximumLength)}$"
 
     static func isValid(_ name: String) -> Bool {

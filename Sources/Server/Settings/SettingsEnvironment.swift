@@ -2,18 +2,18 @@
 import Glibc
 package import Net
 
-/// What reading settings takes from the process it runs in.
+/// Properties of the process that the settings depend on.
 package struct SettingsEnvironment: Sendable {
-    /// The directory of systemd's credentials, `$CREDENTIALS_DIRECTORY`.
+    /// Directory of systemd credentials, `$CREDENTIALS_DIRECTORY`.
     package var credentialsDirectory: String?
 
-    /// Whether credentials that are not there are warned of, as in a check outside of the unit.
+    /// True if missing credentials are warnings, as for a check outside of the unit.
     package var passesOverCredentials = false
 
-    /// Whether the installed libcurl speaks HTTP/3; nil: it is asked.
+    /// True if libcurl supports HTTP/3; nil to query the installed libcurl.
     package var hasHTTP3: Bool?
 
-    /// Whether an address is one of this machine's.
+    /// Returns true if an address belongs to this machine.
     package var isLocal: @Sendable (SocketAddress) -> Bool
 
     package init(
@@ -31,15 +31,14 @@ package struct SettingsEnvironment: Sendable {
         // SAFETY: nothing in this program changes its environment, and the string is copied.
         let directory = unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
         return SettingsEnvironment(credentialsDirectory: directory) { address in
-            // Only to an address of the machine's own can a socket be bound.
+            // A socket can only be bound to an address of this machine.
             var address = address
             address.port = 0
             return (try? DatagramListener(binding: address, shared: false)) != nil
         }
     }
 
-    /// The directory that systemd makes for the state of the unit, the first of
-    /// `$STATE_DIRECTORY`; nil if there is none.
+    /// State directory of the systemd unit, the first of `$STATE_DIRECTORY`; nil if there is none.
     static var stateDirectory: String? {
         // SAFETY: as above.
         unsafe getenv("STATE_DIRECTORY").flatMap { list in
@@ -49,22 +48,22 @@ package struct SettingsEnvironment: Sendable {
     }
 }
 
-/// Why a secret could not be read; holds nothing of it.
+/// Reason why a secret could not be read; contains no part of the secret.
 struct SecretError: Error, Hashable {
     var message: String
     var hint: String?
 
-    /// Whether it cannot be known here if the secret is right: this process has no credentials.
+    /// True if the secret cannot be checked here, because the process has no credentials.
     var isUnavailable = false
 }
 
 // MARK: - Secrets
 
 extension SettingsEnvironment {
-    /// The longest secret, in octets; real ones have 8 to 64.
+    /// Maximum length of a secret, in octets; real ones have 8 to 64.
     static let maximumSecretOctets = 4096
 
-    /// Reads a secret and drops the newline that ends it.
+    /// Reads a secret and removes the newline at its end.
     func secret(from source: SecretSetting.Source) throws(SecretError) -> SecretSetting {
         let path: String
         switch source {
@@ -79,7 +78,7 @@ extension SettingsEnvironment {
                 )
             }
             guard name != ".", name != ".." else {
-                throw SecretError(message: "`\(name)` is no credential")
+                throw SecretError(message: "`\(name)` is not a credential name")
             }
             path = credentialsDirectory + "/" + name
         }
@@ -87,7 +86,7 @@ extension SettingsEnvironment {
         var octets: [UInt8]
         do throws(FileError) {
             let file = try RegularFile(path)
-            // Credentials are systemd's to protect; it does so by the directory.
+            // systemd protects credentials by their directory, so the file mode does not matter.
             if case .file = source, file.mode & 0o007 != 0 {
                 throw FileError.openToTheWorld
             }
@@ -95,7 +94,7 @@ extension SettingsEnvironment {
         } catch {
             throw SecretError(
                 message: "\(path) \(error.reason)",
-                hint: error == .openToTheWorld ? "chmod o= \(path)" : nil
+                hint: error == .openToTheWorld ? "run `chmod o= \(path)`" : nil
             )
         }
         if octets.last == UInt8(ascii: "\n") { octets.removeLast() }

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// One of the files that settings are read from.
+/// Settings file or drop-in.
 struct SettingsFile: Sendable {
-    /// The path, as it is built from what was named on the command line.
+    /// Path: the path on the command line, or the path of the drop-in below it.
     let name: String
 
-    /// What stands in it, or why that cannot be known.
+    /// Octets of the file, or the reason why it cannot be read.
     private let content: Result<[UInt8], Unreadable>
 
-    /// A file whose octets are known.
     init(name: String, octets: [UInt8]) {
         self.name = name
         content = .success(octets)
     }
 
-    /// Reads the file at `path`.
     init(reading path: String) {
         name = path
         do throws(FileError) {
@@ -25,18 +23,20 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// A directory of drop-ins that cannot be read.
+    /// Makes an entry for a directory of drop-ins that cannot be read.
     private init(directory: String, failure: FileError) {
         name = directory
         content = .failure(Unreadable(reason: "the directory \(failure.reason)"))
     }
 
-    /// Why nothing is known of what stands at a path.
+    /// Reason why a path cannot be read.
     private struct Unreadable: Error {
         var reason: String
     }
 
-    /// What stands in it, or a complaint about the whole of it; `index` is its own among all files.
+    /// Parses the file, or returns an error about the whole file.
+    ///
+    /// - Parameter index: the index of this file among all files.
     func text(_ index: Int) -> YAMLReader {
         switch content {
         case .success(let octets): YAMLReader(octets, file: index)
@@ -54,15 +54,15 @@ struct SettingsFile: Sendable {
 // MARK: - Drop-ins
 
 extension SettingsFile {
-    /// What the directory of drop-ins is called: the file with this behind it.
+    /// Suffix of the directory of drop-ins, appended to the path of the file.
     static let directorySuffix = ".d"
 
-    /// What drop-ins end with; other files, and hidden ones, are passed over.
+    /// Suffix of drop-ins; other files and hidden files are ignored.
     static let suffix = ".yaml"
 
-    /// The files in the directory beside `file`, in the order of the octets of their names.
+    /// Reads the drop-ins of `file`, in the byte order of their names.
     ///
-    /// No directory is no drop-in.
+    /// A missing directory means no drop-ins.
     static func dropIns(of file: String) -> [SettingsFile] {
         let directory = file + directorySuffix
         let names: [String]
@@ -76,10 +76,10 @@ extension SettingsFile {
             .map { SettingsFile(reading: "\(directory)/\($0)") }
     }
 
-    /// The names of the drop-ins in a directory, in no order.
+    /// Returns the names of the drop-ins in a directory, in no particular order.
     private static func names(in directory: String) throws(FileError) -> [String] {
-        // SAFETY: opendir(3) gives a stream or nil, which is closed below; an entry is read before the
-        // next one is asked for, and its name ends with NUL inside it.
+        // SAFETY: opendir(3) returns a stream, which is closed below, or nil; an entry is copied before
+        // the next call of readdir(3), and its name ends with NUL inside of it.
         guard let stream = unsafe opendir(directory) else { throw .system(errno) }
         defer { unsafe closedir(stream) }
         var names: [String] = []

@@ -4,7 +4,7 @@ import DNSWire
 import Net
 
 extension SettingsKind where Value == SocketAddress {
-    /// An IP literal with a port, as `192.0.2.1:53` or `[2001:db8::1]:53`.
+    /// Makes a kind for IP addresses with an optional port: `192.0.2.1:53` or `[2001:db8::1]:53`.
     static func address(defaultPort: UInt16) -> SettingsKind {
         .scalar(
             "IP:PORT or [IPv6]:PORT (port \(defaultPort) if left out)",
@@ -14,7 +14,7 @@ extension SettingsKind where Value == SocketAddress {
         )
     }
 
-    /// An IP literal whose port, if it has one, depends on the channel: 0 stands for none.
+    /// IP address with an optional port; port 0 means the default port of the protocol.
     static var server: SettingsKind {
         .scalar(
             "an IP address, or IP:PORT",
@@ -30,7 +30,6 @@ extension SettingsKind where Value == SocketAddress {
 }
 
 extension SettingsKind where Value == IPAddress {
-    /// An IP literal without port.
     static var ip: SettingsKind {
         .scalar(
             "an IP address",
@@ -45,7 +44,6 @@ extension SettingsKind where Value == IPAddress {
 }
 
 extension SocketAddress {
-    /// The address without its port.
     var ip: IPAddress {
         guard let ip = IPAddress(octets: octets) else {
             preconditionFailure("an address has 4 or 16 octets")
@@ -53,7 +51,7 @@ extension SocketAddress {
         return ip
     }
 
-    /// Reads a literal; a host name gets the hint why it cannot be one.
+    /// Reads an IP address with an optional port; the error for a host name has a hint.
     static func literal(_ text: String, defaultPort: UInt16) throws(Mismatch) -> SocketAddress {
         if let address = SocketAddress(text, defaultPort: defaultPort) { return address }
         let isName =
@@ -61,28 +59,28 @@ extension SocketAddress {
             && text.count { $0 == ":" } <= 1
         throw Mismatch(
             hint: isName
-                ? "write its IP address: names cannot be looked up here, since httpdnsd is the"
-                    + " resolver that would be asked" : nil
+                ? "write its IP address: httpdnsd does not resolve names in its settings"
+                : nil
         )
     }
 }
 
 extension SettingsKind where Value == IPPrefix {
-    /// A block of addresses, as `192.0.2.0/24`.
+    /// IP address or network, such as `192.0.2.0/24`.
     static var prefix: SettingsKind {
         .scalar(
-            "an IP address or a block such as 192.0.2.0/24",
+            "an IP address or a network such as 192.0.2.0/24",
             schema: SettingsSchema.string(#"^[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]*(/[0-9]{1,3})?$"#),
             read: { text throws(Mismatch) in
                 if let prefix = IPPrefix(text) { return prefix }
-                // The one mistake worth a word: bits beyond the prefix.
+                // A common mistake with its own message: host bits are set.
                 let parts = text.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 2, let address = IPAddress(parts[0]),
                     let length = Int(parts[1]),
                     let meant = IPPrefix(containing: address, length: length)
                 else { throw Mismatch() }
                 throw Mismatch(
-                    message: "`\(text.shortened)` has bits beyond its prefix",
+                    message: "`\(text.shortened)` has host bits set",
                     hint: "did you mean `\(meant)`?"
                 )
             },
@@ -92,7 +90,7 @@ extension SettingsKind where Value == IPPrefix {
 }
 
 extension SettingsKind where Value == DomainPattern {
-    /// A domain with everything below it, `=` one name exactly, `*.` only what is below.
+    /// Domain pattern: a domain with all names below it, `=` for one name, `*.` for names below.
     static var domain: SettingsKind {
         .scalar(
             "a domain (`example.com`, \"=exact.example.com\" or \"*.below.example.com\")",
@@ -106,7 +104,6 @@ extension SettingsKind where Value == DomainPattern {
 }
 
 extension SettingsKind where Value == Name {
-    /// One name of the DNS.
     static var domainName: SettingsKind {
         .scalar(
             "a name",
@@ -122,7 +119,6 @@ extension SettingsKind where Value == Name {
 }
 
 extension SettingsKind where Value == UpstreamURL {
-    /// Where an upstream is and how it is spoken to.
     static var upstreamURL: SettingsKind {
         .scalar(
             "a URL: https://HOST/PATH, tls://HOST, udp://IP or tcp://IP",
@@ -137,7 +133,7 @@ extension SettingsKind where Value == UpstreamURL {
 }
 
 extension SettingsKind where Value == WorkerCount {
-    /// `auto`, or a number of threads.
+    /// Makes a kind for `auto` or a number of threads.
     static func workers(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "`auto` or a whole number from \(range.lowerBound) to \(range.upperBound)",
@@ -160,14 +156,17 @@ extension SettingsKind where Value == WorkerCount {
 }
 
 extension SettingsKind where Value == String {
-    /// The name of something the file defines elsewhere; the cross checks look for it.
+    /// Makes a kind for names of vendors or upstreams; checks look for their definitions.
     static func name(of what: String) -> SettingsKind {
         .scalar(
             what,
             schema: SettingsSchema.string(EntryName.pattern),
             read: { text throws(Mismatch) in
                 guard EntryName.isValid(text) else {
-                    throw Mismatch(message: "`\(text.shortened)` is no name", hint: EntryName.rule)
+                    throw Mismatch(
+                        message: "`\(text.shortened)` is not a name",
+                        hint: EntryName.rule
+                    )
                 }
                 return text
             },
@@ -175,7 +174,6 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// An absolute path.
     static func path(maximumOctets: Int = SettingsLimits.pathOctets) -> SettingsKind {
         .scalar(
             "an absolute path of up to \(maximumOctets) octets",
@@ -190,7 +188,7 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// A host name as certificates carry it.
+    /// Host name of a certificate.
     static var hostName: SettingsKind {
         .scalar(
             "a host name",
@@ -206,7 +204,6 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// The name of a group of users.
     static var group: SettingsKind {
         .scalar(
             "the name of a group",

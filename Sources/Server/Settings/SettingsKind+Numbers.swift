@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A unit of a number with a unit.
+/// Unit of a duration or size.
 private struct Unit {
-    /// As it is written.
     let name: String
 
-    /// How many of the smallest unit it holds.
+    /// Multiple of the smallest unit.
     let factor: Int
 
-    /// What others write for it.
+    /// Common other spellings, which are refused with a hint.
     let otherNames: [String]
 }
 
-/// Reads and prints numbers that carry a unit, without fractions.
+/// Reader and printer of whole numbers with a unit.
 private struct Scale: Sendable {
-    /// The units, largest first.
+    /// Units, largest first.
     let units: [Unit]
 
-    /// The unit that is proposed for a number without one.
+    /// Unit in the hint for a number without one.
     let proposed: String
 
-    /// Whether a bare 0 needs no unit.
+    /// True if 0 needs no unit.
     let hasBareZero: Bool
 
     /// Durations, in milliseconds.
@@ -66,12 +65,12 @@ private struct Scale: Sendable {
             let meant = units.first { $0.name.lowercased() == word || $0.otherNames.contains(word) }
             throw Mismatch(hint: meant.map { "did you mean `\(digits.prefix(20))\($0.name)`?" })
         }
-        // Whatever overflows lies beyond every range.
+        // A value that overflows is outside of every range.
         let (value, overflow) = (Int(digits) ?? .max).multipliedReportingOverflow(by: unit.factor)
         return overflow ? .max : value
     }
 
-    /// The shortest form that `read` reads back.
+    /// Returns the shortest form that `read` accepts.
     func write(_ value: Int) -> String {
         if value == 0 { return "0" + (hasBareZero ? "s" : units[units.count - 1].name) }
         for unit in units where value.isMultiple(of: unit.factor) {
@@ -84,7 +83,7 @@ private struct Scale: Sendable {
 // MARK: - Kinds
 
 extension SettingsKind where Value == Duration {
-    /// A duration with a unit: `300ms`, `2s`, `10m`, `1h`, `1d`, or a bare `0`.
+    /// Makes a kind for durations with a unit: `300ms`, `2s`, `10m`, `1h`, `1d`, or `0`.
     static func duration(_ range: ClosedRange<Duration>) -> SettingsKind {
         let first = Scale.time.write(range.lowerBound.milliseconds)
         let last = Scale.time.write(range.upperBound.milliseconds)
@@ -93,7 +92,7 @@ extension SettingsKind where Value == Duration {
             schema: SettingsSchema.number(0...0, pattern: "^(0+|[0-9]+(ms|s|m|h|d))$"),
             read: { text throws(Mismatch) in
                 let milliseconds = try Scale.time.read(text)
-                // Bounded before it is converted, as `Duration` traps on overflow.
+                // Checked before the conversion, because `Duration` traps on overflow.
                 guard milliseconds <= range.upperBound.milliseconds else { throw Mismatch() }
                 let duration = Duration.milliseconds(milliseconds)
                 guard range.contains(duration) else { throw Mismatch() }
@@ -105,7 +104,7 @@ extension SettingsKind where Value == Duration {
 }
 
 extension SettingsKind where Value == Int {
-    /// A size in octets with a unit: `512KiB`, `64MiB`, `1GiB`, `100B`.
+    /// Makes a kind for sizes in octets with a unit: `512KiB`, `64MiB`, `1GiB`, `100B`.
     static func size(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             "a size from \(Scale.size.write(range.lowerBound)) to"
@@ -120,7 +119,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// A decimal number without sign or unit.
+    /// Makes a kind for decimal numbers without sign or unit.
     static func integer(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
             range.upperBound == .max
@@ -137,10 +136,10 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// A part of a whole: `75%`, which YAML needs no quotes for.
+    /// Makes a kind for percentages: `75%`, which needs no quotes in YAML.
     static func percent(_ range: ClosedRange<Int>) -> SettingsKind {
         .scalar(
-            "a part from \(range.lowerBound)% to \(range.upperBound)%",
+            "a percentage from \(range.lowerBound)% to \(range.upperBound)%",
             schema: SettingsSchema.string("^[0-9]{1,3}%$"),
             read: { text throws(Mismatch) in
                 let digits = text.prefix { ("0"..."9").contains($0) }
@@ -154,7 +153,7 @@ extension SettingsKind where Value == Int {
         )
     }
 
-    /// Permission bits in octal, as `0660`.
+    /// Permission bits in octal, such as `0660`.
     static var mode: SettingsKind {
         .scalar(
             "permissions in octal such as \"0660\"",
@@ -174,7 +173,7 @@ extension SettingsKind where Value == Int {
 }
 
 extension SettingsKind where Value == Bool {
-    /// `true` and `on`, `false` and `off`.
+    /// Boolean: `true` and `on`, `false` and `off`.
     static var boolean: SettingsKind {
         .scalar(
             "`true` or `false` (or `on`, `off`)",
@@ -198,7 +197,7 @@ extension SettingsKind where Value == Bool {
 }
 
 extension Duration {
-    /// The whole milliseconds, which is what settings can say.
+    /// Whole milliseconds; the settings have no finer durations.
     var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)

@@ -3,7 +3,9 @@ internal import Control
 internal import HTTPDNS
 
 extension SettingsKind where Value == SecretSetting {
-    /// A secret of which `complaint` says what is wrong, without quoting it; nil if nothing is.
+    /// Makes a kind for secrets with a further check.
+    ///
+    /// - Parameter complaint: returns an error message, which must not quote the secret, or nil.
     static func secret(
         _ complaint: @escaping @Sendable (Secret) -> String?
     ) -> SettingsKind {
@@ -21,9 +23,9 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// `{file: PATH}` or `{credential: NAME}`; the secret is read at once.
+    /// Secret, given as `{file: PATH}` or `{credential: NAME}`, which is read immediately.
     ///
-    /// No message ever quotes what stands here: it may be the secret itself.
+    /// Messages never quote the value: it may be the secret itself.
     static var secret: SettingsKind {
         let expected = "{file: PATH} or {credential: NAME}"
         return SettingsKind(
@@ -41,8 +43,8 @@ extension SettingsKind where Value == SecretSetting {
                     reading.warn(
                         node.place,
                         "`\(key.shown)` is not checked: $CREDENTIALS_DIRECTORY is not set",
-                        hint: "with the files in /etc/httpdnsd: sudo env"
-                            + " CREDENTIALS_DIRECTORY=/etc/httpdnsd httpdnsd --check"
+                        hint: "if its file is in /etc/httpdnsd, run `sudo env"
+                            + " CREDENTIALS_DIRECTORY=/etc/httpdnsd httpdnsd --check`"
                     )
                     return nil
                 }
@@ -57,7 +59,7 @@ extension SettingsKind where Value == SecretSetting {
         )
     }
 
-    /// Reads where the secret is kept, or reports why that cannot be told.
+    /// Reads the source of a secret, or reports an error.
     private static func source(
         _ node: YAMLNode,
         _ key: SettingsKey,
@@ -69,8 +71,8 @@ extension SettingsKind where Value == SecretSetting {
             if node.scalar != nil, !node.isNull {
                 reading.report(
                     node.place,
-                    "\(name) must not stand in the settings themselves",
-                    hint: "put it into a file that only httpdnsd can read and write {file: PATH}"
+                    "\(name) must not be in the settings file",
+                    hint: "store it in a file that only httpdnsd can read, and write {file: PATH}"
                 )
             } else {
                 reading.reportMismatch(node, key, expected: expected)
@@ -112,7 +114,7 @@ extension SettingsKind where Value == SecretSetting {
 }
 
 extension SettingsKind where Value == String {
-    /// A file of certificates, which must be readable now.
+    /// Path of a certificate file, which must be readable.
     static var certificates: SettingsKind {
         let path = SettingsKind<String>.path()
         return SettingsKind(

@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension SettingsKind where Value == String {
-    /// An account's number or the public part of a key, as the vendors' consoles show them.
+    /// Account number or public part of a key, as shown in the vendors' consoles.
     static var account: SettingsKind {
         let longest = VendorLimits.maximumAccount
         return .scalar(
@@ -27,7 +27,7 @@ extension SettingsKind where Value == String {
         )
     }
 
-    /// What a certificate is for: a host name, or an IP address.
+    /// Host name or IP address in a certificate.
     static var certificateName: SettingsKind {
         .scalar(
             "a host name or an IP address",
@@ -43,7 +43,6 @@ extension SettingsKind where Value == String {
 }
 
 extension SettingsKind where Value == JSONSettings.Address {
-    /// The URL of a JSON API.
     static var jsonURL: SettingsKind {
         .scalar(
             "a URL such as https://dns.example/resolve, without user or fragment",
@@ -57,7 +56,7 @@ extension SettingsKind where Value == JSONSettings.Address {
 // MARK: - How calls are made
 
 extension SettingsKind where Value == HTTPVersion {
-    /// A version of HTTP that the installed libcurl speaks.
+    /// HTTP version that the installed libcurl supports.
     static var httpVersion: SettingsKind {
         let any = choice()
         return SettingsKind(
@@ -70,8 +69,8 @@ extension SettingsKind where Value == HTTPVersion {
                 else {
                     reading.report(
                         node.place,
-                        "`\(key.shown)`: the installed libcurl was built without its feature HTTP3",
-                        hint: "say `auto`"
+                        "`\(key.shown)`: the installed libcurl was built without HTTP/3",
+                        hint: "set `auto`"
                     )
                     return nil
                 }
@@ -84,14 +83,14 @@ extension SettingsKind where Value == HTTPVersion {
 }
 
 extension SettingsKind where Value == SocketAddress {
-    /// The URL of an HTTP proxy, whose port has no common default.
+    /// URL of an HTTP proxy, with its port.
     static var proxy: SettingsKind {
         .scalar(
             "the URL of an HTTP proxy by its IP address, such as http://192.0.2.1:3128",
             schema: SettingsSchema.string(#"^http://(\[[0-9A-Fa-f:.]+\]|[0-9.]+):[0-9]{1,5}/?$"#),
             read: { text throws(Mismatch) in
                 guard !text.contains("@") else {
-                    throw Mismatch(message: "proxies that want a password are not supported")
+                    throw Mismatch(message: "proxies with a password are not supported")
                 }
                 guard let scheme = text.firstRange(of: "://") else {
                     _ = try SocketAddress.literal(text, defaultPort: 0)
@@ -103,7 +102,7 @@ extension SettingsKind where Value == SocketAddress {
                 var rest = text[scheme.upperBound...]
                 if rest.last == "/" { rest.removeLast() }
                 let address = try SocketAddress.literal(String(rest), defaultPort: 0)
-                guard address.port != 0 else { throw Mismatch(hint: "name its port") }
+                guard address.port != 0 else { throw Mismatch(hint: "add its port") }
                 guard !address.ip.isUnspecified else { throw Mismatch() }
                 return address
             },
@@ -113,7 +112,9 @@ extension SettingsKind where Value == SocketAddress {
 }
 
 extension SettingsKind where Value == [String: String] {
-    /// Parameters of a request, of which `complaint` says what is wrong; nil if nothing is.
+    /// Makes a kind for mappings of request parameters.
+    ///
+    /// - Parameter complaint: returns an error message or nil.
     static func parameters(
         _ complaint: @escaping @Sendable (_ name: String, _ value: String) -> String?
     ) -> SettingsKind {

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// What the value of an option may be: how it is read, printed and described.
+/// Kind of value of an option: reading, printing and description.
 struct SettingsKind<Value: Sendable>: Sendable {
-    /// The description, as in "must be …": `a duration from 100ms to 1m`.
+    /// Description for messages ("must be …"): `a duration from 100ms to 1m`.
     let expected: String
 
-    /// Reads a value, or reports why it cannot.
+    /// Reads a value, or reports an error and returns nil.
     let read: @Sendable (YAMLNode, SettingsKey, inout SettingsReading) -> Value?
 
-    /// The value as it is printed, such that `read` reads it back.
+    /// Returns the value as it is printed; `read` accepts the result.
     let write: @Sendable (Value) -> YAMLNode
 
-    /// What a JSON Schema can say of it: all that `read` accepts, and as little else as it can.
+    /// JSON Schema: accepts everything that `read` accepts, and as little else as possible.
     var schema = SettingsSchema.string()
 }
 
-/// Why a text is not the value it should be.
+/// Reason why a text is not a valid value.
 struct Mismatch: Error {
-    /// What is wrong, if it is not simply that another kind of value was expected.
+    /// Error message; nil if the text is simply of another kind.
     var message: String?
 
-    /// What would be right.
+    /// Hint for a correction.
     var hint: String?
 }
 
 // MARK: - Shapes
 
 extension SettingsKind {
-    /// A value that is one piece of text.
     static func scalar(
         _ expected: String,
         schema: YAMLNode = SettingsSchema.string(),
@@ -58,9 +57,9 @@ extension SettingsKind {
         )
     }
 
-    /// A list of values of one kind.
+    /// Makes a kind for lists of values of one kind.
     ///
-    /// Items that cannot be read are reported one by one and left out.
+    /// Invalid items are reported one by one and left out.
     static func list<Item>(
         _ plural: String,
         of kind: SettingsKind<Item>,
@@ -105,9 +104,9 @@ extension SettingsKind {
         )
     }
 
-    /// One word of an enumeration.
+    /// Makes a kind for the words of an enumeration.
     ///
-    /// - Parameter aliases: other names of the words, which are not accepted but suggest the word.
+    /// - Parameter aliases: other names of the words, which are refused with the word as hint.
     static func choice(aliases: [String: String] = [:]) -> SettingsKind
     where Value: RawRepresentable<String> & CaseIterable & Hashable {
         let words = Value.allCases.map(\.rawValue)

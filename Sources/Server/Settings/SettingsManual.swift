@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The documented manual of the settings: every option, its default and what it is for.
+/// Manual of the settings: every option with its default and description.
 ///
-/// It is a settings file itself, and loads as it is: what has no default is commented out.
+/// The manual is itself a valid settings file. Options without a default are commented out.
 package enum SettingsManual {
-    /// The manual, which is also the file `config/httpdnsd.yaml`.
+    /// Text of the manual, which is also the file `config/httpdnsd.yaml`.
     package static var text: String {
         let entries = Settings.table.explain(Settings())
         let lines =
@@ -13,89 +13,82 @@ package enum SettingsManual {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What the manual says about one option.
+    /// Manual entry of one option.
     struct Entry: Sendable {
-        /// The key.
         var name: String
 
-        /// The paragraph about it.
         var doc = ""
 
-        /// What it may be, and its default.
+        /// Kind and default of the value.
         var facts: String?
 
-        /// How it is shown.
         var form: Form
 
-        /// Whether leaving it out is an error.
         var isRequired = false
 
-        /// What a JSON Schema says of its value, if it is an option with one.
+        /// JSON Schema of the value, unless the option is a section or a list of entries.
         var schema = YAMLNode.map([])
 
-        /// The default, if it has one that is always the same.
+        /// Default that does not depend on other options; nil if there is none.
         var standard: YAMLNode?
     }
 
-    /// How an option is shown.
+    /// Form in which an option is shown.
     indirect enum Form: Sendable {
-        /// With a value, which is the default if it stands outside of an example.
+        /// Value: the default, except inside of an example.
         case value(YAMLNode)
 
-        /// With a value that is an example only: by default there is none.
+        /// Example value; the option has no default.
         case example(YAMLNode)
 
-        /// With the options of its section.
         case section([Entry])
 
-        /// With examples of its entries.
         case named([Example])
 
-        /// With the entries in force, and an example of another.
+        /// Active entries, and an example of an entry.
         case list(live: YAMLNode, [Entry])
     }
 
-    /// An entry with a name of its own, commented out.
+    /// Example of a named entry, commented out.
     struct Example: Sendable {
-        /// The key.
         var name: String
 
-        /// The paragraph above it.
         var doc: String
 
-        /// Its options.
+        /// Options that this example explains.
         var entries: [Entry]
 
-        /// All its options: those that another example explains, too.
+        /// All options, including those that another example explains.
         var allEntries: [Entry]
     }
 
     private static let preamble = """
-        The settings of httpdnsd: every option with its default and what it is for. This file is \
-        what `httpdnsd --print-config` prints.
+        Settings of httpdnsd: every option with its default and description. This file is the \
+        output of `httpdnsd --print-config`.
 
-        Files in the directory httpdnsd.yaml.d beside this file whose names end in .yaml are read after it, in \
-        the order of their names. An option in a later file replaces the same option in those before, \
-        a list of values as a whole. Entries are added: to vendors, routes, upstreams and \
-        hosts.records. A vendor or upstream that is there already gets the options that the \
-        later file names, a name in hosts.records other addresses; `routes: []` and \
-        `upstreams: []` remove those of the files before.
+        Drop-ins are files in the directory httpdnsd.yaml.d next to this file, with names that end in \
+        .yaml. They are read after this file, in the order of their names. An option in a later \
+        file replaces the same option of earlier files; a list of values is replaced as a whole. \
+        Entries of vendors, routes, upstreams and hosts.records are added to the entries of \
+        earlier files. If a vendor or upstream of the same name exists, the later file changes \
+        only the options that it contains. If a name in hosts.records exists, the later file \
+        replaces its addresses. `routes: []` and `upstreams: []` remove the entries of earlier \
+        files.
 
-        Editors check and explain what is typed by httpdnsd.schema.json, which \
-        `httpdnsd --print-schema` prints.
+        Editors can validate and explain options with httpdnsd.schema.json, the output of \
+        `httpdnsd --print-schema`.
 
-        `httpdnsd --config FILE --check` names every mistake in a file at once. What is left out \
-        has its default. To use a commented example, remove the `#` before its lines, and the value \
-        that stands above it. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes (512KiB, \
-        64MiB, 1GiB). Addresses are always IP addresses, never names: httpdnsd is what names would \
-        be looked up with.
+        `httpdnsd --config FILE --check` reports all errors of a file. An absent option has its \
+        default. To use a commented example, remove the `#` in front of its lines, and the value \
+        above the example. Durations have a unit (300ms, 2s, 10m, 1h, 1d), and so have sizes \
+        (512KiB, 64MiB, 1GiB). Servers are always given by IP address, because httpdnsd does not \
+        resolve names in its settings.
         """
 }
 
 // MARK: - Rendering
 
 extension SettingsManual {
-    /// An option as lines of the manual.
     private static func render(_ entry: Entry, indent: Int, inExample: Bool = false) -> [String] {
         let margin = String(repeating: " ", count: indent)
         let about = comment(entry.doc, indent: indent) + comment(entry.sentence, indent: indent)
@@ -122,16 +115,14 @@ extension SettingsManual {
         }
     }
 
-    /// Options of a section, with a blank line between them.
+    /// Renders the options of a section, separated by blank lines.
     private static func render(_ entries: [Entry], indent: Int, inExample: Bool) -> [String] {
         let parts = entries.map { render($0, indent: indent, inExample: inExample) }
         return Array(parts.filter { !$0.isEmpty }.joined(separator: [""]))
     }
 
-    /// Lines that `#` takes out of force.
     private static func commentedOut(_ lines: [String]) -> [String] { lines.map { "#" + $0 } }
 
-    /// Paragraphs as comment lines.
     private static func comment(_ text: String, indent: Int) -> [String] {
         guard !text.isEmpty else { return [] }
         let margin = String(repeating: " ", count: indent) + "#"
@@ -149,7 +140,6 @@ extension SettingsManual {
 }
 
 extension SettingsManual.Entry {
-    /// The facts as a sentence.
     fileprivate var sentence: String {
         guard let facts, let first = facts.first else { return "" }
         return first.uppercased() + facts.dropFirst() + "."
@@ -159,9 +149,9 @@ extension SettingsManual.Entry {
 // MARK: - The effective settings
 
 extension Settings {
-    /// The settings as a file that gives the same settings again; secrets stay where they are.
+    /// Effective settings as a valid settings file; secrets are printed as their sources.
     package var effectiveText: String {
         let lines = YAMLPrinter.block(Self.table.write(self), indent: 0)
-        return (["# The effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"
+        return (["# Effective settings of httpdnsd."] + lines).joined(separator: "\n") + "\n"
     }
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place in a settings file, as `explain` shows it; lines and columns count from 1.
+/// Place in a settings file; lines and columns count from 1.
 package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
-    /// The file as it was named on the command line.
+    /// File: the path on the command line, or of a drop-in.
     package var file: String
 
-    /// The line, or 0 if the setting came from no file.
+    /// Line, or 0 if the setting is not from a file.
     package var line: Int
 
-    /// The column, in characters (Unicode scalars).
+    /// Column, in Unicode scalars.
     package var column: Int
 
-    /// Makes a place; without arguments, the place of what came from no file.
+    /// Makes a place; without arguments, the place of a setting that is not from a file.
     package init(file: String = "", line: Int = 0, column: Int = 0) {
         self.file = file
         self.line = line
@@ -22,21 +22,21 @@ package struct SettingsPlace: Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(file):\(line)" }
 }
 
-/// One thing that is wrong, or odd, in a settings file.
+/// Error or warning about a settings file.
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
-    /// The file as it was named on the command line.
+    /// File: the path on the command line, or of a drop-in.
     package var file: String
 
-    /// The line counted from 1, or 0 if the whole file is meant.
+    /// Line, counted from 1, or 0 for the whole file.
     package var line: Int
 
-    /// The column counted from 1 in characters, or 0 if the whole file is meant.
+    /// Column in Unicode scalars, counted from 1, or 0 for the whole file.
     package var column: Int
 
-    /// What is wrong; never holds the value of a secret.
+    /// Description of the problem; never contains the value of a secret.
     package var message: String
 
-    /// What would be right, as in "did you mean `listen`?".
+    /// Hint for a correction, such as "did you mean `listen`?".
     package var hint: String?
 
     /// The form `file:line:column: message (hint)`, on one line.
@@ -46,15 +46,15 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong in a settings file, in the order of its lines.
+/// All errors of the settings files, in the order of files and lines.
 package struct SettingsErrors: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The errors, at least one.
+    /// Errors, at least one.
     package var problems: [SettingsProblem]
 
-    /// What is merely odd.
+    /// Warnings.
     package var warnings: [SettingsProblem] = []
 
-    /// The errors, one per line.
+    /// Errors, one per line.
     package var description: String {
         problems.map(\.description).joined(separator: "\n")
     }

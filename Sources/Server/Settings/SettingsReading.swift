@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What reading a settings file gathers besides the settings: problems, and where things stood.
+/// State of reading the settings: errors, warnings, and places of values.
 struct SettingsReading {
-    /// More problems than this help nobody; the rest is only counted, and warnings dropped.
+    /// Maximum number of errors and of warnings; further errors are counted, further warnings
+    /// dropped.
     static let maximumProblems = 100
 
-    /// The file as it was named on the command line, and behind it its drop-ins.
+    /// Paths of the file on the command line and of its drop-ins.
     let files: [String]
 
-    /// Where secrets come from.
+    /// Environment, for secrets and addresses of this machine.
     let environment: SettingsEnvironment
 
     private var problems: [(place: YAMLPlace, problem: SettingsProblem)] = []
     private var warnings: [(place: YAMLPlace, problem: SettingsProblem)] = []
 
-    /// How many problems there are beyond those that are kept.
+    /// Number of errors that were not recorded.
     private var furtherProblems = 0
 
-    /// Names of vendors and upstreams that exist but were left out, being not yet supported.
+    /// Names of vendors and upstreams that exist but could not be read.
     var leftOut: Set<String> = []
 
-    /// Where each value stood, by path, as `routes[0].domains[2]`; indices are the model's.
+    /// Place of each value by path, such as `routes[0].domains[2]`, with indices in `Settings`.
     private var places: [String: YAMLPlace] = [:]
 
-    /// Paths of the values that could not be read whole: what depends on them is not judged.
+    /// Paths of values that could not be fully read; checks that depend on them are skipped.
     private var damaged: Set<String> = []
 
     init(files: [String], environment: SettingsEnvironment) {
@@ -32,15 +33,14 @@ struct SettingsReading {
     }
 }
 
-/// The name of an option, for people and for cross checks.
+/// Name of an option, in messages and in checks.
 struct SettingsKey: Sendable {
-    /// As messages name it, without indices: `routes.domains`.
+    /// Name in messages, without indices: `routes.domains`.
     var shown = ""
 
-    /// As cross checks find it: `routes[0].domains`.
+    /// Path in checks: `routes[0].domains`.
     var path = ""
 
-    /// The key of an option of this section.
     func option(_ name: String) -> SettingsKey {
         SettingsKey(
             shown: shown.isEmpty ? name : "\(shown).\(name)",
@@ -48,7 +48,7 @@ struct SettingsKey: Sendable {
         )
     }
 
-    /// The key of an item of this list, or of the entry called `name`.
+    /// Returns the key of an item of this list, or of the entry `name`.
     func item(_ index: Int, name: String? = nil) -> SettingsKey {
         SettingsKey(
             shown: name.map { "\(shown).\($0)" } ?? shown,
@@ -60,19 +60,19 @@ struct SettingsKey: Sendable {
 // MARK: - Places
 
 extension SettingsReading {
-    /// Remembers where the value of `key` stands.
+    /// Records the place of the value of `key`.
     mutating func note(_ place: YAMLPlace, of key: SettingsKey) { places[key.path] = place }
 
-    /// Remembers that the value of `key` could not be read whole.
+    /// Records that the value of `key` could not be fully read.
     mutating func damage(_ key: SettingsKey) { damaged.insert(key.path) }
 
-    /// Whether the file has the option at `path`, readable or not.
+    /// Returns true if the files contain the option at `path`, valid or not.
     func has(_ path: String) -> Bool { places[path] != nil }
 
-    /// Whether the option at `path` is there but could not be read whole.
+    /// Returns true if the option at `path` could not be fully read.
     func isDamaged(_ path: String) -> Bool { damaged.contains(path) }
 
-    /// Forgets what stood below `key`, as a later file takes it all away.
+    /// Removes all records below `key`, because a later file removes these values.
     mutating func forget(below key: SettingsKey) {
         let isBelow = { (path: String) in
             path.hasPrefix(key.path + ".") || path.hasPrefix(key.path + "[")
@@ -81,24 +81,24 @@ extension SettingsReading {
         damaged = damaged.filter { !isBelow($0) }
     }
 
-    /// A place as the settings keep it.
+    /// Converts a place to a place with the path of its file.
     func place(at place: YAMLPlace) -> SettingsPlace {
         SettingsPlace(file: files[place.file], line: place.line, column: place.column)
     }
 
-    /// How a message at `place` points to another one: `on line 3`, or `at /etc/….yaml:3`.
+    /// Returns the reference from a message at `place` to another place: `on line 3`, or `at
+    /// /etc/….yaml:3`.
     func pointer(to other: YAMLPlace, from place: YAMLPlace) -> String {
         other.file == place.file ? "on line \(other.line)" : "at \(self.place(at: other))"
     }
 
-    /// Where the value at `path` stands; for what is not in the file, the start.
+    /// Returns the place of the value at `path`, or the start if the files do not contain it.
     func place(of path: String) -> YAMLPlace { places[path] ?? .start }
 }
 
 // MARK: - Problems
 
 extension SettingsReading {
-    /// Takes note of an error.
     mutating func report(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
         guard !isFull else {
             furtherProblems += 1
@@ -107,18 +107,17 @@ extension SettingsReading {
         problems.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Whether further problems are only counted.
+    /// True if further errors are only counted.
     var isFull: Bool { problems.count >= Self.maximumProblems }
 
-    /// Takes note of something odd.
     mutating func warn(_ place: YAMLPlace, _ message: String, hint: String? = nil) {
         guard warnings.count < Self.maximumProblems else { return }
         warnings.append((place, problem(place, message, hint: hint)))
     }
 
-    /// Reports a value that is not what the option takes.
+    /// Reports a value of the wrong kind.
     ///
-    /// A value that was refused while the text was read has its complaint already.
+    /// A value that was refused by the YAML reader already has an error.
     mutating func reportMismatch(
         _ node: YAMLNode,
         _ key: SettingsKey,
@@ -148,19 +147,18 @@ extension SettingsReading {
         }
     }
 
-    /// The errors in the order of the file, or nil if there are none.
+    /// Errors in the order of the files, or nil if there are none.
     var errors: SettingsErrors? {
         guard !problems.isEmpty else { return nil }
         var sorted = Self.sorted(problems)
         if furtherProblems > 0 {
             sorted[sorted.count - 1].hint =
-                [sorted[sorted.count - 1].hint, "and \(furtherProblems) more problems"]
+                [sorted[sorted.count - 1].hint, "and \(furtherProblems) more errors"]
                 .compactMap(\.self).joined(separator: "; ")
         }
         return SettingsErrors(problems: sorted, warnings: Self.sorted(warnings))
     }
 
-    /// The warnings in the order of the files.
     var sortedWarnings: [SettingsProblem] { Self.sorted(warnings) }
 
     private static func sorted(

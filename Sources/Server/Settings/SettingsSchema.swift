@@ -1,52 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The JSON Schema of the settings, by which editors check and explain what is typed.
+/// JSON Schema of the settings, with which editors validate and explain options.
 ///
-/// It follows from the same tables as the manual, and accepts all that the reader accepts. What only
-/// reading can tell it leaves to `--check`: ranges of durations and sizes, whether names exist, whether
-/// options fit together, whether secrets can be read.
+/// The schema is derived from the same tables as the manual, and accepts everything that the reader
+/// accepts. `--check` checks more: ranges of durations and sizes, references to names, options that
+/// conflict, and secrets.
 package enum SettingsSchema {
-    /// The schema, which is also the file `config/httpdnsd.schema.json`.
+    /// Text of the schema, which is also the file `config/httpdnsd.schema.json`.
     package static var text: String {
         let head = YAMLNode.map([
             ("$schema", .text("http://json-schema.org/draft-07/schema#")),
             ("title", .text("httpdnsd.yaml")),
-            ("description", .text("The settings of httpdnsd. `httpdnsd --check` knows more.")),
+            ("description", .text("Settings of httpdnsd. `httpdnsd --check` checks more.")),
         ])
         let settings = object(of: Settings.table.explain(Settings()))
         return JSONText.lines(joined(head, settings)).joined(separator: "\n") + "\n"
     }
 
-    /// A section with these options, and no others.
+    /// Returns the schema of a section with these options and no others.
     private static func object(of entries: [SettingsManual.Entry]) -> YAMLNode {
         object(
-            // What is not supported yet has nothing written about it.
+            // Options without a description are left out.
             entries.filter { !$0.doc.isEmpty }.map { ($0.name, schema(of: $0)) },
             required: entries.filter(\.isRequired).map(\.name)
         )
     }
 
-    /// What is known of one option.
+    /// Returns the schema of an option, with its description and default.
     private static func schema(of entry: SettingsManual.Entry) -> YAMLNode {
         var about: [(String, YAMLNode)] = [("description", .text(entry.doc))]
         if let standard = entry.standard { about.append(("default", standard.typed)) }
         return joined(.map(about), value(of: entry))
     }
 
-    /// What its value may be.
     private static func value(of entry: SettingsManual.Entry) -> YAMLNode {
         if case .named(let examples) = entry.form { return named(examples) }
         if case .list(_, let entries) = entry.form {
             return list(of: object(of: entries), count: 0...(.max))
         }
         guard case .section(let entries) = entry.form else { return entry.schema }
-        // A section that has facts is one that can be off, and on, where nothing in it is required.
+        // A section with facts accepts `off`, and also `on` if none of its options is required.
         guard entry.facts != nil else { return object(of: entries) }
         let on = entries.contains(where: \.isRequired) ? [] : ["true", "on"]
         return either(object(of: entries), words(["false", "off"] + on))
     }
 
-    /// A mapping of entries, each of the kind that it says; an example is called as its kind.
+    /// Returns the schema of named entries; the name of each example is its kind.
     private static func named(_ examples: [SettingsManual.Example]) -> YAMLNode {
         let kinds = examples.map { example in
             YAMLNode.map([
@@ -77,7 +76,7 @@ package enum SettingsSchema {
 // MARK: - Forms of values
 
 extension SettingsSchema {
-    /// A text, which may have to match a regular expression.
+    /// Returns the schema of a string, with an optional regular expression.
     static func string(_ pattern: String? = nil, longest: Int? = nil) -> YAMLNode {
         .map(
             [("type", .text("string"))]
@@ -86,7 +85,7 @@ extension SettingsSchema {
         )
     }
 
-    /// A number, or a text that the option takes in its place.
+    /// Returns the schema of an integer in `range`, or of a string that matches `pattern`.
     static func number(_ range: ClosedRange<Int>, pattern: String) -> YAMLNode {
         .map(
             [
@@ -97,7 +96,10 @@ extension SettingsSchema {
         )
     }
 
-    /// One of some words, with quotes or without: `1.1` is a number to an editor, `off` no boolean.
+    /// Returns the schema of an enumeration.
+    ///
+    /// Words that YAML 1.2 reads as numbers or booleans are accepted without quotes, too, such as
+    /// `1.1`.
     static func words(_ words: [String]) -> YAMLNode {
         .map([
             (
@@ -107,7 +109,6 @@ extension SettingsSchema {
         ])
     }
 
-    /// A list.
     static func list(of item: YAMLNode, count: ClosedRange<Int>) -> YAMLNode {
         .map(
             [("type", .text("array")), ("items", item)]
@@ -116,7 +117,7 @@ extension SettingsSchema {
         )
     }
 
-    /// A mapping with known keys.
+    /// Returns the schema of a mapping with known keys.
     static func object(_ properties: [(String, YAMLNode)], required: [String] = []) -> YAMLNode {
         .map(
             [
@@ -126,12 +127,12 @@ extension SettingsSchema {
         )
     }
 
-    /// A mapping with keys of the user's own.
+    /// Returns the schema of a mapping with arbitrary keys.
     static func map(of value: YAMLNode) -> YAMLNode {
         .map([("type", .text("object")), ("additionalProperties", value)])
     }
 
-    /// A value of one form or of another; `true` and `false` stand for themselves.
+    /// Returns the schema of a value that matches one of `forms`; `true` and `false` are constants.
     static func either(_ forms: YAMLNode...) -> YAMLNode {
         .map([
             (
@@ -141,21 +142,20 @@ extension SettingsSchema {
         ])
     }
 
-    /// An IP literal with or without a port.
+    /// Schema of an IP address with an optional port.
     static let address = string(
         #"^([0-9.]+(:[0-9]{1,5})?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*|\[[0-9A-Fa-f:.]+\](:[0-9]{1,5})?)$"#
     )
 
-    /// The name of a group, or its number.
+    /// Schema of the name or number of a group.
     static let group = number(0...(.max), pattern: "^[^: /]{1,32}$")
 
-    /// Where a secret is kept.
+    /// Schema of the source of a secret.
     static let secret = joined(
         object([("file", string("^/")), ("credential", string(EntryName.pattern))]),
         .map([("minProperties", .word("1")), ("maxProperties", .word("1"))])
     )
 
-    /// Names and values of parameters.
     static let parameters = joined(
         map(
             of: .map([
@@ -165,7 +165,6 @@ extension SettingsSchema {
         .map([("maxProperties", .word("\(SettingsLimits.parameters.upperBound)"))])
     )
 
-    /// The keys of one mapping, and those of another.
     private static func joined(_ first: YAMLNode, _ second: YAMLNode) -> YAMLNode {
         guard case .mapping(let left) = first.content, case .mapping(let right) = second.content
         else { preconditionFailure("schemas are mappings") }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// The options of one section of the settings, in the order of the manual.
+/// Options of one section of the settings, in the order of the manual.
 ///
-/// This is the single description from which parsing, checks, the manual and the printed settings
-/// follow.  A row says what an option is called, where its value is kept, what it may be, and what
-/// it is for; its default is what a fresh `Owner` holds there.
+/// Parsing, checks, the manual, the JSON Schema and the printed settings are derived from this
+/// table. A row contains the name of an option, its key path, its kind and its description. The
+/// default is the value in a fresh `Owner`.
 struct SettingsTable<Owner: Sendable>: Sendable {
-    /// The rows.
     let options: [SettingsOption<Owner>]
 
-    /// What to say about keys that mean something elsewhere, by key: the end of a sentence.
+    /// Error messages for keys of other sections, by key; each message follows the name of the key.
     var strangers: [String: String] = [:]
 
     init(_ options: SettingsOption<Owner>...) { self.options = options }
@@ -21,28 +20,26 @@ struct SettingsTable<Owner: Sendable>: Sendable {
     }
 }
 
-/// A row of the table.
+/// Row of the table.
 struct SettingsOption<Owner: Sendable>: Sendable {
-    /// The key in the file, in kebab-case.
     let name: String
 
-    /// Whether leaving it out is an error.
     var isRequired = false
 
-    /// Reads the pair into its place in the owner, or reports why not.
+    /// Reads the value of the pair into the owner, or reports an error.
     let read: @Sendable (YAMLPair, SettingsKey, inout Owner, inout SettingsReading) -> Void
 
-    /// The value as it is printed, or nil if there is none.
+    /// Returns the value as it is printed, or nil if there is none.
     let write: @Sendable (Owner) -> YAMLNode?
 
-    /// The option's part of the manual, with the defaults of the given owner.
+    /// Returns the manual entry of the option, with the values of the owner as defaults.
     let explain: @Sendable (Owner) -> SettingsManual.Entry
 }
 
 // MARK: - Reading and printing a section
 
 extension SettingsTable {
-    /// Reads `node` into `owner`, over what files before have put there; reports every problem.
+    /// Reads `node` into `owner`, over the values from earlier files; reports all errors.
     func read(
         _ node: YAMLNode,
         as key: SettingsKey,
@@ -71,7 +68,8 @@ extension SettingsTable {
                     hint: meant.map { "did you mean `\($0)`?" }
                 )
                 if let meant { misspelled.append(meant) }
-                // In a section, no option is reported as missing: this key may be it.
+                // The unknown key may be a misspelled required option: none is reported as missing
+                // then.
                 if !key.path.isEmpty { reading.damage(key) }
                 continue
             }
@@ -79,7 +77,7 @@ extension SettingsTable {
             reading.note(pair.value.place, of: key)
             option.read(pair, key, &owner, &reading)
         }
-        // Checks that need such an option are left out; all others still report.
+        // Checks that depend on a misspelled option are skipped; all other checks run.
         for name in misspelled where !reading.has(key.option(name).path) {
             reading.damage(key.option(name))
         }
@@ -89,12 +87,11 @@ extension SettingsTable {
         }
     }
 
-    /// The section as it is printed.
     func write(_ owner: Owner) -> YAMLNode {
         .map(options.compactMap { option in option.write(owner).map { (option.name, $0) } })
     }
 
-    /// The section without what is at its default.
+    /// Returns the section without options that have their default.
     func writeBriefly(_ owner: Owner, defaults: Owner) -> YAMLNode {
         .map(
             options.compactMap { option in
@@ -105,7 +102,6 @@ extension SettingsTable {
         )
     }
 
-    /// The section as the manual explains it.
     func explain(_ owner: Owner) -> [SettingsManual.Entry] {
         options.map { $0.explain(owner) }
     }
@@ -114,13 +110,14 @@ extension SettingsTable {
 // MARK: - Kinds of rows
 
 extension SettingsOption {
-    /// An option with one value.
+    /// Makes an option with a default value.
     ///
     /// - Parameters:
-    ///   - standard: the default in words, where it depends on other options.
-    ///   - example: what the manual shows where the default would show too little.
-    ///   - joining: what becomes of the value of a file before and this one: this one.
-    ///   - doc: a paragraph of the manual.
+    ///   - standard: the default in words, if it depends on other options.
+    ///   - example: the value in the manual, if the default is not instructive.
+    ///   - joining: combines the values of an earlier and a later file; by default, the later one
+    ///     wins.
+    ///   - doc: the paragraph of the manual.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value> & Sendable,
@@ -158,9 +155,9 @@ extension SettingsOption {
         )
     }
 
-    /// An option that may be absent, which no value says.
+    /// Makes an option without a default value: nil if it is absent.
     ///
-    /// - Parameter standard: what its absence means, in words.
+    /// - Parameter standard: the meaning of nil, in words.
     static func option<Value>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Value?> & Sendable,
@@ -191,7 +188,6 @@ extension SettingsOption {
         )
     }
 
-    /// A section of options with a table of its own.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section> & Sendable,
@@ -218,11 +214,12 @@ extension SettingsOption {
         )
     }
 
-    /// A section that can be off: `off` says so, and `on` takes all its defaults.
+    /// Makes a section that can be switched off with `off`; `on` means the section with its
+    /// defaults.
     ///
     /// - Parameters:
-    ///   - fresh: the section with every option at its default.
-    ///   - isOn: whether it is on where the file does not name it.
+    ///   - fresh: the section with default options.
+    ///   - isOn: true if the section is on when the file does not contain it.
     static func section<Section>(
         _ name: String,
         _ path: any WritableKeyPath<Owner, Section?> & Sendable,
@@ -261,7 +258,7 @@ extension SettingsOption {
         )
     }
 
-    /// An option of an entry whose kind cannot be told, so that its value cannot be judged.
+    /// Makes an option that is not read, for an entry of unknown kind.
     static func unread(_ name: String) -> SettingsOption {
         SettingsOption(
             name: name,

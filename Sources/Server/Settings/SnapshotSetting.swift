@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the cache is kept while the daemon does not run.
+/// Location of the cache snapshot.
 package enum SnapshotSetting: Sendable, Hashable {
-    /// Where systemd gives the unit a directory for its state, if it does.
+    /// `cache.snapshot` in the state directory of the systemd unit, if the unit has one.
     case automatic
 
-    /// Nowhere.
     case off
 
-    /// A file with this absolute path.
+    /// Absolute path of the file.
     case file(String)
 
-    /// The path of the file; nil for none.
+    /// Returns the path of the snapshot file; nil for no snapshot.
     ///
-    /// - Parameter stateDirectory: what systemd gives the unit, if anything.
+    /// - Parameter stateDirectory: the state directory of the systemd unit, if any.
     func path(in stateDirectory: String?) -> String? {
         switch self {
         case .automatic: stateDirectory.map { $0 + "/cache.snapshot" }
@@ -24,9 +23,8 @@ package enum SnapshotSetting: Sendable, Hashable {
 }
 
 extension SettingsKind where Value == SnapshotSetting {
-    /// An absolute path, `auto` or `off`.
     static var snapshot: SettingsKind {
-        // Room for what comes behind it: `.damaged`.
+        // Leaves space for the suffix `.damaged`.
         let octets = SettingsLimits.pathOctets - 16
         return .scalar(
             "an absolute path of up to \(octets) octets, `auto` or `off`",
@@ -41,7 +39,7 @@ extension SettingsKind where Value == SnapshotSetting {
                 default:
                     guard text.hasPrefix("/"), text.utf8.count <= octets else { throw Mismatch() }
                     guard !text.hasSuffix("/") else {
-                        throw Mismatch(hint: "add a file's name, such as \(text)cache.snapshot")
+                        throw Mismatch(hint: "add a file name, for example \(text)cache.snapshot")
                     }
                     return .file(text)
                 }

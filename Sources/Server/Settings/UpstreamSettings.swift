@@ -2,30 +2,30 @@
 import DNSWire
 package import Net
 
-/// A resolver that names without a vendor, or without a vendor's answer, are forwarded to.
+/// Resolver that queries are forwarded to if no vendor answers them.
 package struct UpstreamSettings: Sendable, Equatable {
-    /// What routes, logs and counters call it.
+    /// Name in routes, logs and counters.
     package var name: String
 
-    /// Where it stands in the file.
+    /// Place in the file.
     package var place: SettingsPlace
 
-    /// How it is spoken to, and as whom.
+    /// Protocol, host and port.
     package var url = UpstreamURL(literal: "udp://127.0.0.53")
 
-    /// Where it is, as written: without a port (0) it is the URL's.
+    /// IP addresses as written; port 0 means the port of `url`.
     package var addresses: [SocketAddress] = []
 
-    /// PEM file of the certificates to trust instead of the system's.
+    /// PEM file of trusted CA certificates; nil for the trust store of the system.
     package var caFile: String?
 
-    /// Whether only routes that name it use it.
+    /// True if only routes that name this upstream use it.
     package var only = false
 
-    /// Whether its word is passed on that it validated an answer.
+    /// True if clients may get the AD flag for answers that this upstream validated.
     package var validates = false
 
-    /// How long one of its answers is waited for.
+    /// Time limit for one answer.
     package var timeout = Duration.seconds(2)
 
     package init(name: String, place: SettingsPlace) {
@@ -33,14 +33,14 @@ package struct UpstreamSettings: Sendable, Equatable {
         self.place = place
     }
 
-    /// Makes an upstream that no file describes.
+    /// Makes an upstream that is not in a file.
     package init(name: String, url: UpstreamURL, addresses: [String] = []) {
         self.init(name: name, place: SettingsPlace())
         self.url = url
         self.addresses = addresses.compactMap { SocketAddress($0, defaultPort: 0) }
     }
 
-    /// The servers, with their ports; at least one in settings that were checked.
+    /// Server addresses with ports; at least one in settings that passed the checks.
     package var servers: [SocketAddress] {
         guard !addresses.isEmpty else { return [url.address].compactMap(\.self) }
         return addresses.map { address in
@@ -58,11 +58,11 @@ extension UpstreamSettings: SettingsEntry {
         .option(
             "name",
             \.name,
-            .name(of: "a name of your own"),
+            .name(of: "a name that you choose"),
             required: true,
             example: "office",
             """
-            What routes, logs and counters call it.
+            Name of the upstream in routes, logs and counters.
             """
         ),
         .option(
@@ -72,29 +72,30 @@ extension UpstreamSettings: SettingsEntry {
             required: true,
             example: UpstreamURL(literal: "https://dns.example/dns-query"),
             """
-            How it is spoken to, and as whom. `https://HOST/PATH` is DNS over HTTPS and \
-            `tls://HOST` DNS over TLS: encrypted, and only with a server that has a certificate \
-            for the host. `udp://IP` is plain DNS, over UDP, and over TCP when an answer is \
-            truncated; `tcp://IP` is plain DNS over TCP only. Anybody on the way can read and \
-            forge plain DNS, so its answers are counted and labelled as unprotected, and it is \
-            asked only while the protected upstreams before it are out of service.
+            Protocol and server. `https://HOST/PATH` is DNS over HTTPS and `tls://HOST` is DNS \
+            over TLS: both are encrypted, and the server must have a certificate for HOST. \
+            `udp://IP` is plain DNS over UDP, and over TCP if an answer is truncated. `tcp://IP` \
+            is plain DNS over TCP only. Append `:PORT` to the host for a non-standard port. Plain \
+            DNS can be read and forged on the network path. Therefore its answers are counted and \
+            labelled as unprotected, and a plain upstream is queried only while the encrypted \
+            upstreams before it are down.
             """
         ),
         .option(
             "addresses",
             \.addresses,
             .list(
-                "IP addresses, each with a port if it is not the URL's",
+                "IP addresses, each with an optional port",
                 of: .server,
                 count: SettingsLimits.upstreamAddresses
             ),
-            standard: "the URL's host, if that is an IP address",
+            standard: "the host of `url`, if it is an IP address",
             example: ["192.0.2.53", "2001:db8::53"].compactMap {
                 SocketAddress($0, defaultPort: 0)
             },
             """
-            Where it is. The host of a URL is never looked up, as httpdnsd is the resolver that \
-            would be asked.
+            IP addresses of the server, with a port if it differs from the port of `url`. Required \
+            for https and tls unless HOST is an IP address: httpdnsd does not resolve HOST.
             """
         ),
         .option(
@@ -103,7 +104,7 @@ extension UpstreamSettings: SettingsEntry {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of the certificates to trust instead of the system's.
+            PEM file of trusted CA certificates, used instead of the trust store of the system.
             """
         ),
         .option(
@@ -112,8 +113,8 @@ extension UpstreamSettings: SettingsEntry {
             .boolean,
             example: true,
             """
-            Whether it serves only the routes that name it. The others serve every name that no \
-            route sends elsewhere.
+            Restricts the upstream to the routes that name it. Other upstreams serve every name \
+            that no route sends elsewhere.
             """
         ),
         .option(
@@ -122,13 +123,13 @@ extension UpstreamSettings: SettingsEntry {
             .boolean,
             example: true,
             """
-            Whether it validates DNSSEC and is believed. Then a client that says in its query that \
-            it knows what AD means gets AD with what it validated: programs such as ssh and postfix \
-            trust keys in the DNS on that word alone. So it is for an upstream that you trust, over \
-            https:// or tls://, or plain on this machine. Answers of others, of vendors and of \
-            `hosts`, stale ones and those that were altered never have AD: in a group where only \
-            some validate, the same name may have it now and not then. TTLs of what was validated \
-            are not raised to `minimum-ttl` and `negative-ttl`.
+            Trusts this upstream to validate DNSSEC: if it validated an answer, a client that set \
+            AD or DO in its query gets the AD flag. Programs such as ssh and postfix trust keys in \
+            the DNS because of AD alone. Enable it only for an upstream that you trust, over \
+            https:// or tls://, or over plain DNS on this machine. AD is never set in answers of \
+            other upstreams, of vendors and of `hosts`, in stale answers and in modified answers. \
+            If only some upstreams validate, AD depends on the upstream that answered. TTLs of \
+            validated answers are not raised to `minimum-ttl` or `negative-ttl`.
             """
         ),
         .option(
@@ -136,8 +137,8 @@ extension UpstreamSettings: SettingsEntry {
             \.timeout,
             .duration(SettingsLimits.timeout),
             """
-            How long one of its answers is waited for at most. The next upstream is asked sooner, \
-            when an answer takes longer than is usual.
+            Time limit for one answer. If an answer takes longer than usual, the next upstream is \
+            queried before this limit.
             """
         )
     )

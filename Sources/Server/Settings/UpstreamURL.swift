@@ -3,9 +3,9 @@ internal import Control
 import DNSWire
 package import Net
 
-/// How an upstream is spoken to, and as whom; its host is looked up by nobody.
+/// URL of an upstream: protocol, host, port and path; the host is never resolved.
 package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
-    /// The protocols that can be spoken.
+    /// Protocols of upstreams.
     package enum Scheme: String, Sendable, Hashable, CaseIterable {
         /// Plain DNS over UDP, and over TCP when an answer is truncated (RFC 1035 §4.2).
         case udp
@@ -19,10 +19,9 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
         /// DNS over HTTPS (RFC 8484).
         case https
 
-        /// Whether the peer proves who it is, and nobody on the way can read or forge.
+        /// True if the protocol authenticates the server and encrypts queries and answers.
         package var isProtected: Bool { self == .tls || self == .https }
 
-        /// The port where none is written.
         var defaultPort: UInt16 {
             switch self {
             case .udp, .tcp: 53
@@ -34,36 +33,36 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 
     package let scheme: Scheme
 
-    /// A host name or an IP address (without brackets): whose certificate the peer must have.
+    /// Host name or IP address (without brackets), which the server certificate must match.
     package let host: String
 
-    /// The port, written or the scheme's.
+    /// Port of the URL, or the default port of the scheme.
     package let port: UInt16
 
-    /// For https, what comes after the host: path and query.
+    /// Path and query of an https URL; empty for other schemes.
     package let path: String
 
-    /// The peer's address, if the host is one.
+    /// Server address, if the host is an IP address.
     package var address: SocketAddress? {
         SocketAddress(host.contains(":") ? "[\(host)]" : host, defaultPort: port)
     }
 
-    /// Whether somebody on the way can read and forge the answers.
+    /// True if answers can be read and forged on the network path.
     package var isUnprotected: Bool { !scheme.isProtected }
 
-    /// The URL, without the port that it would have anyway.
+    /// URL without the port if it is the default port.
     package var description: String {
         let host = host.contains(":") ? "[\(host)]" : host
         let port = port == scheme.defaultPort ? "" : ":\(port)"
         return "\(scheme.rawValue)://\(host)\(port)\(path)"
     }
 
-    /// Makes the URL of a plain upstream of a literal in this program; traps if it is none.
+    /// Makes a URL from a literal in this program; traps if it is invalid.
     init(literal: String) {
         do throws(Mismatch) {
             try self.init(reading: literal.contains("://") ? literal : "udp://\(literal)")
         } catch {
-            preconditionFailure("`\(literal)` is no URL of an upstream")
+            preconditionFailure("`\(literal)` is not the URL of an upstream")
         }
     }
 }
@@ -71,10 +70,10 @@ package struct UpstreamURL: Sendable, Hashable, CustomStringConvertible {
 // MARK: - Reading
 
 extension UpstreamURL {
-    /// The longest URL, in octets.
+    /// Maximum length of a URL, in octets.
     private static let maximumOctets = 1024
 
-    /// Reads `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, each with or without
+    /// Reads `udp://IP`, `tcp://IP`, `tls://HOST` or `https://HOST/PATH`, each with an optional
     /// `:PORT`.
     init(reading text: String) throws(Mismatch) {
         let isPrintable = text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -103,7 +102,7 @@ extension UpstreamURL {
             (host, port, path) = (address.host, address.port, "")
         case .tls:
             guard tail.isEmpty || tail == "/" else {
-                throw Mismatch(hint: "only https:// has something after the host")
+                throw Mismatch(hint: "only https:// URLs have a path")
             }
             (host, port) = try Self.authority(authority, scheme)
             path = ""
@@ -114,19 +113,17 @@ extension UpstreamURL {
         self.scheme = scheme
     }
 
-    /// What an unknown scheme was meant to be.
     private static func hint(forScheme word: String) -> String? {
         switch word {
         case "dot": "did you mean `tls://`?"
         case "doh", "h2": "did you mean `https://`?"
-        case "http": "DNS over HTTP is not protected: say https://"
+        case "http": "DNS over HTTP is not encrypted: use https://"
         default:
             DidYouMean.closest(to: word, among: Scheme.allCases.map(\.rawValue))
                 .map { "did you mean `\($0)://`?" }
         }
     }
 
-    /// Reads a host, which may be a name, and a port.
     private static func authority(
         _ text: Substring,
         _ scheme: Scheme
@@ -145,18 +142,17 @@ extension UpstreamURL {
         guard parts.count == 2 else { return (name.text, scheme.defaultPort) }
         guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(parts[1]),
             port != 0
-        else { throw Mismatch(message: "`\(parts[1])` is no port") }
+        else { throw Mismatch(message: "`\(parts[1])` is not a port") }
         return (name.text, port)
     }
 
-    /// Reads what follows the host of an https URL.
     private static func path(_ text: String, after start: String) throws(Mismatch) -> String {
-        // As others write it: the template of RFC 8484 §4.1, whose variable is for GET.
+        // Accepts the URI template of RFC 8484 §4.1, which has a variable for GET.
         let path = text.hasSuffix("{?dns}") ? String(text.dropLast(6)) : text
         guard path.count > 1 else {
             throw Mismatch(
                 message: "an https URL needs a path",
-                hint: "most servers have `\(start)/dns-query`"
+                hint: "most servers use `\(start)/dns-query`"
             )
         }
         guard path.hasPrefix("/"), !path.contains(where: { "#{}<>\"`".contains($0) }) else {

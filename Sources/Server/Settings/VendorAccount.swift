@@ -2,50 +2,50 @@
 internal import HTTPDNS
 internal import Net
 
-/// What one kind of vendor needs to know, in the manual, in checks and to be asked.
+/// Options, checks and protocol of one kind of vendor.
 ///
-/// Each kind has a file of its own, `VendorTables+….swift`, with all of this; its protocol is in
-/// the room HTTPDNS.  Besides those two files a new vendor is a case of `VendorKind` and of
-/// `VendorSettings.Account`.
+/// Each kind has a file `VendorTables+….swift` that implements this protocol; the vendor's API is
+/// in the module `HTTPDNS`. A new vendor needs these two files, a case of `VendorKind` and a case
+/// of `VendorSettings.Account`.
 protocol VendorAccount: Sendable, Equatable {
-    /// The paragraph of the manual above the kind's example.
+    /// Paragraph of the manual above the example of this kind.
     static var about: String { get }
 
-    /// The options that vendors of this kind have and others do not, or not in the same sense.
+    /// Options that only this kind has, or that have another meaning for this kind.
     static var options: [SettingsOption<VendorSettings>] { get }
 
-    /// An account with every option at its default.
+    /// Makes an account with default options.
     init()
 
-    /// How calls are protected, in a word or two: `aes`, `v2 gcm`, `https`.
+    /// Protection of calls in one or two words: `aes`, `v2 gcm`, `https`.
     var channelName: String { get }
 
-    /// Whether calls go over TLS.
     var usesTLS: Bool { get }
 
-    /// Whether a forged reply is detected, by TLS or by the vendor's protocol.
+    /// True if a forged reply is detected, by TLS or by the vendor's protocol.
     var isProtected: Bool { get }
 
-    /// The port of a server that is written without one.
+    /// Default port of a server.
     var port: UInt16 { get }
 
-    /// The servers that the vendor documents; none if there are none.
+    /// Servers in the vendor's documentation; may be empty.
     var documentedServers: [String] { get }
 
-    /// Puts in what the file left to the kind, before the servers are; none are there if the file
-    /// names none.
+    /// Fills in options that the file does not name, before the servers are filled in.
+    ///
+    /// - Parameter servers: the servers in the file; may be empty.
     mutating func complete(servers: [SocketAddress])
 
-    /// The tokens and keys that it has, by the names of their options.
+    /// Tokens and keys of the account, with the names of their options.
     var secrets: [(option: String, secret: SecretSetting?)] { get }
 
-    /// Reports what does not fit together; `path` is the vendor's.
+    /// Reports options that conflict; `path` is the path of the vendor.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading)
 
-    /// What speaks the protocol.
+    /// Makes the implementation of the vendor's protocol.
     func vendor() throws -> any Vendor
 
-    /// Whom to ask for the servers that shall be asked; nil if those in the settings stay.
+    /// Returns the service that lists the servers to query; nil to use the servers in the settings.
     func source(servers: [SocketAddress]) -> VendorClient.AddressSource?
 }
 
@@ -61,7 +61,7 @@ extension VendorAccount {
 
 // MARK: - Kinds
 
-/// The protocols of vendors.
+/// Vendor protocols.
 package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case tencent
     case alibaba
@@ -69,7 +69,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
     case baidu
     case volcengine
 
-    /// Other names of the vendors and their services, each with the kind that it suggests.
+    /// Other names of vendors and services, with the kind to suggest for each.
     static let aliases: [String: String] = {
         let names: [VendorKind: [String]] = [
             .tencent: ["dnspod", "tencentcloud", "tencent-cloud", "qcloud"],
@@ -83,7 +83,6 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
         }
     }()
 
-    /// What is known of the kind.
     var account: any VendorAccount.Type {
         switch self {
         case .tencent: TencentSettings.self
@@ -96,7 +95,7 @@ package enum VendorKind: String, Sendable, Hashable, CaseIterable {
 }
 
 extension VendorSettings {
-    /// What depends on the kind of vendor.
+    /// Account of one kind of vendor.
     package enum Account: Sendable, Equatable {
         case tencent(TencentSettings)
         case alibaba(AlibabaSettings)
@@ -107,7 +106,6 @@ extension VendorSettings {
 }
 
 extension VendorSettings.Account {
-    /// An account of this kind with every option at its default.
     init(_ kind: VendorKind) {
         switch kind {
         case .tencent: self = .tencent(TencentSettings())
@@ -118,7 +116,7 @@ extension VendorSettings.Account {
         }
     }
 
-    /// Whose protocol is spoken.
+    /// Kind of the account.
     package var kind: VendorKind {
         switch self {
         case .tencent: .tencent
@@ -129,7 +127,6 @@ extension VendorSettings.Account {
         }
     }
 
-    /// What all kinds of accounts can say of themselves.
     var any: any VendorAccount {
         switch self {
         case .tencent(let account): account
@@ -140,10 +137,12 @@ extension VendorSettings.Account {
         }
     }
 
-    /// How calls are protected, in a word or two: `aes`, `v2 gcm`, `https`.
+    /// Protection of calls in one or two words: `aes`, `v2 gcm`, `https`.
     package var channel: String { any.channelName }
 
-    /// Puts in what the file left to the kind; `servers` are those that it names.
+    /// Fills in options that the file does not name.
+    ///
+    /// - Parameter servers: the servers in the file; may be empty.
     mutating func complete(servers: [SocketAddress]) {
         switch self {
         case .tencent(var account):
@@ -160,31 +159,29 @@ extension VendorSettings.Account {
 
 // MARK: - What several kinds have
 
-/// What requests travel over.
+/// Transport of calls.
 package enum VendorScheme: String, Sendable, Hashable, CaseIterable {
-    /// TLS.
     case https
 
-    /// Plain HTTP, which others can read and forge unless the vendor's protocol prevents it.
+    /// Plain HTTP: calls can be read and forged unless the vendor's protocol prevents it.
     case http
 }
 
 extension VendorSettings {
-    /// What to know about protocols that are in part taken from the vendors' programs.
+    /// Note for protocols that are partly derived from the vendors' SDKs.
     static let undocumented = """
-        Its protocol is not documented in full: try it before you rely on it.
+        Parts of the protocol are undocumented: test it before you rely on it.
         """
 
     static let signingSecretDoc = """
-        The key that signs calls, kept in a file that other users cannot read, or in a credential \
-        of systemd: {credential: NAME}.
+        Key that signs calls, in a file that other users cannot read or in a systemd credential: \
+        {credential: NAME}.
         """
 
     static let certificateDoc = """
-        The name or IP address that the certificate of the servers must carry.
+        Host name or IP address that the certificate of the servers must contain.
         """
 
-    /// The row of the account's number.
     static func account(
         _ path: any WritableKeyPath<VendorSettings, String> & Sendable
     ) -> SettingsOption<VendorSettings> {
@@ -195,24 +192,23 @@ extension VendorSettings {
             required: true,
             example: "100000",
             """
-            The number of your account, from the vendor's console.
+            Number of your account, from the vendor's console.
             """
         )
     }
 
-    /// The row of the scheme.
     static func scheme(
         _ path: any WritableKeyPath<VendorSettings, VendorScheme> & Sendable,
         _ warning: String
     ) -> SettingsOption<VendorSettings> {
-        .option("scheme", path, .choice(), "What calls travel over. " + warning)
+        .option("scheme", path, .choice(), "Transport of calls. " + warning)
     }
 
-    /// The row of the servers.
+    /// Makes the option `servers`.
     ///
     /// - Parameters:
-    ///   - standard: the default in words; nil if the file must name them.
-    ///   - doc: what the manual adds.
+    ///   - standard: the default in words; nil if the option is required.
+    ///   - doc: text that is appended to the description.
     static func servers(
         standard: String?,
         example: [String],
@@ -225,25 +221,25 @@ extension VendorSettings {
             required: standard == nil,
             standard: standard,
             example: example.compactMap { SocketAddress($0, defaultPort: 0) },
-            "The vendor's servers by IP address, the preferred one first. " + doc
+            "IP addresses of the vendor's servers, in order of preference. " + doc
         )
     }
 
-    /// The row of vendors whose calls can carry several names.
+    /// Makes the option `batching`, for vendors that accept several names in one call.
     static func batching(_ names: Int) -> SettingsOption<VendorSettings> {
         .option(
             "batching",
             \.batching,
             .choice(),
             """
-            Which names share a call, up to \(names): those that are `waiting` because \
-            `concurrent-calls` are under way, or also those that come `together`. That saves \
-            calls, but then the slowest name of a call holds up the others.
+            Names that share a call, up to \(names). `waiting` combines names that wait because of \
+            `concurrent-calls`. `together` also combines names that are queried at the same time: \
+            this saves calls, but one slow name then delays the other names of the call.
             """
         )
     }
 
-    /// Says that plain HTTP is not safe, if that is what is used.
+    /// Warns if calls use plain HTTP.
     static func warnOfPlainHTTP(
         _ scheme: VendorScheme,
         _ path: String,
@@ -252,21 +248,21 @@ extension VendorSettings {
         guard scheme == .http else { return }
         reading.warn(
             reading.place(of: "\(path).scheme"),
-            "over plain HTTP others can read and forge answers, which are labelled as unprotected",
-            hint: "say `scheme: https`"
+            "answers over plain HTTP can be read and forged; they are labelled as unprotected",
+            hint: "set `scheme: https`"
         )
     }
 }
 
 extension SecretSetting {
-    /// A secret of the manual's example, of which only the source is shown.
+    /// Returns an empty secret for the manual, which prints only its source.
     static func example(_ file: String) -> SecretSetting {
         var nothing: [UInt8] = []
         return SecretSetting(wiping: &nothing, source: .file("/etc/httpdnsd/" + file))
     }
 }
 
-/// What an initialiser says against its arguments; nil if it accepts them.
+/// Returns the description of the error that `body` throws; nil if it throws none.
 func complaint<Failure: Error>(of body: () throws(Failure) -> Void) -> String? {
     do throws(Failure) {
         try body()

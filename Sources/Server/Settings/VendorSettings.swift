@@ -3,54 +3,54 @@ package import DNSWire
 package import HTTPDNS
 package import Net
 
-/// An account with a vendor of HTTPDNS, and how it is used.
+/// HTTPDNS vendor account, and the options of its client.
 package struct VendorSettings: Sendable, Equatable {
-    /// What routes, logs and counters call it.
+    /// Name in routes, logs and counters.
     package var name: String
 
-    /// Where it stands in the file.
+    /// Place in the file.
     package var place: SettingsPlace
 
-    /// Whose protocol it speaks, and with which account.
+    /// Account; its kind decides the protocol.
     package var account = Account.tencent(TencentSettings())
 
-    /// The vendor's servers in the order of preference, each with its port.
+    /// Servers of the vendor in order of preference, with ports.
     package var servers: [SocketAddress] = []
 
-    /// The client's address that the vendor is told; nil: it sees our own.
+    /// Client address sent to the vendor; nil: the vendor uses the source address of the call.
     package var clientSubnet: IPAddress?
 
-    /// How long one call may take.
+    /// Time limit for one call.
     package var timeout = Duration.seconds(2)
 
-    /// Failures in a row after which the next server becomes the first choice.
+    /// Consecutive failures after which the next server becomes the preferred one.
     package var retriesBeforeSwitch = 3
 
-    /// How long one server is waited for alone.
+    /// Time after which the next server is queried, too (hedging).
     package var hedgeAfter = Duration.milliseconds(300)
 
-    /// How long another server than the first stays the first choice.
+    /// Time after which the first server is tried again.
     package var returnToPrimaryAfter = Duration.seconds(600)
 
-    /// PEM file of the certificates to trust instead of the system's store.
+    /// PEM file of trusted CA certificates; nil for the trust store of the system.
     package var caFile: String?
 
-    /// The versions of HTTP that may be spoken.
+    /// HTTP version.
     package var http = HTTPVersion.automatic
 
-    /// The HTTP proxy that calls go through; nil: none, whatever the environment says.
+    /// HTTP proxy for all calls; nil for none: proxy environment variables are ignored.
     package var proxy: SocketAddress?
 
-    /// Calls under way, beyond which names wait.
+    /// Maximum number of calls in flight; further names wait.
     package var concurrentCalls = 32
 
-    /// Calls a second; nil for any number.
+    /// Maximum number of calls per second; nil for no limit.
     package var callsPerSecond: Int?
 
-    /// Which names share a call.
+    /// Names that share a call.
     package var batching = VendorClient.Batching.waiting
 
-    /// What may be spent; nil for any number of calls.
+    /// Call budget; nil for no limit.
     package var budget: BudgetSettings?
 
     package init(name: String, place: SettingsPlace) {
@@ -59,12 +59,12 @@ package struct VendorSettings: Sendable, Equatable {
     }
 }
 
-/// What the calls of a vendor may cost.
+/// Limit on the number of calls to a vendor.
 package struct BudgetSettings: Sendable, Equatable {
-    /// Calls a day of UTC.
+    /// Calls per UTC day.
     package var callsPerDay = 0
 
-    /// What happens to calls beyond them.
+    /// Action when the budget is spent.
     package var onExceeded = Budget.Excess.fallback
 
     package init() {}
@@ -73,13 +73,13 @@ package struct BudgetSettings: Sendable, Equatable {
 // MARK: - Kinds
 
 extension VendorSettings {
-    /// Whose protocol is spoken; another kind starts with an account at its defaults.
+    /// Kind of the account; setting another kind resets the account to its defaults.
     var kind: VendorKind {
         get { account.kind }
         set { if newValue != kind { account = Account(newValue) } }
     }
 
-    /// Puts servers and ports where the file left them to the kind of account.
+    /// Fills in the servers and ports that the file does not name, from the kind of the account.
     mutating func completeServers() {
         account.complete(servers: servers)
         let port = account.any.port

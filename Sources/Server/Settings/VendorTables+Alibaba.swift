@@ -2,45 +2,44 @@
 package import HTTPDNS
 internal import Net
 
-/// An account with Alibaba Cloud (EMAS HTTPDNS).
+/// Alibaba Cloud account (EMAS HTTPDNS).
 package struct AlibabaSettings: Sendable, Equatable {
-    /// The account's number.
+    /// Account number.
     package var account = ""
 
-    /// The key for signatures, in hexadecimal digits; nil: requests are not signed.
+    /// Signing key, in hexadecimal digits; nil: calls are not signed.
     package var secret: SecretSetting?
 
-    /// The key for `encryption`, 32 hexadecimal digits.
+    /// Key for `encryption`, 32 hexadecimal digits.
     package var aesKey: SecretSetting?
 
-    /// The generation of the API.
+    /// API version.
     package var api = Alibaba.API.v2
 
-    /// How parameters and replies are sealed, beyond TLS.
+    /// Encryption of parameters and replies, in addition to TLS.
     package var encryption = Alibaba.Encryption.none
 
-    /// What requests travel over.
+    /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// The name or IP address the certificate must carry; nil: either of the documented ones.
+    /// Name or IP address that the certificate must contain; nil: either of the documented ones.
     package var tlsName: String?
 
-    /// Where the account's users are.
+    /// Region of the account's users.
     package var region = Alibaba.Region.cn
 
-    /// Whether the servers to ask are asked for; nil: unless the file names them.
+    /// True if the servers are fetched from the scheduling service; nil: true unless the file names
+    /// servers.
     package var schedule: Bool?
 
-    /// The parameters of custom resolution, by names without `sdns-`.
+    /// Parameters of custom resolution; names without the prefix `sdns-`.
     package var sdns: [String: String] = [:]
 
     package init() {}
 }
 
 extension VendorSettings {
-    /// The account with Alibaba; of another kind, the defaults.
-    ///
-    /// Setting it sets the kind.
+    /// Alibaba account, or defaults for another kind; setting it sets the kind.
     var alibaba: AlibabaSettings {
         get { if case .alibaba(let settings) = account { settings } else { AlibabaSettings() } }
         set { account = .alibaba(newValue) }
@@ -103,11 +102,11 @@ extension AlibabaSettings {
                     _ = try Alibaba(account: "0", secret: secret)
                 }
             },
-            standard: "none, which the account must allow",
+            standard: "none: calls are not signed, which the account must permit",
             example: .example("alibaba.secret"),
             """
-            The key that signs calls, in hexadecimal digits as the console shows it, kept in a \
-            file that other users cannot read, or in a credential of systemd: {credential: NAME}.
+            Key that signs calls, in hexadecimal digits as shown in the console; in a file that \
+            other users cannot read, or in a systemd credential: {credential: NAME}.
             """
         ),
         .option(
@@ -120,7 +119,7 @@ extension AlibabaSettings {
             },
             example: .example("alibaba.aes"),
             """
-            The key for `encryption`, exactly 32 hexadecimal digits, kept likewise.
+            Key for `encryption`, exactly 32 hexadecimal digits, stored like `secret`.
             """
         ),
         .option(
@@ -128,7 +127,8 @@ extension AlibabaSettings {
             \.alibaba.api,
             .choice(),
             """
-            The generation of the API. The vendor calls v1 history; only v2 can be encrypted.
+            API version. The vendor's documentation lists v1 as historical; only v2 supports \
+            `encryption`.
             """
         ),
         .option(
@@ -137,23 +137,23 @@ extension AlibabaSettings {
             .choice(),
             example: .gcm,
             """
-            How names and answers are encrypted, beyond TLS: `gcm` hides them and shows whether \
-            they were changed, `cbc` only hides them.
+            Encryption of names and answers, in addition to TLS. `gcm` encrypts and authenticates \
+            them; `cbc` only encrypts them.
             """
         ),
         VendorSettings.scheme(
             \.alibaba.scheme,
-            "Plain http is safe only with `encryption: gcm`."
+            "Plain http is only safe with `encryption: gcm`."
         ),
         .option(
             "tls-name",
             \.alibaba.tlsName,
             .certificateName,
-            standard: "either of the two that the vendor documents, "
+            standard: "either of the two documented names, "
                 + Alibaba.tlsNames.joined(separator: " and "),
             example: Alibaba.tlsNames[0],
             """
-            The name or IP address that the certificate of the servers must carry.
+            Host name or IP address that the certificate of the servers must contain.
             """
         ),
         .option(
@@ -161,24 +161,25 @@ extension AlibabaSettings {
             \.alibaba.region,
             .choice(),
             """
-            Where your users are, which decides about the servers.
+            Region of your users, which selects the default servers.
             """
         ),
         VendorSettings.servers(
-            standard: "the start-up servers that the vendor documents for the region",
+            standard: "the documented start-up servers of the region",
             example: Array(Alibaba.Region.cn.defaultServers.prefix(2)),
-            "The port is 443 for https and 80 for http if it is left out."
+            "Default port: 443 for https, 80 for http."
         ),
         .option(
             "schedule",
             \.alibaba.schedule,
             .boolean,
-            standard: "true, and false with `servers`",
+            standard: "true, or false if `servers` is set",
             example: true,
             """
-            Whether these servers are asked, every eight hours and when all fail, which servers \
-            are near; those are then asked before them, unless they are in another kind of network, \
-            or over http at an unusual port. Signed if there is a `secret`.
+            Fetches a list of nearby servers from `servers`, every 8 hours and when all servers \
+            fail. The fetched servers are queried before `servers`. Fetched servers in another \
+            kind of network than `servers`, or with an unusual port over http, are ignored. The \
+            request is signed if `secret` is set.
             """
         ),
         .option(
@@ -190,7 +191,8 @@ extension AlibabaSettings {
                 }
             },
             """
-            Parameters of custom resolution, {NAME: VALUE}, by their names without sdns-.
+            Parameters of custom resolution, {NAME: VALUE}. Write the names without the prefix \
+            sdns-.
             """
         ),
         VendorSettings.batching(5),
@@ -200,7 +202,7 @@ extension AlibabaSettings {
 // MARK: - Checks
 
 extension AlibabaSettings {
-    /// Encryption has its key and its API, and plain HTTP is encrypted.
+    /// Checks that encryption has a key and the right API, and warns of unprotected calls.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let isDamaged = ["api", "encryption", "scheme"].contains { option in
             reading.isDamaged("\(path).\(option)")
@@ -209,28 +211,28 @@ extension AlibabaSettings {
         if encryption != .none, api == .v1 {
             reading.report(
                 reading.place(of: "\(path).encryption"),
-                "only the API v2 can be encrypted",
-                hint: "leave `api: v1` out, or say `encryption: none`"
+                "only API v2 supports encryption",
+                hint: "remove `api: v1`, or set `encryption: none`"
             )
         } else if encryption != .none, !reading.has("\(path).aes-key") {
             reading.report(
                 reading.place(of: path),
-                "the vendor `\(vendor.name)` needs `aes-key` for its encryption"
+                "the vendor `\(vendor.name)` needs `aes-key` for encryption"
                     + " \(encryption.rawValue)"
             )
         }
         if encryption == .none, reading.has("\(path).aes-key") {
             reading.warn(
                 reading.place(of: "\(path).aes-key"),
-                "the key is not used, as nothing is encrypted",
-                hint: "say `encryption: gcm`"
+                "`aes-key` is not used, because `encryption` is none",
+                hint: "set `encryption: gcm`"
             )
         }
         if !isProtected {
             reading.warn(
                 reading.place(of: "\(path).scheme"),
-                "over plain HTTP others can forge answers, which are labelled as unprotected",
-                hint: "say `scheme: https` or `encryption: gcm`"
+                "answers over plain HTTP can be forged; they are labelled as unprotected",
+                hint: "set `scheme: https` or `encryption: gcm`"
             )
         }
         let all = complaint { () throws(AlibabaSetupError) in

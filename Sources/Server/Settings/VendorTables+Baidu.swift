@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// An account with Baidu Cloud.
+/// Baidu Cloud account.
 package struct BaiduSettings: Sendable, Equatable {
-    /// The account's number.
+    /// Account number.
     package var account = ""
 
-    /// The key for signatures.
+    /// Signing key.
     package var secret: SecretSetting?
 
-    /// What requests travel over.
+    /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// The name or IP address the certificate must carry.
+    /// Name or IP address that the certificate must contain.
     package var tlsName = Baidu.defaultTLSName
 
     package init() {}
 }
 
 extension VendorSettings {
-    /// The account with Baidu; of another kind, the defaults.
-    ///
-    /// Setting it sets the kind.
+    /// Baidu account, or defaults for another kind; setting it sets the kind.
     var baidu: BaiduSettings {
         get { if case .baidu(let settings) = account { settings } else { BaiduSettings() } }
         set { account = .baidu(newValue) }
@@ -70,12 +68,12 @@ extension BaiduSettings {
             example: .example("baidu.secret"),
             VendorSettings.signingSecretDoc
         ),
-        VendorSettings.scheme(\.baidu.scheme, "Over plain http others can read and forge answers."),
+        VendorSettings.scheme(\.baidu.scheme, "Answers over plain http can be read and forged."),
         .option("tls-name", \.baidu.tlsName, .certificateName, VendorSettings.certificateDoc),
         VendorSettings.servers(
-            standard: "those that the vendor documents",
+            standard: "the documented servers",
             example: Baidu.defaultServers,
-            "The port is 443 for https and 80 for http if it is left out."
+            "Default port: 443 for https, 80 for http."
         ),
         VendorSettings.batching(10),
     ]

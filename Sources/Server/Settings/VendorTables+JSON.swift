@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// A resolver with a JSON API, such as those of Google and AliDNS.
+/// Resolver with a JSON API, such as those of Google and AliDNS.
 package struct JSONSettings: Sendable, Equatable {
-    /// The API.
+    /// URL of the API.
     package var url: Address?
 
-    /// The number of an account that signs (AliDNS); nil: nothing is signed.
+    /// Account number (AliDNS) for signed calls; nil: calls are not signed.
     package var account: String?
 
-    /// The public part of the account's access key.
+    /// Public part of the access key.
     package var accessKeyID: String?
 
-    /// The secret part of the account's access key.
+    /// Secret part of the access key.
     package var secret: SecretSetting?
 
-    /// Whether calls cost money; nil: they do with an account.
+    /// True if calls are counted as billable; nil: true if there is an account.
     package var isBillable: Bool?
 
     package init() {}
 
-    /// A URL that the vendor's protocol accepts.
+    /// URL that `DNSJSON` accepts.
     package struct Address: Sendable, Hashable {
-        /// The URL as it was written.
+        /// URL as written.
         package let text: String
 
-        /// The port that it names, or its scheme's.
+        /// Port of the URL, or the default port of its scheme.
         package let port: UInt16
 
-        /// What requests travel over.
+        /// Transport of calls.
         package var scheme: VendorScheme { text.hasPrefix("https:") ? .https : .http }
 
-        /// Reads what `DNSJSON` accepts.
+        /// Reads a URL.
+        ///
+        /// - Throws: `Mismatch` if `DNSJSON` refuses the URL.
         init(reading text: String) throws(Mismatch) {
             do throws(DNSJSONSetupError) {
                 port = try DNSJSON(url: text).facts.defaultPort
@@ -41,10 +43,10 @@ package struct JSONSettings: Sendable, Equatable {
             self.text = text
         }
 
-        /// The URL of the manual's example.
+        /// URL of the example in the manual.
         fileprivate static let example: Address = {
             guard let address = try? Address(reading: "https://dns.alidns.com/resolve") else {
-                preconditionFailure("the example is no URL")
+                preconditionFailure("the example is not a URL")
             }
             return address
         }()
@@ -52,9 +54,7 @@ package struct JSONSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// The JSON API; of another kind, the defaults.
-    ///
-    /// Setting it sets the kind.
+    /// JSON API, or defaults for another kind; setting it sets the kind.
     var json: JSONSettings {
         get { if case .json(let settings) = account { settings } else { JSONSettings() } }
         set { account = .json(newValue) }
@@ -65,8 +65,8 @@ extension VendorSettings {
 
 extension JSONSettings: VendorAccount {
     static let about = """
-        A resolver with a DNS API in JSON after Google's model, such as AliDNS, DNSPod, Google and \
-        Cloudflare have. It resolves all names, one family a call.
+        Resolver with a JSON DNS API in the format of Google, as offered by AliDNS, DNSPod, Google \
+        and Cloudflare. It resolves all names, with one call for each address family.
         """
 
     var secrets: [(option: String, secret: SecretSetting?)] {
@@ -103,25 +103,25 @@ extension JSONSettings {
             required: true,
             example: .example,
             """
-            The API. The host is what the certificate must be for, and is never looked up. A query \
-            is sent along; {name} and {type} in it stand for what is asked, and without them \
-            name= and type= are added.
+            URL of the API. The certificate of the servers must match the host; the host is never \
+            resolved. {name} and {type} in the query part of the URL are replaced by the name and \
+            type of the query. Without them, name= and type= are appended.
             """
         ),
         VendorSettings.servers(
             standard: nil,
             example: ["223.5.5.5", "223.6.6.6"],
-            "The port is the one of the `url` if it is left out."
+            "Default port: the port of `url`."
         ),
         .option(
             "account",
             \.json.account,
             .account,
-            standard: "none, which the free resolvers do not need",
+            standard: "none; free resolvers need no account",
             example: "100000",
             """
-            The number of an account with AliDNS (its uid) that signs calls. It needs the two that \
-            follow. How to sign is not documented in full: try it before you rely on it.
+            Number (uid) of your AliDNS account, for signed calls. It requires `access-key-id` and \
+            `secret`. The signature is not fully documented: test it before you rely on it.
             """
         ),
         .option(
@@ -130,7 +130,7 @@ extension JSONSettings {
             .account,
             example: "100000exampleid",
             """
-            The public part of the account's access key (the ak of AliDNS).
+            Public part of the access key (ak) of the AliDNS account.
             """
         ),
         .option(
@@ -142,18 +142,18 @@ extension JSONSettings {
             },
             example: .example("alidns.secret"),
             """
-            The secret part of the access key, kept in a file that other users cannot read, or in \
-            a credential of systemd: {credential: NAME}.
+            Secret part of the access key, in a file that other users cannot read or in a systemd \
+            credential: {credential: NAME}.
             """
         ),
         .option(
             "billable",
             \.json.isBillable,
             .boolean,
-            standard: "true with an account and false without",
+            standard: "true if `account` is set, else false",
             example: true,
             """
-            Whether calls are counted as calls that cost money.
+            Counts calls as billable in the statistics.
             """
         ),
     ]
@@ -162,7 +162,7 @@ extension JSONSettings {
 // MARK: - Checks
 
 extension JSONSettings {
-    /// An account is there as a whole or not at all.
+    /// Checks that the parts of an account are complete, and warns of plain HTTP.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         let parts = ["account", "access-key-id", "secret"]
         let missing = parts.filter { !reading.has("\(path).\($0)") }
@@ -171,15 +171,15 @@ extension JSONSettings {
                 reading.report(
                     reading.place(of: path),
                     "the vendor `\(vendor.name)` needs `\(option)` to sign calls",
-                    hint: "`account`, `access-key-id` and `secret` go together"
+                    hint: "set all of `account`, `access-key-id` and `secret`"
                 )
             }
         }
         if url?.scheme == .http {
             reading.warn(
                 reading.place(of: "\(path).url"),
-                "over plain HTTP others can read and forge answers, which are labelled as unprotected",
-                hint: "say https://"
+                "answers over plain HTTP can be read and forged; they are labelled as unprotected",
+                hint: "use https://"
             )
         }
     }

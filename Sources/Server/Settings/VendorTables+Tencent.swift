@@ -3,43 +3,43 @@ import DNSWire
 package import HTTPDNS
 package import Net
 
-/// An account with Tencent Cloud (DNSPod).
+/// Tencent Cloud (DNSPod) account.
 package struct TencentSettings: Sendable, Equatable {
-    /// How calls are protected.
+    /// Protection of calls.
     package var channel = Tencent.Channel.https
 
-    /// The edition of the service.
+    /// Edition of the service.
     package var region = Tencent.Region.cn
 
-    /// The account's id (the vendor's dnsId); the channels `aes` and `des` need it.
+    /// Account ID (dnsId of the vendor); the channels `aes` and `des` need it.
     package var id: Int?
 
-    /// The token of the channel `https`: a decimal number.
+    /// Token for the channel `https`: a decimal number.
     package var token: SecretSetting?
 
-    /// The key of the channels `aes` (16 octets) and `des` (8 octets).
+    /// Key for the channels `aes` (16 octets) and `des` (8 octets).
     package var key: SecretSetting?
 
-    /// How the client subnet is told on the channels `aes` and `des`.
+    /// Form of the client subnet on the channels `aes` and `des`.
     package var clientSubnetForm = Tencent.ClientSubnetForm.encrypted
 
-    /// Whether names carry the second they expire.
+    /// True if calls carry an expiry time.
     package var authExpiry = false
 
-    /// The name the certificate must carry; nil: the server's IP address.
+    /// Name that the certificate must contain; nil: the IP address of the server.
     package var tlsName: String?
 
-    /// Where the servers to ask are asked for; nil: those in the settings are asked.
+    /// Service that lists the servers to query; nil: the servers in the settings are used.
     package var conf: Conf?
 
     package init() {}
 
-    /// The service that tells a channel's servers.
+    /// Service that lists the servers of a channel.
     package struct Conf: Sendable, Equatable {
-        /// The start-up servers, each with its port.
+        /// Start-up servers with ports.
         package var servers: [SocketAddress] = []
 
-        /// How long what they said is used at most.
+        /// Maximum lifetime of a fetched list.
         package var refresh = ClientLimits.addressLifetime
 
         package init() {}
@@ -47,9 +47,7 @@ package struct TencentSettings: Sendable, Equatable {
 }
 
 extension VendorSettings {
-    /// The account with Tencent; of another kind, the defaults.
-    ///
-    /// Setting it sets the kind.
+    /// Tencent account, or defaults for another kind; setting it sets the kind.
     var tencent: TencentSettings {
         get { if case .tencent(let settings) = account { settings } else { TencentSettings() } }
         set { account = .tencent(newValue) }
@@ -120,10 +118,10 @@ extension TencentSettings {
             \.tencent.channel,
             .choice(),
             """
-            How calls are protected: `https` by TLS and a token; `aes` and `des` by encrypting \
-            names and answers with a key, over plain HTTP. These two hide names but do not \
-            authenticate answers: somebody on the way can forge some without the key, so that \
-            answers are labelled as unprotected. DES can also be broken. Prefer `https`.
+            Protection of calls. `https` uses TLS and a token. `aes` and `des` encrypt names and \
+            answers with a key over plain HTTP. They do not authenticate answers: an attacker on \
+            the network path can forge some answers without the key, so these answers are labelled \
+            as unprotected. DES encryption can also be broken. Prefer `https`.
             """
         ),
         .option(
@@ -131,8 +129,8 @@ extension TencentSettings {
             \.tencent.region,
             .choice(),
             """
-            The edition of the service, which decides about the servers. The international one \
-            has only the channel des.
+            Edition of the service, which selects the default servers. The international edition \
+            supports only the channel des.
             """
         ),
         .option(
@@ -141,7 +139,7 @@ extension TencentSettings {
             .integer(1...Int(Int32.max)),
             example: 12345,
             """
-            The id of your account, from the vendor's console. The channels aes and des need it.
+            ID of your account, from the vendor's console. Required for the channels aes and des.
             """
         ),
         .option(
@@ -150,8 +148,8 @@ extension TencentSettings {
             .secret,
             example: .example("tencent.token"),
             """
-            The token of the channel https, a decimal number, kept in a file that other users \
-            cannot read, or in a credential of systemd: {credential: NAME}.
+            Token for the channel https, a decimal number; in a file that other users cannot read, \
+            or in a systemd credential: {credential: NAME}.
             """
         ),
         .option(
@@ -160,8 +158,8 @@ extension TencentSettings {
             .secret,
             example: .example("tencent.key"),
             """
-            The key of the channels aes (exactly 16 octets) and des (exactly 8), kept likewise. A \
-            newline at the end of the file does not count.
+            Key for the channels aes (exactly 16 octets) and des (exactly 8 octets), stored like \
+            `token`. A newline at the end of the file is ignored.
             """
         ),
         .option(
@@ -169,9 +167,9 @@ extension TencentSettings {
             \.tencent.authExpiry,
             .boolean,
             """
-            Whether calls carry a time after which they are worth nothing, as accounts with \
-            protection against theft want it. If the vendor refuses one form with 401, the other \
-            one is tried once, and kept if it is accepted.
+            Sends an expiry time with each call, for accounts that have protection against theft \
+            enabled. If the vendor refuses a call with 401, the call is repeated once without (or \
+            with) the expiry time, and the form that works is kept.
             """
         ),
         .option(
@@ -179,8 +177,8 @@ extension TencentSettings {
             \.tencent.clientSubnetForm,
             .choice(),
             """
-            How the `client-subnet` is sent on the channels aes and des: encrypted as the \
-            documentation says, or plain as the vendor's own programs do.
+            Form of `client-subnet` on the channels aes and des: encrypted as documented, or plain \
+            as in the vendor's SDKs.
             """
         ),
         .option(
@@ -189,14 +187,15 @@ extension TencentSettings {
             .hostName,
             example: "httpdns.example.com",
             """
-            The name that the certificate of the servers must carry, instead of their IP address.
+            Host name that the certificate of the servers must contain, instead of their IP \
+            address.
             """
         ),
         VendorSettings.servers(
             standard: "119.29.29.99 and 119.28.28.99 for https, 119.29.29.98 and 119.28.28.98"
                 + " for aes and des, 43.132.55.55 for region international",
             example: Tencent.Region.cn.servers(for: .https),
-            "The port is 443 for https and 80 for the others if it is left out."
+            "Default port: 443 for https, 80 for aes and des."
         ),
         .section(
             "conf",
@@ -204,10 +203,10 @@ extension TencentSettings {
             confTable,
             fresh: Conf(),
             """
-            Asks the vendor's service /conf which servers to ask; they are asked before those of \
-            `servers`. Servers in another kind of network than those that name them are left out: \
-            a service on the Internet names none of your own network. For customers to whom the \
-            vendor's support has named start-up servers.
+            Fetches the list of servers from the vendor's service /conf. The fetched servers are \
+            queried before `servers`. Fetched servers in another kind of network than the start-up \
+            server are ignored: a service on the Internet cannot name servers of your own network. \
+            For customers that got start-up servers from the vendor's support.
             """
         ),
         VendorSettings.batching(8),
@@ -218,13 +217,13 @@ extension TencentSettings {
             "servers",
             \.servers,
             .list("servers", of: .server, count: SettingsLimits.servers),
-            standard: "those built into the vendor's kits: 119.29.29.89 and 119.28.28.89 for"
+            standard: "those in the vendor's SDKs: 119.29.29.89 and 119.28.28.89 for"
                 + " https, 119.29.29.88 and 119.28.28.88 for aes and des",
             example: Tencent.Region.cn.startUpServers(for: .https).compactMap {
                 SocketAddress($0, defaultPort: 0)
             },
             """
-            The start-up servers by IP address.
+            IP addresses of the start-up servers.
             """
         ),
         .option(
@@ -232,8 +231,8 @@ extension TencentSettings {
             \.refresh,
             .duration(SettingsLimits.refresh),
             """
-            They are asked again after so long, or sooner if they say so; also when all servers \
-            fail.
+            Time after which the list is fetched again. It is fetched earlier if the service says \
+            so, and when all servers fail.
             """
         )
     )
@@ -242,7 +241,7 @@ extension TencentSettings {
 // MARK: - Checks
 
 extension TencentSettings {
-    /// The id, token and key fit the channel, and the channel fits the region.
+    /// Checks that ID, token and key fit the channel, and that the region has the channel.
     func check(_ vendor: VendorSettings, _ path: String, _ reading: inout SettingsReading) {
         guard !reading.isDamaged("\(path).channel"), !reading.isDamaged("\(path).region") else {
             return
@@ -251,36 +250,36 @@ extension TencentSettings {
             let only = region.channels.map { "`\($0.rawValue)`" }.joined(separator: " or ")
             return reading.report(
                 reading.place(of: reading.has("\(path).channel") ? "\(path).channel" : path),
-                "the region \(region.rawValue) has no channel \(channel.rawValue)",
-                hint: "say `channel:` \(only)"
+                "the region \(region.rawValue) does not support the channel \(channel.rawValue)",
+                hint: "set `channel` to \(only)"
             )
         }
         if let conf, conf.servers.isEmpty, !reading.isDamaged("\(path).conf.servers") {
             reading.report(
                 reading.place(of: "\(path).conf"),
                 "`conf` needs `servers` in the region \(region.rawValue)",
-                hint: "the vendor's support names them"
+                hint: "ask the vendor's support for them"
             )
         }
         checkSecrets(of: vendor.name, path, &reading)
         if channel == .aes {
             reading.warn(
                 reading.place(of: "\(path).channel"),
-                "the channel aes hides names, but its answers can be forged; they are labelled as"
-                    + " unprotected",
-                hint: "say `channel: https`"
+                "the channel aes encrypts names, but its answers can be forged; they are labelled"
+                    + " as unprotected",
+                hint: "set `channel: https`"
             )
         }
         if channel == .des {
             reading.warn(
                 reading.place(of: "\(path).channel"),
                 "DES can be broken, and its answers can be forged; they are labelled as unprotected"
-                    + (region == .cn ? ": prefer the channel `https`" : "")
+                    + (region == .cn ? ": set `channel: https`" : "")
             )
         }
     }
 
-    /// The channel has what proves the account, in the right form.
+    /// Checks that the channel has the secrets that it needs, in the right form.
     private func checkSecrets(
         of name: String,
         _ path: String,
@@ -292,7 +291,7 @@ extension TencentSettings {
             reading.report(
                 reading.place(of: path),
                 "the vendor `\(name)` needs `\(option)` for its channel \(channel.rawValue)",
-                hint: option == "token" && hasKey ? "with a key its channel is `aes` or `des`" : nil
+                hint: option == "token" && hasKey ? "a `key` needs channel `aes` or `des`" : nil
             )
         }
         if channel == .https {
@@ -308,10 +307,10 @@ extension TencentSettings {
             guard count != right else { return }
             reading.report(
                 reading.place(of: "\(path).key"),
-                "the key has \(count) octets; the channel \(channel.rawValue) takes exactly"
+                "the key has \(count) octets; the channel \(channel.rawValue) requires exactly"
                     + " \(right)",
                 hint: channel == .des && count > right
-                    ? "of longer keys others silently use the first 8 octets: keep only those"
+                    ? "other programs silently use the first 8 octets: keep only these"
                     : nil
             )
         }

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPDNS
 
-/// An account with Volcengine (ByteDance).
+/// Volcengine (ByteDance) account.
 package struct VolcengineSettings: Sendable, Equatable {
-    /// The account's number.
+    /// Account number.
     package var account = ""
 
-    /// The key for signatures.
+    /// Signing key.
     package var secret: SecretSetting?
 
-    /// What requests travel over.
+    /// Transport of calls.
     package var scheme = VendorScheme.https
 
-    /// The name or IP address the certificate must carry.
+    /// Name or IP address that the certificate must contain.
     package var tlsName = Volcengine.defaultTLSName
 
     package init() {}
 }
 
 extension VendorSettings {
-    /// The account with Volcengine; of another kind, the defaults.
-    ///
-    /// Setting it sets the kind.
+    /// Volcengine account, or defaults for another kind; setting it sets the kind.
     var volcengine: VolcengineSettings {
         get {
             if case .volcengine(let settings) = account { settings } else { VolcengineSettings() }
@@ -79,14 +77,13 @@ extension VolcengineSettings {
         ),
         VendorSettings.scheme(
             \.volcengine.scheme,
-            "Over plain http others can read and forge answers."
+            "Answers over plain http can be read and forged."
         ),
         .option("tls-name", \.volcengine.tlsName, .certificateName, VendorSettings.certificateDoc),
         VendorSettings.servers(
             standard: nil,
             example: ["192.0.2.1"],
-            "The vendor tells them on request. The port is 443 for https and 80 for http if it is"
-                + " left out."
+            "Ask the vendor for them. Default port: 443 for https, 80 for http."
         ),
     ]
 }

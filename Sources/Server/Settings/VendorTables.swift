@@ -4,7 +4,7 @@ internal import HTTPDNS
 import Net
 
 extension VendorSettings: SettingsNamedEntry {
-    /// The options of each kind, in the order of the manual.
+    /// Options of each kind, in the order of the manual.
     static let tables: [VendorKind: SettingsTable<VendorSettings>] = {
         var tables: [VendorKind: SettingsTable<VendorSettings>] = [:]
         for kind in VendorKind.allCases {
@@ -17,7 +17,7 @@ extension VendorSettings: SettingsNamedEntry {
         return tables
     }()
 
-    /// The options of an entry of which the kind cannot be told: all there are, unread.
+    /// Options for an entry without a valid kind: the options of all kinds, which are not read.
     private static let undecided = SettingsTable(
         [kindOption]
             + Set(
@@ -35,8 +35,8 @@ extension VendorSettings: SettingsNamedEntry {
         guard let other = node["kind"], other.scalar != kind.rawValue else { return nil }
         return YAMLComplaint(
             place: other.place,
-            message: "the vendor `\(name)` is of the kind \(kind.rawValue)",
-            hint: "at \(place): another kind is another vendor"
+            message: "the vendor `\(name)` already has the kind \(kind.rawValue)",
+            hint: "set at \(place); another kind needs another name"
         )
     }
 
@@ -44,7 +44,7 @@ extension VendorSettings: SettingsNamedEntry {
         VendorKind.allCases.map { kind in
             var fresh = VendorSettings(name: kind.rawValue, place: SettingsPlace())
             fresh.kind = kind
-            // What all kinds have is explained once.
+            // The first example explains the common options.
             let isFirst = kind == VendorKind.allCases.first
             let own = [kindOption] + kind.account.options
             return SettingsManual.Example(
@@ -56,7 +56,8 @@ extension VendorSettings: SettingsNamedEntry {
         }
     }
 
-    /// What to say about the options of other kinds, by option.
+    /// Returns error messages for the options of other kinds, by option; see `strangers` of the
+    /// table.
     private static func strangers(
         to kind: VendorKind,
         having own: [String]
@@ -68,15 +69,14 @@ extension VendorSettings: SettingsNamedEntry {
             }
         }
         return kinds.mapValues { others in
-            "is for vendors of the kind\(others.count > 1 ? "s" : "")"
+            "is an option of vendor kind\(others.count > 1 ? "s" : "")"
                 + " \(others.joined(separator: ", ")), not \(kind.rawValue)"
         }
     }
 
-    /// Which options are not repeated.
     private static var commonOptionsNote: String {
         let names = commonOptions.map { "`\($0.name)`" }
-        return "It also has " + names.dropLast().joined(separator: ", ")
+        return "It also takes " + names.dropLast().joined(separator: ", ")
             + " and \(names[names.count - 1]), as above."
     }
 }
@@ -90,7 +90,7 @@ extension VendorSettings {
         .choice(aliases: VendorKind.aliases),
         required: true,
         """
-        Whose protocol the vendor speaks.
+        Protocol of the vendor. The kind decides which other options the entry takes.
         """
     )
 
@@ -102,8 +102,8 @@ extension VendorSettings {
             // 203.0.113.7 (RFC 5737).
             example: .v4(IPv4Address(value: 0xCB00_7107)),
             """
-            The address that the vendor chooses answers for, instead of the one it sees the calls \
-            come from.
+            Client address that is sent to the vendor, which selects answers for it. By default, \
+            the vendor uses the source address of the calls.
             """
         ),
         .option(
@@ -111,8 +111,8 @@ extension VendorSettings {
             \.timeout,
             .duration(SettingsLimits.timeout),
             """
-            How long one call may take, with the connection and its TLS handshake. All calls for \
-            one question together take at most 3s.
+            Time limit for one call, including connect and TLS handshake. All calls for one query \
+            together take at most 3s.
             """
         ),
         .option(
@@ -120,7 +120,7 @@ extension VendorSettings {
             \.retriesBeforeSwitch,
             .integer(SettingsLimits.retries),
             """
-            After so many failures in a row the next server becomes the first choice.
+            Number of consecutive failures after which the next server becomes the preferred one.
             """
         ),
         .option(
@@ -128,8 +128,8 @@ extension VendorSettings {
             \.hedgeAfter,
             .duration(SettingsLimits.hedge),
             """
-            A server that has not answered after so long is not waited for alone: the next one is \
-            asked too, and the first answer counts.
+            Time after which the next server is queried, too, if a server has not answered. The \
+            first answer is used.
             """
         ),
         .option(
@@ -137,8 +137,9 @@ extension VendorSettings {
             \.returnToPrimaryAfter,
             .duration(SettingsLimits.returnToPrimary),
             """
-            So long after another server has become the first choice, one call tries the first of \
-            the list again; if it answers, it is the first choice again.
+            Time after which the first server of the list is tried again with one call, after \
+            another server has become the preferred one. If the first server answers, it becomes \
+            the preferred one again.
             """
         ),
         .option(
@@ -147,7 +148,8 @@ extension VendorSettings {
             .certificates,
             example: "/etc/httpdnsd/ca.pem",
             """
-            PEM file of the certificates to trust instead of the system's.
+            PEM file of trusted CA certificates, used instead of the trust store of the system. \
+            New connections use a changed file without a reload.
             """
         ),
         .option(
@@ -155,8 +157,8 @@ extension VendorSettings {
             \.http,
             .httpVersion,
             """
-            The version of HTTP; `auto` speaks HTTP/2 where the server does, else 1.1. HTTP/3 \
-            needs a libcurl that was built with it, and is never spoken unless you say `3`.
+            HTTP version. `auto` uses HTTP/2 if the server supports it, else HTTP/1.1. HTTP/3 is \
+            only used with `3`, and requires a libcurl that was built with it.
             """
         ),
         .option(
@@ -165,9 +167,9 @@ extension VendorSettings {
             .proxy,
             example: .exampleProxy,
             """
-            An HTTP proxy for all calls: it is asked to CONNECT for https, and to forward http. \
-            What it says itself, such as 403, counts as the vendor's word. Proxies of the \
-            environment are never used.
+            HTTP proxy for all calls, by IP address and port. Calls over https use CONNECT. An \
+            error response of the proxy, such as 403, counts as a response of the vendor. Proxy \
+            environment variables are ignored.
             """
         ),
         .option(
@@ -175,7 +177,7 @@ extension VendorSettings {
             \.concurrentCalls,
             .integer(SettingsLimits.concurrentCalls),
             """
-            While so many calls are under way, further names wait.
+            Maximum number of calls in flight. Further names wait.
             """
         ),
         .option(
@@ -184,9 +186,9 @@ extension VendorSettings {
             .integer(SettingsLimits.callsPerSecond),
             example: 100,
             """
-            Calls that may be sent in a second. Beyond them the next vendor of the route or its \
-            fallback answers, so that nobody can run up the bill, or use up the `budget` of the day, \
-            by asking for names that nobody knows.
+            Maximum number of calls per second. Above it, the next vendor of the route or its \
+            fallback answers. Set it against clients that query random names, which cost money and \
+            can use up the `budget` of a day within minutes.
             """
         ),
         .section(
@@ -195,8 +197,8 @@ extension VendorSettings {
             budgetTable,
             fresh: BudgetSettings(),
             """
-            How many calls the vendor may be sent, by the day of UTC and from the start of \
-            httpdnsd. When they are spent, the log says so.
+            Limit on the number of calls per UTC day, counted since httpdnsd started. When it is \
+            reached, httpdnsd logs it.
             """
         ),
     ]
@@ -209,7 +211,8 @@ extension VendorSettings {
             required: true,
             example: 100_000,
             """
-            Calls that may be sent; those that reached nobody or were refused do not count.
+            Number of calls. Calls that did not reach the vendor or that the vendor refused are \
+            not counted.
             """
         ),
         .option(
@@ -217,18 +220,17 @@ extension VendorSettings {
             \.onExceeded,
             .choice(),
             """
-            Beyond them no more is sent, so that the next vendor of the route or its fallback \
-            answers; or, with `warn`, all goes on and is counted.
+            Action when the budget is spent. `fallback` sends no more calls: the next vendor of \
+            the route or its fallback answers. `warn` continues to send calls and counts them.
             """
         )
     )
 }
 
 extension SocketAddress {
-    /// The proxy of the manual's example.
     fileprivate static let exampleProxy: SocketAddress = {
         guard let address = SocketAddress("192.0.2.1:3128") else {
-            preconditionFailure("the example is no address")
+            preconditionFailure("the example is not an address")
         }
         return address
     }()
@@ -237,7 +239,7 @@ extension SocketAddress {
 // MARK: - Checks
 
 extension Settings {
-    /// Each vendor has what its kind needs, and its options fit together.
+    /// Checks that each vendor has the options that its kind needs, and that they fit together.
     func checkVendors(_ reading: inout SettingsReading) {
         let named = Set(routes.flatMap(\.vendors))
         for (index, vendor) in vendors.enumerated() {
@@ -256,15 +258,16 @@ extension Settings {
 }
 
 extension VendorSettings {
-    /// HTTP/3 is QUIC: it has TLS in it, and no proxy passes it on.
+    /// Checks that HTTP/3 is used with TLS and without a proxy: QUIC includes TLS, and no proxy
+    /// forwards it.
     fileprivate func checkHTTP(_ path: String, _ reading: inout SettingsReading) {
         guard http == .http3, !reading.isDamaged("\(path).http") else { return }
         let place = reading.place(of: "\(path).http")
         if !account.any.usesTLS {
-            reading.report(place, "HTTP/3 has TLS, and calls over \(account.channel) have not")
+            reading.report(place, "HTTP/3 requires TLS, and \(account.channel) calls do not use it")
         }
         if proxy != nil {
-            reading.report(place, "HTTP/3 does not go through a proxy", hint: "say `http: auto`")
+            reading.report(place, "HTTP/3 does not work through a proxy", hint: "set `http: auto`")
         }
     }
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place in a YAML text; line and column count from 1, columns in Unicode scalars.
+/// Place in a YAML text; line and column count from 1, columns in Unicode scalars.
 struct YAMLPlace: Sendable, Hashable, Comparable {
-    /// Which of the texts that are read together, from 0.
+    /// Index of the file, from 0.
     var file = 0
 
     var line: Int
     var column: Int
 
-    /// The first character of the text.
     static let start = YAMLPlace(line: 1, column: 1)
 
     static func < (left: YAMLPlace, right: YAMLPlace) -> Bool {
@@ -16,33 +15,33 @@ struct YAMLPlace: Sendable, Hashable, Comparable {
     }
 }
 
-/// A value of a YAML text, with its place.
+/// Value of a YAML text, with its place.
 ///
-/// Scalars stay text: what `0660` or `off` means is the business of the option that takes it, not
-/// of YAML's guesses.
+/// Scalars stay text: each option interprets values such as `0660` or `off` itself, without the
+/// implicit types of YAML.
 struct YAMLNode: Sendable {
     var content: Content
     var place = YAMLPlace.start
 
     enum Content: Sendable {
-        /// Text; `plain` if it was, or is to be, written without quotes.
+        /// Text; `plain` if it is written without quotes.
         case scalar(String, plain: Bool)
         case sequence([YAMLNode])
         case mapping([YAMLPair])
 
-        /// Something refused (an alias, say), about which a complaint was already made.
+        /// Refused value, such as an alias; its error was already reported.
         case refused
     }
 }
 
-/// A key of a mapping and its value.
+/// Key of a mapping and its value.
 struct YAMLPair: Sendable {
     var key: String
     var keyPlace = YAMLPlace.start
     var value: YAMLNode
 }
 
-/// Something wrong in a text, whatever the text is for.
+/// Error in a YAML text.
 struct YAMLComplaint: Sendable, Hashable, Error {
     var place: YAMLPlace
     var message: String
@@ -52,12 +51,12 @@ struct YAMLComplaint: Sendable, Hashable, Error {
 // MARK: - Making what is printed
 
 extension YAMLNode {
-    /// A scalar that is quoted when printed, if it needs to be.
+    /// Makes a scalar that is quoted if necessary.
     static func text(_ text: String) -> YAMLNode {
         YAMLNode(content: .scalar(text, plain: false))
     }
 
-    /// A scalar that is printed as it is: a boolean.
+    /// Makes a scalar that is printed without quotes, such as a boolean.
     static func word(_ text: String) -> YAMLNode {
         YAMLNode(content: .scalar(text, plain: true))
     }
@@ -74,12 +73,12 @@ extension YAMLNode {
 // MARK: - Reading
 
 extension YAMLNode {
-    /// The text of a scalar.
+    /// Text of a scalar; nil for other values.
     var scalar: String? {
         if case .scalar(let text, _) = content { text } else { nil }
     }
 
-    /// Whether a key has nothing behind it: `key:`, `key: ~` or `key: null`.
+    /// True if the value is missing or null: `key:`, `key: ~` or `key: null`.
     var isNull: Bool {
         if case .scalar(let text, plain: true) = content {
             ["", "~", "null"].contains(text)
@@ -88,7 +87,6 @@ extension YAMLNode {
         }
     }
 
-    /// The value of `key` in a mapping.
     subscript(key: String) -> YAMLNode? {
         guard case .mapping(let pairs) = content else { return nil }
         return pairs.first { $0.key == key }?.value

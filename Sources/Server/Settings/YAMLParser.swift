@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import CYAML
 
-/// libyaml's event parser: the only place that touches its memory.
-///
+/// Event parser of libyaml; no other type accesses its memory.
 // SAFETY: both pointers are private, made in `init`, valid until `deinit`, and never handed out.
 @safe struct YAMLParser: ~Copyable {
-    /// One step through a text.
+    /// Event of the parser.
     struct Event {
         var kind: Kind
         var place: YAMLPlace
 
-        /// Whether the value carries an anchor (`&name`).
+        /// True if the value has an anchor (`&name`).
         var isAnchored = false
 
-        /// Whether the value carries a tag (`!name`).
+        /// True if the value has a tag (`!name`).
         var isTagged = false
 
         enum Kind {
@@ -22,30 +21,29 @@ import CYAML
             case sequenceStart
             case mappingStart
 
-            /// The end of the innermost sequence or mapping.
+            /// End of the innermost sequence or mapping.
             case collectionEnd
             case alias
             case streamEnd
 
-            /// What says nothing: the start of the stream, the end of a document.
+            /// Start of the stream, or end of a document.
             case other
         }
     }
 
-    /// The parser, which holds a pointer to itself and so must not move.
+    /// Parser of libyaml, which contains a pointer to itself and must not move.
     private let parser: UnsafeMutablePointer<yaml_parser_t>
 
-    /// A copy of the text, which the parser reads in place.
+    /// Copy of the text, which the parser reads in place.
     private let input: UnsafeMutableBufferPointer<UInt8>
 
-    /// The text, which knows where it ends.
     private let text: YAMLText
 
     /// Starts to parse `text`; traps if there is no memory.
     init(_ text: YAMLText) {
         self.text = text
-        // SAFETY: both allocations live until `deinit`, where the parser goes before its input;
-        // `input` is initialised whole; the length given is its length.
+        // SAFETY: both allocations live until `deinit`, which deletes the parser before its input;
+        // `input` is fully initialised, and `input.count` is its length.
         unsafe parser = .allocate(capacity: 1)
         unsafe parser.initialize(to: yaml_parser_t())
         unsafe input = .allocate(capacity: text.octets.count)
@@ -63,7 +61,7 @@ import CYAML
         unsafe input.deallocate()
     }
 
-    /// The next event; must not be called again after `streamEnd` or an error.
+    /// Returns the next event; must not be called again after `streamEnd` or an error.
     mutating func next() throws(YAMLComplaint) -> Event {
         // SAFETY: the parser is initialised; on success it fills `event`, which is deleted once,
         // after everything was copied out of it.
@@ -75,9 +73,9 @@ import CYAML
         return copy
     }
 
-    /// What libyaml stumbled over.
+    /// Returns the error of libyaml.
     ///
-    /// Its messages are fixed texts without anything of the input.
+    /// Its messages are fixed texts that contain nothing of the input.
     private func syntaxError() -> YAMLComplaint {
         // SAFETY: after a failed step the parser holds static C strings, or none.
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) }
@@ -94,20 +92,19 @@ import CYAML
         )
     }
 
-    /// What libyaml's message means for those who do not know YAML's indicators by heart.
+    /// Returns a hint that explains a message of libyaml.
     private static func hint(context: String, problem: String) -> String? {
         if context.contains("alias") {
             "a value that starts with `*` must be quoted: \"*.example.com\""
         } else if context.contains("anchor") || context.contains("tag") {
             "a value that starts with `&` or `!` must be quoted"
         } else if problem.contains("cannot start any token") {
-            "indent with spaces, not tabs, and quote values that start with a sign"
+            "indent with spaces, not tabs, and quote values that start with a special character"
         } else {
             nil
         }
     }
 
-    /// An event as Swift values.
     private static func copy(of event: yaml_event_t) -> Event {
         // SAFETY: `type` says which member of the union is valid; a scalar's value has `length`
         // octets, which the parser has checked to be UTF-8.
@@ -146,7 +143,7 @@ import CYAML
 }
 
 extension YAMLPlace {
-    /// libyaml counts from 0.
+    /// Converts a mark of libyaml, which counts lines and columns from 0.
     fileprivate init(_ mark: yaml_mark_t) {
         self.init(line: mark.line + 1, column: mark.column + 1)
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Prints trees such that `YAMLReader` reads them back.
+/// Printer of trees in a form that `YAMLReader` reads back.
 enum YAMLPrinter {
-    /// The longest line, unless a single value is longer.
+    /// Maximum length of a line, unless a single value is longer.
     static let width = 100
 
-    /// A key and its value, in as many lines as it takes.
+    /// Returns the lines of a key and its value.
     static func lines(_ key: String, _ value: YAMLNode, indent: Int = 0) -> [String] {
         let margin = String(repeating: " ", count: indent)
         let name = YAMLNode.text(key).inline
@@ -15,7 +15,6 @@ enum YAMLPrinter {
         return ["\(margin)\(name):"] + block(value, indent: indent + 2)
     }
 
-    /// A mapping's pairs or a sequence's items, one below the other.
     static func block(_ node: YAMLNode, indent: Int) -> [String] {
         let margin = String(repeating: " ", count: indent)
         switch node.content {
@@ -31,7 +30,7 @@ enum YAMLPrinter {
         }
     }
 
-    /// Puts the dash of a list item before the first line that is no comment.
+    /// Inserts the dash of a list item into the first line that is not a comment.
     static func dashed(_ lines: [String], indent: Int) -> [String] {
         var lines = lines
         let margin = String(repeating: " ", count: indent)
@@ -44,7 +43,7 @@ enum YAMLPrinter {
 // MARK: - On one line
 
 extension YAMLNode {
-    /// The value in flow style.
+    /// Value in flow style, on one line.
     var inline: String {
         switch content {
         case .scalar(let text, let plain):
@@ -60,7 +59,7 @@ extension YAMLNode {
         }
     }
 
-    /// Whether the value is best on one line, of which `room` characters are left.
+    /// Returns true if the value is printed on one line, of which `room` characters are left.
     func isFlat(room: Int) -> Bool {
         switch content {
         case .scalar, .refused: true
@@ -71,7 +70,7 @@ extension YAMLNode {
         }
     }
 
-    /// Whether `text` needs no quotes, not even for readers that guess types from it.
+    /// Returns true if `text` needs no quotes, even for YAML readers that guess types.
     static func isPlain(_ text: String) -> Bool {
         let words = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"]
         guard !text.isEmpty, !words.contains(text.lowercased()) else { return false }
@@ -88,7 +87,7 @@ extension YAMLNode {
         }
     }
 
-    /// The text in double quotes; it holds no control characters.
+    /// Returns the text in double quotes; the text contains no control characters.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for character in text.unicodeScalars {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Checks the characters of a text before a parser sees them, and knows where the text ends.
+/// Text with checked characters, ready for the parser.
 ///
-/// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as ends of lines, editors do
-/// not; and control characters in a name end up in logs and terminals.  All of them are refused,
-/// so a line number means the same line to everybody.
+/// libyaml counts U+0085, U+2028, U+2029 and a lone carriage return as line ends, but editors do
+/// not. Control characters in a name would reach logs and terminals. All of these are refused, so
+/// that editors and messages agree on line numbers.
 struct YAMLText {
-    /// The text without byte order mark.
+    /// Text without byte order mark.
     let octets: ArraySlice<UInt8>
 
-    /// The last place in the text: just behind its last character, or on its last newline.
+    /// Last place in the text: behind its last character, or on its last newline.
     let end: YAMLPlace
 
-    /// Checks `octets`, which are those of the given file.
+    /// Checks `octets` of the file with the index `file`.
     init(_ octets: [UInt8], file: Int = 0) throws(YAMLComplaint) {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         self.octets = octets.starts(with: mark) ? octets.dropFirst(mark.count) : octets[...]
@@ -49,12 +49,13 @@ struct YAMLText {
         self.end = place.column == 1 ? end : place
     }
 
-    /// A parser's place, which knows no file, and moved to the end if it lies behind the text.
+    /// Returns a place of the parser with the index of the file, moved to the end if it is behind
+    /// the text.
     func clamp(_ place: YAMLPlace) -> YAMLPlace {
         min(YAMLPlace(file: end.file, line: place.line, column: place.column), end)
     }
 
-    /// Printable characters, tabs and newlines.
+    /// Returns true for printable characters, tabs and newlines.
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A, 0x20...0x7E, 0xA0...0x2027, 0x202A...0xD7FF: true
