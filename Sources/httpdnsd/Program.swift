@@ -7,7 +7,7 @@ public import Logging
 internal import Net
 internal import Server
 
-/// The command line of the daemon.
+/// The daemon's command line.
 @main
 struct Program: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,7 +21,7 @@ struct Program: ParsableCommand {
         version: Product.version
     )
 
-    @Option(name: .long, help: "The settings file.")
+    @Option(name: .long, help: "Settings file.")
     var config: String?
 
     @Flag(name: .long, help: "Check the settings, print every error or `ok`, and exit.")
@@ -29,7 +29,7 @@ struct Program: ParsableCommand {
 
     @Flag(
         name: .long,
-        help: "Print the settings in effect, or without --config the manual of all settings."
+        help: "Print the effective settings; without --config, their manual."
     )
     var printConfig = false
 
@@ -38,11 +38,11 @@ struct Program: ParsableCommand {
 
     @Option(
         name: .long,
-        help: "The least important level that is logged, instead of the settings' `log.level`."
+        help: "Minimum level to log; overrides `log.level` of the settings."
     )
     var logLevel: Logger.Level?
 
-    /// Where the settings are if nobody says otherwise.
+    /// The settings file without `--config`.
     private static let standardConfig = "/etc/httpdnsd/httpdnsd.yaml"
 
     static func main() {
@@ -69,7 +69,7 @@ struct Program: ParsableCommand {
         do throws(SocketError) {
             try OwnProcess.close()
         } catch {
-            Self.complain("cannot keep others out of this process: \(error)")
+            Self.complain("cannot disable core dumps and tracing: \(error)")
             Glibc.exit(1)
         }
         let file = config ?? Self.standardConfig
@@ -92,10 +92,10 @@ struct Program: ParsableCommand {
         }
     }
 
-    /// Runs the daemon to its end.
+    /// Runs the daemon until it stops, and returns its exit code.
     ///
-    /// - Parameter level: what the command line says is logged, whatever the file says; nil if it
-    ///   leaves that to the file.
+    /// - Parameter level: the log level of the command line, which overrides the file; nil if
+    ///   absent.
     private static func serve(
         _ settings: Handover<Settings>,
         from file: String,
@@ -105,11 +105,12 @@ struct Program: ParsableCommand {
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])
-        // The loop's thread has the capabilities until it has its sockets; this one only waits.
+        // The loop's thread keeps the capabilities until its sockets are bound; this thread only
+        // waits.
         ServiceLoop.start()
-        // If it may not, that thread says so.
+        // On failure, the loop's thread reports it.
         try? OwnProcess.dropCapabilities()
-        // After that: the thread has the capabilities of this one.
+        // Started after the drop, because a thread inherits the capabilities of its creator.
         log.startWriter()
         defer { log.flush() }
         return ServiceLoop.run {
@@ -127,38 +128,37 @@ struct Program: ParsableCommand {
     /// Writes a line to standard error.
     private static func complain(_ text: String) {
         let octets = Array(text.utf8) + [0x0A]
-        // SAFETY: the octets live during the call.
-        // A complaint that cannot be written has nobody left to read it.
+        // SAFETY: the octets live during the call. A failed write is ignored: standard error is the
+        // only output.
         _ = unsafe octets.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
-/// Something that is given away once, so that nothing of it stays where it was.
+/// A value that can be taken once, so that no copy stays behind.
 ///
-/// Settings have keys in them, and a key that was replaced shall not be kept by whoever started the
-/// daemon with it.
+/// Settings contain keys, and a replaced key must not stay in memory.
 private final class Handover<Value: Sendable>: Sendable {
     private let value: Lock<Value?>
 
     init(_ value: Value) { self.value = Lock(value) }
 
-    /// What `see` finds in the value, which stays here.
+    /// Returns what `see` reads from the value, which stays here.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
-            guard let value else { preconditionFailure("looked at after it was given away") }
+            guard let value else { preconditionFailure("read after the value was taken") }
             return see(value)
         }
     }
 
-    /// Gives the value away.
+    /// Returns the value and removes it.
     func take() -> Value {
         let taken = value.withLock { value in
             defer { value = nil }
             return value
         }
-        guard let taken else { preconditionFailure("given away twice") }
+        guard let taken else { preconditionFailure("taken twice") }
         return taken
     }
 }

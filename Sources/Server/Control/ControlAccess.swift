@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Net
 
-/// Who may change something through the control socket.
+/// Permission to make changes through the control socket.
 ///
-/// Who may connect is the file's mode and group, which the kernel enforces.  As long as they keep
-/// everybody else out, who got in may do everything.  Once the mode lets everybody in, changes are
-/// for root, for the user the daemon runs as, and for peers whose primary group is the socket's.
-/// No name of a user or a group is looked up: that could ask the network, and so this daemon.
+/// The kernel enforces mode and group of the socket file for connecting.  If the mode excludes
+/// other users, every connected peer may make changes.  If it admits all users, changes need root,
+/// the daemon's user, or the socket's group as primary group.  User and group names are not
+/// resolved: NSS could use the network, and so depend on this daemon.
 package struct ControlAccess: Sendable, Equatable {
-    /// The bit of a mode that lets everybody connect.
+    /// Mode bit that lets all users connect.
     private static let writableByOthers: UInt32 = 0o002
 
-    /// The mode of the socket's file.
+    /// Mode of the socket file.
     package let mode: UInt32
 
-    /// The group of the socket's file; nil if it is not known, then no group may change anything.
+    /// Group of the socket file; nil if unknown: then no group may make changes.
     package let group: UInt32?
 
-    /// The user the daemon runs as.
+    /// User ID of the daemon.
     package let owner: UInt32
 
-    /// Makes the rule for a socket.
+    /// Makes the permission of a socket.
     package init(mode: UInt32, group: UInt32?, owner: UInt32) {
         self.mode = mode
         self.group = group
         self.owner = owner
     }
 
-    /// Whether a peer may change something.
+    /// Returns true if a peer may make changes.
     package func mayChange(_ peer: StreamConnection.Credentials) -> Bool {
         mode & Self.writableByOthers == 0 || peer.uid == 0 || peer.uid == owner
             || peer.gid == group

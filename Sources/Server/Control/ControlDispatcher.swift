@@ -3,15 +3,12 @@ package import Control
 package import Logging
 package import Net
 
-/// From one message to its reply: no sockets, no clock.
+/// Dispatcher of control calls to the handler; uses no sockets and no clock.
 package struct ControlDispatcher: Sendable {
-    /// Who does what is asked.
     private let handler: any ControlHandling
 
-    /// Who may change something.
     private let access: ControlAccess
 
-    /// Where changes, refusals and failures are told.
     private let logger: Logger
 
     /// Makes a dispatcher.
@@ -21,13 +18,13 @@ package struct ControlDispatcher: Sendable {
         self.logger = logger
     }
 
-    /// Sends a message to the peer; ends when the peer took it, and throws if it cannot.
+    /// Sends a message to the peer and waits until the peer has accepted it; throws on failure.
     package typealias Send = @ServiceLoop ([UInt8]) async throws -> Void
 
-    /// Answers a call of `peer` with one message or, if it takes more and the method has more to
-    /// say, with several; with none if it wants none.
+    /// Answers a call with one message, with several if the call has `more` set, or with none if it
+    /// is `oneway`.
     ///
-    /// - Throws: what `send` throws, and `CancellationError` where more would have come.
+    /// - Throws: the error of `send`, or `CancellationError` during a series of replies.
     package func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -47,23 +44,22 @@ package struct ControlDispatcher: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            let error = error as? MethodError ?? .failed(reason: "the reply has no JSON form")
+            let error = error as? MethodError ?? .failed(reason: "cannot encode the reply as JSON")
             if case .failed(let reason) = error {
                 logger.error("control: \(call.method) failed: \(reason)")
             }
-            // All strings and objects: this form exists for every error.
+            // Every error has a JSON form: strings and objects only.
             if !call.oneway { try await send((try? Reply(error).message()) ?? [0]) }
         }
     }
 
     // MARK: - Private
 
-    /// One of several replies did not reach the peer, which is no fault of the method.
+    /// Failure of `send`, as opposed to a failure of the method.
     private struct Unsent: Error {
         let error: any Error
     }
 
-    /// The message that carries `results`.
     private static func message(
         _ results: some Encodable,
         continues: Bool = false
@@ -75,9 +71,9 @@ package struct ControlDispatcher: Sendable {
         return message
     }
 
-    /// Does what a call asks.
+    /// Executes a call.
     ///
-    /// - Parameter sendMore: takes the messages before the last one, which is returned.
+    /// - Parameter sendMore: sends the messages before the last one; the last one is returned.
     private func results(
         of call: Call,
         from peer: StreamConnection.Credentials,
@@ -97,7 +93,6 @@ package struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Does what a method of the daemon's interface asks.
     private func results(
         of method: ControlInterface.Method,
         _ call: Call,
@@ -181,13 +176,13 @@ package struct ControlDispatcher: Sendable {
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.pause(subject)
-            logger.notice("control: \(change.subject) is paused until it is resumed")
+            logger.notice("\(change.subject): paused by an operator until resumed")
             return try Self.message(change)
         case .resume:
             let subject = try call.arguments(as: PauseRequest.self).subject()
             try allowChange(call, by: peer)
             let change = try await handler.resume(subject)
-            logger.notice("control: \(change.subject) is resumed")
+            logger.notice("\(change.subject): resumed by an operator")
             return try Self.message(change)
         case .reload:
             _ = try call.arguments(as: NoParameters.self)
@@ -195,8 +190,7 @@ package struct ControlDispatcher: Sendable {
             return try Self.message(try await handler.reload())
         case .check:
             let request = try call.arguments(as: CheckRequest.self)
-            // It names files, and what is wrong with them would be told to somebody who may not
-            // read them.
+            // The reply describes errors in files that an unprivileged peer may not read.
             try allowChange(call, by: peer)
             return try Self.message(try await handler.check(request))
         case .settings, .routes, .logLevel:
@@ -207,7 +201,6 @@ package struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Does what a method about what is in force asks.
     private func inspection(
         by method: ControlInterface.Method,
         _ call: Call,
@@ -223,13 +216,12 @@ package struct ControlDispatcher: Sendable {
             return try Self.message(try await handler.logLevel(request))
         default:
             _ = try call.arguments(as: NoParameters.self)
-            // Settings name files and hosts of others.
+            // Settings contain names of files and hosts.
             try allowPrivacy(call, to: peer)
             return try Self.message(try await handler.settings())
         }
     }
 
-    /// Does what a method of `org.varlink.service` asks.
     private func results(ofService call: Call) throws -> [UInt8] {
         switch call.method {
         case ServiceInterface.getInfo:
@@ -262,26 +254,26 @@ package struct ControlDispatcher: Sendable {
         }
     }
 
-    /// Lets a method that sends several replies pass, or refuses.
+    /// Throws `expectedMore` unless the call accepts several replies.
     private static func allowMore(_ call: Call) throws(MethodError) {
         guard call.more, !call.oneway else { throw .expectedMore }
     }
 
-    /// Lets a change pass and tells who makes it, or refuses.
+    /// Checks the permission to make changes, and logs the peer.
     private func allowChange(
         _ call: Call,
         by peer: StreamConnection.Credentials
     ) throws(MethodError) {
-        try allow(call, by: peer, "changes are")
+        try allow(call, by: peer, "making changes")
         logger.info("control: \(call.method) by uid \(peer.uid), pid \(peer.pid)")
     }
 
-    /// Lets pass a look at what other people ask, or refuses.
+    /// Checks the permission to see the queries of clients.
     private func allowPrivacy(
         _ call: Call,
         to peer: StreamConnection.Credentials
     ) throws(MethodError) {
-        try allow(call, by: peer, "what others ask is")
+        try allow(call, by: peer, "reading the queries of clients")
     }
 
     private func allow(
@@ -294,12 +286,11 @@ package struct ControlDispatcher: Sendable {
             "control: \(call.method) denied to uid \(peer.uid), gid \(peer.gid), pid \(peer.pid)",
             metadata: ["method": "\(call.method)", "uid": "\(peer.uid)"]
         )
-        throw .denied(reason: what + " for root, the daemon's user and the group of the socket")
+        throw .denied(reason: what + " needs root, the daemon's user or the group of the socket")
     }
 }
 
 extension PauseReply {
-    /// The vendor or upstream, for the log.
     fileprivate var subject: String {
         vendor.map { "vendor \($0)" } ?? "upstream \(upstream ?? "")"
     }

@@ -2,33 +2,32 @@
 
 internal import Control
 
-/// Places on the control socket: bounds in total and for each user, with some kept for root and for
-/// calls that are answered at once.
+/// Limits of connections and streams on the control socket, in total and for each user.
 ///
 ///     connections of a user other than root <= perUser, of all of them <= total - reserved
 ///     streams of a user other than root <= streamsPerUser, of all of them <= streams - reserved
 ///     connections <= total, streams <= streams < total
 ///
-/// A stream is a call that takes several replies and may stay open for days, such as `Watch`.  So a
-/// connection is left for a call with one reply when all streams are taken, and for root when all
-/// other users have what they may have.
+/// A stream is a call with several replies, which may stay open for days, such as `Watch`.  The
+/// limits leave a connection for a call with one reply when all streams are in use, and for root
+/// when all other users have reached their limits.
 struct ControlPlaces {
-    /// Connections at the same time.
+    /// Maximum number of connections.
     let total: Int
 
-    /// Connections and streams that only root gets.
+    /// Connections and streams reserved for root.
     var reserved: Int { total / 8 }
 
-    /// Connections of one user other than root.
+    /// Maximum connections of one user except root.
     var perUser: Int { max(1, total / 2) }
 
-    /// Streams at the same time.
+    /// Maximum number of streams.
     var streams: Int { max(1, total / 2) }
 
-    /// Streams of one user other than root.
+    /// Maximum streams of one user except root.
     var streamsPerUser: Int { max(1, total / 4) }
 
-    /// Octets of replies that clients have not taken yet, of all connections.
+    /// Maximum octets of unsent replies on all connections.
     var unsentOctets: Int { 2 * ControlLimits.replyOctets }
 
     private var connected = Users()
@@ -37,36 +36,33 @@ struct ControlPlaces {
 
     private static var root: UInt32 { 0 }
 
-    /// Makes places for `total` connections, at least one.
     init(total: Int) { self.total = total }
 
-    /// Takes a place for a connection of `user`, if there is one.
+    /// Counts a new connection of `user`; returns false if a limit is reached.
     mutating func connect(_ user: UInt32) -> Bool {
         connected.take(user, most: total, reserved: reserved, perUser: perUser)
     }
 
-    /// Frees the place of a connection.
     mutating func disconnect(_ user: UInt32) { connected.free(user) }
 
-    /// Takes a place for a stream of `user`, if there is one.
+    /// Counts a new stream of `user`; returns false if a limit is reached.
     mutating func beginStream(_ user: UInt32) -> Bool {
         streaming.take(user, most: streams, reserved: reserved, perUser: streamsPerUser)
     }
 
-    /// Frees the place of a stream.
     mutating func endStream(_ user: UInt32) { streaming.free(user) }
 
-    /// Takes memory for a reply of `octets`, if there is any left.
+    /// Counts an unsent reply; returns false if the memory limit is reached.
     mutating func beginReply(_ octets: Int) -> Bool {
         guard unsent + octets <= unsentOctets else { return false }
         unsent += octets
         return true
     }
 
-    /// Frees the memory of a reply that was sent or given up.
+    /// Counts the end of a reply, sent or not.
     mutating func endReply(_ octets: Int) { unsent -= octets }
 
-    /// Places that are taken, by user.
+    /// Connections or streams in use, by user.
     private struct Users {
         private var taken: [UInt32: Int] = [:]
         private var total = 0

@@ -3,62 +3,55 @@ import Control
 package import Logging
 package import Net
 
-/// The control socket: accepts clients, and answers each in the order of its calls.
+/// Server of the control socket; answers the calls of each client in order.
 ///
-/// A client costs at most one call's octets (64 KiB) and one reply.  One that is slow, silent or
-/// does not read is cut off by a deadline; one that sends calls without pause gets one answer for
-/// each turn of the loop, which goes to everybody else in between.  `ControlPlaces` bounds what all
-/// clients and each user can hold.
+/// A client uses at most the memory of one call (64 KiB) and one reply.  Deadlines end slow, silent
+/// and non-reading connections.  A client that pipelines calls gets one answer per turn of the
+/// service loop.  `ControlPlaces` limits all clients and each user.
 @ServiceLoop
 package final class ControlServer {
-    /// What clients may use up.
+    /// Resource limits of clients.
     package struct Limits: Sendable {
-        /// Clients at the same time; 1 to 1024.
+        /// Simultaneous clients, 1 to 1024.
         package var connections = 16
 
-        /// How long a client may be silent between calls.
+        /// Idle timeout between calls.
         package var idle = Duration.seconds(60)
 
-        /// How long a call may take to arrive, from its first octet to its last.
+        /// Timeout for a call, from its first octet to its last.
         package var arrival = Duration.seconds(5)
 
-        /// How long a client may take to accept a reply.
+        /// Timeout for a client to accept a reply.
         package var departure = Duration.seconds(5)
 
-        /// The octets taken by one read.
         static let readOctets = 16 * 1024
 
-        /// Makes the limits of the daemon.
+        /// Makes the default limits.
         package init() {}
     }
 
-    /// Where clients connect.
     private let listener: StreamListener
 
-    /// Who answers.
     private let dispatcher: ControlDispatcher
 
-    /// What clients may use up.
     private let limits: Limits
 
-    /// Where refused and misbehaving clients are told of.
     private let logger: Logger
 
-    /// The clients, by their connection; at most `limits.connections`.
+    /// Tasks of the clients by connection; at most `limits.connections`.
     private var tasks: [ObjectIdentifier: Task<Void, Never>] = [:]
 
-    /// Places that the clients have taken.
     private var places: ControlPlaces
 
-    /// Told when a client has been counted out.
+    /// Called after a client was removed.
     var onDismissal: (@ServiceLoop () -> Void)?
 
-    /// Whether it was told that there are too many clients, since there last were fewer.
+    /// True if a refusal was logged since the last client left.
     private var toldFull = false
 
     // MARK: - Making
 
-    /// Makes a server that does nothing until it is run.
+    /// Makes a server; `run` starts it.
     package init(
         listener: StreamListener,
         dispatcher: ControlDispatcher,
@@ -75,17 +68,17 @@ package final class ControlServer {
 
     // MARK: - Running
 
-    /// How many clients there are now.
+    /// Number of connected clients.
     package var clients: Int { tasks.count }
 
-    /// Serves until the task is cancelled or the listener fails; then all clients are cut off and
-    /// the socket's file is gone.
+    /// Serves clients until the task is cancelled or the listener fails; then closes all
+    /// connections and removes the socket file.
     ///
-    /// - Throws: what made the listener fail; `cancelled` or `closed` if it was told to end.
+    /// - Throws: the listener's error; `cancelled` or `closed` after a regular end.
     package func run() async throws(SocketError) {
         let logger = logger
         listener.onPause = { error in
-            logger.error("control: cannot accept (\(error)), trying again")
+            logger.error("control: cannot accept a connection: \(error); retrying")
         }
         defer { listener.close() }
         let end = await accept()
@@ -95,7 +88,7 @@ package final class ControlServer {
         throw end
     }
 
-    /// Accepts clients until the listener fails, and tells why.
+    /// Accepts clients until the listener fails, and returns the error.
     private func accept() async -> SocketError {
         while true {
             do throws(SocketError) {
@@ -104,8 +97,8 @@ package final class ControlServer {
                     connection.close()
                     continue
                 }
-                // An unstructured task, as Swift 6.3 fails to check one that is added to a group
-                // from within a global actor; `run` ends it all the same.
+                // Swift 6.3 cannot check a task that is added to a group from within a global
+                // actor, so this task is unstructured; `run` cancels it.
                 tasks[ObjectIdentifier(connection)] = ServiceLoop.task {
                     await self.serve(connection, peer)
                     self.dismiss(connection, peer)
@@ -116,7 +109,8 @@ package final class ControlServer {
         }
     }
 
-    /// Takes a place for a new client; nil if there is none, or if the client has gone.
+    /// Returns the credentials of a new client; nil if a limit is reached or the client has
+    /// disconnected.
     private func admit(_ connection: StreamConnection) -> StreamConnection.Credentials? {
         let peer: StreamConnection.Credentials
         do throws(SocketError) {
@@ -130,7 +124,7 @@ package final class ControlServer {
             logger.warning(
                 """
                 control: refusing a connection of uid \(peer.uid): \(clients) of \(places.total) are \
-                open, at most \(places.perUser) for each user but root
+                open, limit \(places.perUser) per user except root
                 """
             )
         }
@@ -138,7 +132,6 @@ package final class ControlServer {
         return nil
     }
 
-    /// Counts a client out.
     private func dismiss(_ connection: StreamConnection, _ peer: StreamConnection.Credentials) {
         connection.close()
         tasks[ObjectIdentifier(connection)] = nil
@@ -149,7 +142,6 @@ package final class ControlServer {
 
     // MARK: - One client
 
-    /// Answers the calls of one client until it leaves or has to.
     private func serve(
         _ connection: StreamConnection,
         _ peer: StreamConnection.Credentials
@@ -163,7 +155,7 @@ package final class ControlServer {
         }
     }
 
-    /// Reads calls and writes replies, one after the other.
+    /// Reads calls and writes replies in sequence.
     ///
     /// - Throws: `ProtocolError` or `SocketError`.
     private func answer(
@@ -171,7 +163,7 @@ package final class ControlServer {
         from peer: StreamConnection.Credentials
     ) async throws {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
-        // When the call that has begun must be complete; it is not put off by further octets.
+        // Deadline for the rest of an incomplete call; further octets do not extend it.
         var arrival: ContinuousClock.Instant?
         while true {
             while let message = try decoder.next() {
@@ -190,7 +182,7 @@ package final class ControlServer {
         }
     }
 
-    /// Answers one call; a reply that the client does not take in time ends the connection.
+    /// Answers one call; the connection ends if the client does not accept a reply in time.
     private func answer(
         _ call: Call,
         from peer: StreamConnection.Credentials,
@@ -209,12 +201,12 @@ package final class ControlServer {
         guard places.beginStream(peer.uid) else {
             let reason = "too many calls with several replies are open (\(places.streams) at most)"
             try await send(try Reply(MethodError.failed(reason: reason)).message())
-            // Its connection would take a place that is kept for calls with one reply.
+            // The connection would use a slot reserved for calls with one reply.
             throw Refusal(description: reason)
         }
         defer { places.endStream(peer.uid) }
-        // This may go on for days with nothing to tell: a client that has left must not keep one of
-        // the few places until then.
+        // A stream may be silent for days: cancel it as soon as its client disconnects, because
+        // streams are few.
         let work = ServiceLoop.throwingTask { [dispatcher] in
             try await dispatcher.answer(call, from: peer, send)
         }
@@ -227,7 +219,7 @@ package final class ControlServer {
     }
 }
 
-/// Why a connection is closed that would use up what other clients need.
+/// Error that closes a connection because a resource limit is reached.
 private struct Refusal: Error, CustomStringConvertible {
     let description: String
 }

@@ -2,19 +2,19 @@
 private import Glibc
 package import Net
 
-/// The control socket as it came to be.
+/// Open control socket.
 @ServiceLoop
 package struct ControlSocket {
-    /// Where clients connect.
+    /// Listener for clients.
     package let listener: StreamListener
 
-    /// Who may change something through it.
+    /// Permission to make changes.
     package let access: ControlAccess
 
-    /// What is not as the settings ask, in a sentence; the socket works all the same.
+    /// Warning about a setting that could not be applied; the socket is usable.
     package let warning: String?
 
-    /// Listens at `path`, as `GroupSocket` does, and notes who may do what.
+    /// Opens the socket like `GroupSocket.open`, and determines the permission to make changes.
     package static func open(
         path: String,
         mode: UInt32,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 private import Glibc
 
-/// The groups of `/etc/group`, read as a file.
+/// Group numbers from the file `/etc/group`.
 ///
-/// Never through NSS: its modules may ask a directory server for a group, which needs a name server,
-/// which is this daemon.
+/// The file is read without NSS: an NSS module could query a directory server, which needs DNS and
+/// therefore this daemon.
 package enum GroupFile {
-    /// The largest file that is read: 1 MiB, some 30 000 groups.
+    /// Maximum file size: 1 MiB, about 30,000 groups.
     static let maximumOctets = 1 << 20
 
-    /// The number of a group; a name that is a number stands for itself if no group has that name.
+    /// Returns the number of a group; a numeric name stands for itself if no group has this name.
     ///
     /// - Returns: nil if there is no such group or the file cannot be read.
     package static func number(of name: String, path: String = "/etc/group") -> UInt32? {
@@ -17,7 +17,7 @@ package enum GroupFile {
         return number(of: name, in: text) ?? (name.allSatisfy(\.isNumber) ? UInt32(name) : nil)
     }
 
-    /// The number of a group in the text of a group file: lines of `name:password:number:members`.
+    /// Returns the number of a group in lines of `name:password:number:members`.
     static func number(of name: String, in text: String) -> UInt32? {
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -27,7 +27,6 @@ package enum GroupFile {
         return nil
     }
 
-    /// The content of a file; nil if it cannot be read or is too large.
     private static func read(_ path: String) -> String? {
         // SAFETY: the path is a text that ends with NUL.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)

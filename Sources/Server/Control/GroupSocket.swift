@@ -2,28 +2,27 @@
 private import Glibc
 package import Net
 
-/// A Unix socket for the members of a group, as it came to be.
+/// Open Unix socket for the members of a group.
 @ServiceLoop
 package struct GroupSocket {
-    /// Where clients connect.
+    /// Listener for clients.
     package let listener: StreamListener
 
-    /// The group that its file has.
+    /// Group of the socket file.
     package let group: UInt32
 
-    /// What is not as the settings ask, in a sentence; the socket works all the same.
+    /// Warning about a setting that could not be applied; the socket is usable.
     package let warning: String?
 
-    /// Listens at `path`, with the group of the settings if it can be had.
+    /// Opens a Unix socket at `path` with the configured group, if possible.
     ///
-    /// Without it the socket stays with the daemon's own user and group, which lets fewer people
-    /// in, never more.
+    /// Otherwise the socket keeps the daemon's user and group, which admits fewer users.
     ///
     /// - Parameters:
-    ///   - what: whose socket it is, such as `control`.
+    ///   - what: purpose of the socket for messages, such as `control`.
     ///   - mode: the permissions of the file, such as 0o660.
     ///   - group: a name in `/etc/group` or a number; nil to leave the file's group.
-    ///   - groupFile: where groups are looked up.
+    ///   - groupFile: file with all groups.
     /// - Throws: `SocketError`, as the listener does.
     package static func open(
         _ what: String,
@@ -38,20 +37,20 @@ package struct GroupSocket {
                 path,
                 mode,
                 nil,
-                warning: "there is no group \(group), so the \(what) socket is for root and the "
-                    + "daemon's own user; groupadd --system \(group) makes one"
+                warning: "group \(group) does not exist: the \(what) socket is for root and the "
+                    + "daemon's user only; run `groupadd --system \(group)`"
             )
         }
         do throws(SocketError) {
             return try listen(path, mode, number, warning: nil)
         } catch .system(call: "chown", code: EPERM), .system(call: "chown", code: EINVAL) {
-            // The latter in a user namespace that does not have the group (`PrivateUsers=`).
+            // EINVAL: a user namespace without the group (`PrivateUsers=`).
             return try listen(
                 path,
                 mode,
                 nil,
-                warning: "the daemon may not give the \(what) socket to group \(group), as it is "
-                    + "no member of it; it stays with the daemon's own group"
+                warning: "cannot give the \(what) socket to \(group): daemon is not a member; "
+                    + "the socket keeps the daemon's group"
             )
         }
     }

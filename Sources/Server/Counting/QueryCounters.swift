@@ -3,34 +3,34 @@ internal import DNSCache
 internal import Net
 internal import Synchronization
 
-/// Who answered a query; every query has exactly one.
+/// Source of an answer; every query has exactly one.
 enum QuerySource: Int, CaseIterable {
     /// A fresh entry of the answer cache.
     case cache
 
-    /// An entry whose time was over, as nobody had a better answer soon enough.
+    /// A stale entry, because no source had a better answer in time.
     case stale
     case vendor
     case upstream
 
-    /// This daemon itself: special-use names, types that ask for no record.
+    /// The daemon: special-use names, and query types that are not record types.
     case local
 
-    /// Turned away: a client that is not allowed, a class other than IN.
+    /// Refused: a client that is not allowed, or a class other than IN.
     case refused
 
-    /// Not a query that could be understood, or of a version or opcode that is not spoken here.
+    /// An invalid query, or an unsupported EDNS version or opcode.
     case invalid
 
-    /// Nobody had an answer in time, or too many were waiting for one.
+    /// No source answered in time, or too many queries were pending.
     case failed
 }
 
-/// How a query was answered; every query has exactly one.
+/// Outcome of a query; every query has exactly one.
 enum QueryOutcome: Int, CaseIterable {
     case noError, noData, nxDomain, servFail, refused, formErr, notImp, badVers, other
 
-    /// The outcome of a reply with this RCODE.
+    /// Maps the RCODE of a reply to an outcome.
     init(rcode: UInt16, isEmpty: Bool) {
         self =
             switch rcode {
@@ -45,40 +45,36 @@ enum QueryOutcome: Int, CaseIterable {
             }
     }
 
-    /// Its name in `stats`.
     var name: String { "\(self)".lowercased() }
 }
 
-/// How a query came.
+/// Transport of a query.
 enum QueryTransport: Int, CaseIterable {
     case udp, tcp
 }
 
-/// The counters of one thread: written by it alone, read by anybody.
+/// Query counters of one thread; only this thread writes them, every thread may read them.
 ///
-/// A query is counted once, in one cell of a table with three sides; what `stats` shows by source,
-/// by outcome and by transport are sums over one copy of the table, so the three always add up to
-/// the same total.  A relaxed load and store, which only a sole writer may do, cost what adding to a
-/// plain number costs.
+/// A query is counted once, in one cell of a table by source, outcome and transport.  `stats` sums
+/// one copy of the table by each of the three, so all three totals are equal.  With a single
+/// writer, a relaxed load and store costs as much as adding to a plain integer.
 final class QueryCounters: Sendable {
     private let cells: InlineArray<144, Atomic<UInt64>> = InlineArray { _ in Atomic(0) }
 
-    /// Datagrams and messages that are no queries: too short, or replies.
+    /// Datagrams and messages that are not queries: too short, or replies.
     let ignored = Atomic<UInt64>(0)
 
-    /// Queries beyond the rate limit: each other one was sent to TCP, the others were dropped.
+    /// Rate-limited queries: every second one got a reply with TC set, the others none.
     let limited = Atomic<UInt64>(0)
 
-    /// Replies sent with TC set.
     let truncated = Atomic<UInt64>(0)
 
-    /// Replies that the kernel did not take.
+    /// Replies that the kernel did not accept.
     let unsent = Atomic<UInt64>(0)
 
-    /// From a query's arrival to its reply, answered from the cache.
+    /// Latency of cache hits, from arrival to reply.
     let hitLatency = LatencyHistogram()
 
-    /// Counts a query, or several of a kind.
     func count(
         _ source: QuerySource,
         _ outcome: QueryOutcome,
@@ -88,18 +84,16 @@ final class QueryCounters: Sendable {
         Self.add(times, to: cells[Self.index(source, outcome, transport)])
     }
 
-    /// Counts a query that was answered from the cache.
     func count(_ hit: CacheHit, over transport: QueryTransport) {
         count(.cache, QueryOutcome(rcode: UInt16(hit.rcode), isEmpty: hit.isEmpty), transport)
         if hit.isTruncated { Self.add(1, to: truncated) }
     }
 
-    /// Adds to a counter that the calling thread alone writes.
+    /// Adds to a counter that only the calling thread writes.
     static func add(_ number: UInt64, to counter: borrowing Atomic<UInt64>) {
         counter.store(counter.load(ordering: .relaxed) &+ number, ordering: .relaxed)
     }
 
-    /// Adds the table's cells to `sums`.
     func add(to sums: inout QuerySums) {
         for index in sums.cells.indices {
             sums.cells[index] += cells[index].load(ordering: .relaxed)
@@ -120,7 +114,7 @@ final class QueryCounters: Sendable {
     }
 }
 
-/// The counters of all threads, added up at one moment.
+/// Sum of the query counters of all threads.
 struct QuerySums: Sendable {
     fileprivate(set) var cells = [UInt64](repeating: 0, count: 144)
     var ignored: UInt64 = 0
@@ -130,22 +124,18 @@ struct QuerySums: Sendable {
 
     var total: UInt64 { cells.reduce(0, +) }
 
-    /// Queries by source.
     var bySource: [String: UInt64] {
         sums(QuerySource.self, { "\($0)" }) { source, _, _ in source }
     }
 
-    /// Queries by outcome.
     var byOutcome: [String: UInt64] {
         sums(QueryOutcome.self, \.name) { _, outcome, _ in outcome }
     }
 
-    /// Queries by transport.
     var byTransport: [String: UInt64] {
         sums(QueryTransport.self, { "\($0)" }) { _, _, transport in transport }
     }
 
-    /// What has been counted since `earlier`.
     func since(_ earlier: QuerySums) -> QuerySums {
         var difference = self
         for index in cells.indices { difference.cells[index] -= earlier.cells[index] }
@@ -156,7 +146,6 @@ struct QuerySums: Sendable {
         return difference
     }
 
-    /// Calls `body` with each cell of the table.
     func forEach(_ body: (QuerySource, QueryOutcome, QueryTransport, UInt64) -> Void) {
         for source in QuerySource.allCases {
             for outcome in QueryOutcome.allCases {

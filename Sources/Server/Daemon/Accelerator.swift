@@ -6,50 +6,45 @@ internal import DNSWire
 internal import Logging
 internal import Net
 
-/// Has the kernel answer who asks over loopback, and sees to it that nothing else changes by that.
+/// Acceleration: lets the kernel answer cached queries from loopback clients.
 ///
-/// What it answers is counted here, as soon as somebody looks and once a second.
+/// Queries answered by the kernel are counted here once a second, and before counters are read.
 @ServiceLoop
 final class Accelerator {
-    /// What the kernel answered.
     nonisolated let counters = QueryCounters()
 
-    /// The same, a record for all answers to a question in a second.
+    /// Recent queries: one record per second for all answers to a question.
     nonisolated let recent = RecentQueries()
 
-    /// Who answers; nil if nobody but the workers does.
+    /// The loaded kernel program; nil if acceleration is off.
     private(set) var kernel: KernelAnswers?
 
-    /// Why not.
     private var obstacle = "not started"
 
-    /// The thread that loads it, and what comes of that.
     private var loading: (thread: WorkerThread, results: AsyncStream<Loaded>)?
 
-    /// See `loading`.
     private typealias Loaded = Result<KernelAnswers, AccelerationError>
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
     private var sweeping: Task<Void, Never>?
 
-    /// What it is to go by, also while the kernel is not ready yet.
+    /// Latest settings and addresses, stored until the program is loaded.
     private var latest: (settings: Settings, addresses: [SocketAddress])?
     private var isStopped = false
 
-    /// Whether the log of queries wants to see them all.
+    /// True if the query log is on, so that workers must see every query.
     private var isLogged = false
 
-    /// What an answer of the kernel counts as in latencies: it is not timed.
+    /// Assumed latency of kernel answers, which are not measured.
     private static let latency: Duration = .microseconds(1)
 
-    /// The time between two collections, which is how late demand is known.
+    /// Interval between two collections; also the delay of cache hit counts.
     private static let interval: Duration = .seconds(1)
 
-    /// Records of one collection, of the questions that were asked most.
+    /// Maximum recent-query records per collection, for the most frequent questions.
     private static let mostRecords = 256
 
-    /// An accelerator that does nothing yet.
     init(_ cache: AnswerCache, clocks: Clocks, logger: Logger) {
         self.cache = cache
         self.clocks = clocks
@@ -58,12 +53,12 @@ final class Accelerator {
 
     // MARK: - Starting and stopping
 
-    /// Begins to load what answers in the kernel, if the settings want it.
+    /// Starts to load the kernel program, if the settings enable acceleration.
     ///
-    /// That takes 100 ms of a thread, which has the capabilities for it that its creator has at this
-    /// moment; nothing afterwards needs any.
+    /// Loading takes 100 ms on a thread, which inherits the present capabilities; afterwards none
+    /// are needed.
     ///
-    /// - Throws: `StartError.system` if there can be no thread.
+    /// - Throws: `StartError.system` if the thread cannot be created.
     func load(_ settings: Settings, in surroundings: Surroundings) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
@@ -90,16 +85,15 @@ final class Accelerator {
         }
     }
 
-    /// Has the kernel answer what comes to these addresses, as soon as it is loaded; until then
-    /// everybody is answered by others.
+    /// Waits until the program is loaded, and lets the kernel answer queries to `addresses`.
     ///
-    /// - Throws: `StartError.acceleration` if the settings require it, and it cannot.
+    /// - Throws: `StartError.acceleration` if acceleration is required but not available.
     func start(_ settings: Settings, at addresses: [SocketAddress]) async throws(StartError) {
         guard let loading else { return }
         go(by: settings, at: addresses)
         var made: Loaded?
         for await result in loading.results { made = result }
-        // It has done its work and is about to end.
+        // The thread has sent its result and is about to end.
         loading.thread.join()
         self.loading = nil
         guard !isStopped, let made else { return }
@@ -108,7 +102,7 @@ final class Accelerator {
         case .failure(let error):
             guard settings.accelerate.loopback != .required else { throw .acceleration(error) }
             obstacle = "\(error)"
-            logger.info("acceleration is off, all queries are answered by workers: \(error)")
+            logger.info("acceleration: off, workers answer all queries: \(error)")
         }
     }
 
@@ -117,12 +111,11 @@ final class Accelerator {
         if let latest { go(by: latest.settings, at: latest.addresses) }
         cache.setMirror(kernel)
         sweeping = ServiceLoop.task { [clocks] in
-            // Ends by being cancelled only.
+            // Ends only when cancelled.
             while (try? await clocks.sleep(clocks.now() + Self.interval)) != nil { self.collect() }
         }
     }
 
-    /// Answers nobody any more.
     func stop() {
         isStopped = true
         guard let kernel else { return }
@@ -134,9 +127,10 @@ final class Accelerator {
 
     // MARK: - Changing
 
-    /// Answers at these addresses from now on, and whom these settings let ask.
+    /// Applies new settings and addresses.
     ///
-    /// A family of which not all of the loopback addresses may ask is a worker's: it knows who.
+    /// The kernel answers an address family only if `allow` contains all of its loopback addresses;
+    /// otherwise the workers apply `allow`.
     func go(by settings: Settings, at addresses: [SocketAddress]) {
         latest = (settings, addresses)
         guard let kernel else { return }
@@ -150,7 +144,7 @@ final class Accelerator {
         if isLogged { kernel.suspend() } else { kernel.resume() }
     }
 
-    /// Lets workers see every query while `body` runs.
+    /// Suspends acceleration while `body` runs, so that workers see every query.
     func resting<Result>(
         _ body: () async throws -> sending Result
     ) async rethrows -> sending Result {
@@ -162,7 +156,7 @@ final class Accelerator {
 
     // MARK: - Counting
 
-    /// Takes down what the kernel answered since this was done before.
+    /// Adds the kernel's answers since the last call to counters and recent queries.
     func collect() {
         guard kernel != nil else { return }
         var noted = cache.collectMirroredHits()
@@ -181,7 +175,6 @@ final class Accelerator {
         }
     }
 
-    /// How it stands, for people and programs.
     var status: AccelerationStatus {
         guard let kernel else { return AccelerationStatus(state: .off, why: obstacle) }
         let numbers = kernel.numbers
@@ -190,20 +183,20 @@ final class Accelerator {
         status.answers = numbers.answers
         if isLogged {
             status.state = .resting
-            status.why = "the log of queries sees all of them"
+            status.why = "`log.queries` is on"
         } else if numbers.isSuspended {
             status.state = .resting
-            status.why = "somebody watches the queries"
+            status.why = "`httpdnsctl watch` is running"
         } else if !numbers.families.ipv4, !numbers.families.ipv6 {
             status.state = .off
-            status.why = "`allow` does not let all of 127.0.0.0/8 ask, nor ::1"
+            status.why = "`allow` contains neither all of 127.0.0.0/8 nor ::1"
         }
         return status
     }
 }
 
 extension IPPrefix {
-    /// Whether all addresses of 127.0.0.0/8 are in the network.
+    /// True if the network contains all of 127.0.0.0/8.
     fileprivate var containsLoopback: Bool {
         contains(IPv4Address(value: 0x7F00_0000)) && contains(IPv4Address(value: 0x7FFF_FFFF))
     }

@@ -2,7 +2,6 @@
 internal import Resolver
 
 extension AnswerPolicy {
-    /// What the settings say of answers.
     init(_ answers: AnswerSettings, _ protection: RebindingSettings) {
         self.init()
         serviceBindings =

@@ -5,14 +5,13 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// Settings that were read, and the facts of their routes that a thread has found.
+/// Settings, with the distinct upstream lists of all routes, which a thread has collected.
 struct SettledRoutes: Sendable {
     let settings: Settings
 
-    /// The distinct lists of upstreams that routes name; many routes share one list.
+    /// Distinct lists of upstreams in routes; many routes share one list.
     let upstreamLists: Set<[String]>
 
-    /// Goes through the routes, on any thread.
     init(_ settings: Settings) {
         self.settings = settings
         upstreamLists = Set(settings.routes.lazy.map(\.upstreams))
@@ -20,7 +19,7 @@ struct SettledRoutes: Sendable {
 }
 
 extension Assembly {
-    /// The parts of an assembly that answers come from.
+    /// Components that provide answers: cache, vendors and upstreams.
     @ServiceLoop
     struct Sources {
         let cache: AnswerCache
@@ -30,10 +29,9 @@ extension Assembly {
         let upstreams: [any Forwarding]
         let health: HealthBook
 
-        /// Whatever routes are made of.
         let plan: RoutingPlan
 
-        /// Makes the sources that `settled` names, or takes those of `old` that have not changed.
+        /// Makes the components for `settled`; takes unchanged ones from `old`.
         init(
             _ settled: SettledRoutes,
             in surroundings: Surroundings,
@@ -65,7 +63,7 @@ extension Assembly {
             upstreamHTTP = made.http
             let health = old?.upstreamHealth ?? HealthBook(clocks: clocks)
             self.health = health
-            // One group for all routes that name the same upstreams.
+            // Routes with the same upstreams share one group.
             var groups: [[String]: UpstreamGroup] = [:]
             for list in settled.upstreamLists {
                 let named = list.compactMap { name in made.upstreams.first { $0.name == name } }
@@ -83,16 +81,15 @@ extension Assembly {
     }
 }
 
-/// The facts that routes are made of, for any thread.
+/// Inputs for making the routes, on any thread.
 struct RoutingPlan: Sendable {
     let settings: Settings
     let vendors: [String: VendorClient]
     let groups: [[String]: UpstreamGroup]
 
-    /// The routes of the assembly whose place is taken.
     let old: (table: RouteTable, names: RouteNames)?
 
-    /// Makes the routes, and compares them with the old ones; the work is linear in their number.
+    /// Makes the routes and compares them with the old ones, in time linear in their number.
     func routing() -> Routing {
         var table = RouteTable()
         for route in settings.routes {
@@ -117,12 +114,12 @@ struct RoutingPlan: Sendable {
     }
 }
 
-/// The routes of an assembly.
+/// Route table of an assembly.
 struct Routing: Sendable {
     let table: RouteTable
     let names: RouteNames
 
-    /// The comparison with the routes whose place they take; nil for the first.
+    /// Comparison with the previous routes; nil at the start.
     let comparison: RouteTable.Comparison?
 }
 

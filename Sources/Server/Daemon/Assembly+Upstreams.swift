@@ -3,26 +3,25 @@ internal import Logging
 internal import Net
 internal import Upstream
 
-/// Transports of all upstreams over HTTPS.
+/// HTTP transports shared by all upstreams over HTTPS.
 struct UpstreamHTTP: Sendable {
-    /// Carries clients' queries.
     let queries: any HTTPTransport
 
-    /// Carries the daemon's own questions, which must not wait for those of clients.
+    /// Transport of health probes, which must not wait for client queries.
     let probes: any HTTPTransport
 }
 
 extension Assembly {
-    /// Makes the upstreams, of one server an address each.
+    /// Makes the upstreams, with one `Forwarder` per server address.
     ///
-    /// - Throws: `StartError.upstream`: certificates to trust that cannot be read.
+    /// - Throws: `StartError.upstream` if CA certificates cannot be read.
     static func upstreams(
         _ all: [UpstreamSettings],
         _ surroundings: Surroundings,
         succeeding old: Assembly?
     ) throws(StartError) -> (upstreams: [any Forwarding], http: UpstreamHTTP?) {
-        // One transport for all upstreams over HTTPS, and another for vendors: neither may use up the
-        // connections of the other.
+        // Upstreams and vendors have separate transports, so that neither uses up the connections
+        // of the other.
         var http = old?.upstreamHTTP
         if http == nil, all.contains(where: { $0.url.scheme == .https }) {
             http = UpstreamHTTP(queries: surroundings.transport(), probes: surroundings.transport())
@@ -57,7 +56,6 @@ extension Assembly {
         return (upstreams, http)
     }
 
-    /// How a server of an upstream is reached.
     private static func way(
         of settings: UpstreamSettings,
         to address: SocketAddress,
@@ -79,12 +77,11 @@ extension Assembly {
         )
     }
 
-    /// The upstream that was made of just these settings; nil if there is none.
+    /// Returns the existing upstream with the same settings; nil if there is none.
     private func upstream(of settings: UpstreamSettings) -> (any Forwarding)? {
         zip(self.settings.upstreams, upstreams).first { $0.0.hasSameServers(as: settings) }?.1
     }
 
-    /// Makes what speaks TLS with the servers of an upstream.
     private static func client(_ settings: UpstreamSettings) throws(StartError) -> TLSClient {
         do throws(TLSError) {
             return try TLSClient(certificateFile: settings.caFile, protocols: ["dot"])
@@ -93,18 +90,17 @@ extension Assembly {
         }
     }
 
-    /// Has an operator told which upstreams are unprotected, and when one rests, leads back here, or
-    /// is well again.
+    /// Logs unprotected upstreams, and later changes of their servers' health.
     ///
-    /// - Parameter old: the assembly before, whose upstreams are known.
+    /// - Parameter old: previous assembly; its upstreams are not logged again.
     func reportUpstreams(to logger: Logger, after old: Assembly? = nil) {
         for upstream in upstreams where !upstream.isProtected {
             guard old?.upstreams.contains(where: { $0 === upstream }) != true else { continue }
-            logger.info("upstream \(upstream.name) (\(upstream.url)) is unprotected")
+            logger.info("upstream \(upstream.name): unprotected (\(upstream.url))")
         }
         upstreamHealth.reportFailure = { name, url, error in
             logger.debug(
-                "upstream \(name) (\(url)) failed: \(error)",
+                "upstream \(name): query to \(url) failed: \(error)",
                 metadata: ["upstream": "\(name)"]
             )
         }
@@ -120,7 +116,7 @@ extension Assembly {
         }
     }
 
-    /// Drops the upstreams' connections and what was learnt of their servers.
+    /// Closes the upstreams' connections and resets the health of their servers.
     func upstreamNetworkChanged() {
         upstreamHealth.networkChanged()
         for upstream in upstreams { upstream.networkChanged() }
@@ -128,7 +124,7 @@ extension Assembly {
 }
 
 extension UpstreamSettings {
-    /// The URL, and behind it the address if that is another.
+    /// Returns the URL, followed by the address if the settings list addresses.
     func shown(at address: SocketAddress) -> String {
         guard !addresses.isEmpty else { return "\(url)" }
         return "\(url) (\(address.port == url.port ? address.host : address.description))"

@@ -3,15 +3,15 @@ internal import HTTPDNS
 internal import Net
 
 extension Assembly {
-    /// The client of a vendor with just these settings; nil if there is none.
+    /// Returns the existing vendor client with the same settings; nil if there is none.
     func client(of settings: VendorSettings) -> VendorClient? {
         vendors.first { $0.settings.hasSameValues(as: settings) }?.client
     }
 
-    /// Makes the client of a vendor.
+    /// Makes a vendor client.
     ///
-    /// - Throws: `StartError.vendor` for what only shows now, such as a cipher that the installed
-    ///   OpenSSL does not have.
+    /// - Throws: `StartError.vendor` for faults that checking the settings does not find, such as a
+    ///   cipher that the installed OpenSSL lacks.
     static func client(
         _ settings: VendorSettings,
         _ http: any HTTPTransport,
@@ -38,7 +38,6 @@ extension Assembly {
 // MARK: - From settings
 
 extension VendorClient.Settings {
-    /// What the settings say about any kind of vendor.
     init(_ settings: VendorSettings) {
         self.init()
         timeout = settings.timeout

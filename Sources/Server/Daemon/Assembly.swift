@@ -7,42 +7,39 @@ package import Net
 internal import Resolver
 internal import Upstream
 
-/// The parts that the settings describe, made and put together: nothing here runs yet.
+/// All components that the settings describe, connected but not started.
 ///
-/// This page and `Resolver.init` are where to look for who knows whom.  A reload makes another one,
-/// which shares with the one before what has not changed, and puts it in its place.
+/// This file and `Resolver.init` show the dependencies between components.  A reload makes a new
+/// assembly, which shares unchanged components with the old one and replaces it.
 @ServiceLoop
 struct Assembly {
-    /// What the parts were made of.
     let settings: Settings
 
-    /// The clocks of all parts.
     let clocks: Clocks
     let cache: AnswerCache
 
-    /// What vendors are spoken to with, over connections that they share; nil if there are none.
+    /// HTTP transport shared by all vendors; nil if there are none.
     let http: (any HTTPTransport)?
     let vendors: [(settings: VendorSettings, client: VendorClient)]
 
-    /// What upstreams over HTTPS share; nil if there are none.
+    /// HTTP transports shared by upstreams over HTTPS; nil if there are none.
     let upstreamHTTP: UpstreamHTTP?
     let upstreams: [any Forwarding]
 
-    /// What is known of the upstreams' servers, and who is told of it.
+    /// Health of the upstreams' servers, with its log callbacks.
     let upstreamHealth: HealthBook
     let resolver: Resolver
 
-    /// The routes as an operator knows them.
     let routeNames: RouteNames
 
-    /// Makes everything that `settings`, which were checked, ask for.
+    /// Makes all components for checked settings.
     ///
     /// - Parameters:
-    ///   - surroundings: the network and the clock that all of it gets to know.
-    ///   - old: the assembly whose place this one may take, of which it keeps what is the same;
-    ///     nothing there changes before `Daemon` puts the one in the place of the other.
-    /// - Throws: `StartError` for what only shows when it is made, such as a cipher that the
-    ///   installed OpenSSL does not have.
+    ///   - surroundings: network and clocks.
+    ///   - old: previous assembly, which provides unchanged components; it is not modified before
+    ///     `Daemon` replaces it.
+    /// - Throws: `StartError` for faults that checking the settings does not find, such as a cipher
+    ///   that the installed OpenSSL lacks.
     init(
         _ settings: Settings,
         in surroundings: Surroundings = .system,
@@ -52,8 +49,8 @@ struct Assembly {
         self.init(sources, sources.plan.routing(), in: surroundings, succeeding: old)
     }
 
-    /// The same beside everything else on the loop, which routes by the hundred thousand would hold up
-    /// for a second.
+    /// Makes an assembly, with the routes on a thread: 100,000 routes take about 1 s, which would
+    /// block the service loop.
     static func make(
         _ settings: SettledRoutes,
         in surroundings: Surroundings,
@@ -71,7 +68,6 @@ struct Assembly {
         return Assembly(sources, routing, in: surroundings, succeeding: old)
     }
 
-    /// Puts sources and routes together.
     private init(
         _ sources: Sources,
         _ routing: Routing,
@@ -102,7 +98,7 @@ struct Assembly {
         )
     }
 
-    /// Lets the parts that outlive an assembly know this one: it is in force from now on.
+    /// Activates this assembly in the components that outlive an assembly.
     func comeIntoForce() {
         cache.setRotation(settings.answers.order == .rotate)
         upstreamHealth.keep(only: upstreams + upstreams.flatMap(\.servers))
@@ -113,72 +109,72 @@ struct Assembly {
     }
 }
 
-/// Why the daemon could not start.
+/// Failure of a start or a reload.
 package enum StartError: Error, CustomStringConvertible {
-    /// An address cannot be listened on.
+    /// Cannot listen on an address.
     case listen(SocketAddress, SocketError)
 
-    /// An address cannot be listened on while we listen on another one with that port.
+    /// Cannot listen on an address because this daemon listens on another address with its port.
     case listenBeside(SocketAddress, SocketAddress)
-    /// An address cannot be listened on, because systemd has that port of another one for us.
+    /// Cannot listen on an address because systemd passed other addresses with its port.
     case passedElsewhere(SocketAddress, [SocketAddress])
 
-    /// What systemd passed cannot be listened with.
+    /// A socket from systemd is unusable.
     case passed(SocketError)
 
-    /// The control socket cannot be made.
+    /// Cannot open the control socket.
     case control(String, SocketError)
 
-    /// Metrics cannot be served at a place.
+    /// Cannot serve metrics at an address or path.
     case metrics(String, SocketError)
 
-    /// The kernel does not answer, which the settings require.
+    /// Acceleration is required but not available.
     case acceleration(AccelerationError)
 
-    /// A vendor cannot be spoken to with what the settings say.
+    /// Cannot make the client of a vendor.
     case vendor(String, String)
 
-    /// An upstream cannot be spoken to with what the settings say.
+    /// Cannot make an upstream.
     case upstream(String, String)
 
-    /// A reload was asked for, but the daemon is about to end.
+    /// Cannot reload because the daemon is stopping.
     case stopping
 
-    /// The system refuses something that everything rests on.
+    /// A basic system call failed.
     case system(SocketError)
 
-    /// The fault with its place, and what helps against it where that is known.
+    /// Fault with its place and, if known, a remedy.
     package var description: String {
         switch self {
         case .listen(let address, let error) where error.isAddressInUse:
-            "cannot listen on \(address): another program has that address; "
-                + "`ss -tulpn 'sport = :\(address.port)'` names it"
+            "cannot listen on \(address): address already in use; "
+                + "`ss -tulpn 'sport = :\(address.port)'` shows the program"
         case .listen(let address, let error) where error.isForbidden:
-            "cannot listen on \(address): ports below 1024 are for systemd to open: name it in "
+            "cannot listen on \(address): no permission for ports below 1024; add the address to "
                 + "the socket unit (`systemctl edit httpdnsd.socket`, ListenDatagram= and "
-                + "ListenStream=); or give us the capability CAP_NET_BIND_SERVICE, or another port"
+                + "ListenStream=), grant CAP_NET_BIND_SERVICE, or use another port"
         case .listen(let address, let error) where error.isAddressMissing:
             "cannot listen on \(address): this machine does not have that address (\(error)); "
-                + "remove it from `listen`, or add it first (`ip addr` shows those that there are)"
+                + "remove it from `listen`, or add it to an interface (`ip addr` lists all addresses)"
         case .listen(let address, let error):
             "cannot listen on \(address): \(error)"
         case .listenBeside(let address, let own):
-            "cannot listen on \(address) while this daemon listens on \(own): "
-                + "if one is to take the place of the other, restart it"
+            "cannot listen on \(address) while this daemon listens on \(own); "
+                + "restart the daemon to replace one by the other"
         case .passedElsewhere(let address, let passed):
             "cannot listen on \(address): systemd listens on "
                 + passed.map { "\($0)" }.joined(separator: ", ")
                 + " for this service; name \(address) in the socket unit instead (`systemctl edit "
                 + "httpdnsd.socket`, after an empty ListenDatagram= and ListenStream=)"
         case .passed(let error):
-            "\(error); see httpdnsd.socket"
+            "\(error); check the unit httpdnsd.socket"
         case .control(let path, let error):
             "cannot open the control socket \(path): \(error)"
         case .metrics(let place, let error):
             "cannot serve metrics at \(place): "
-                + (error.isAddressInUse ? "another program has that address" : "\(error)")
+                + (error.isAddressInUse ? "address already in use" : "\(error)")
         case .acceleration(let error):
-            "accelerate.loopback is required, but \(error)"
+            "cannot enable acceleration (`accelerate.loopback: required`): \(error)"
         case .vendor(let name, let why):
             "vendor \(name): \(why)"
         case .upstream(let name, let why):

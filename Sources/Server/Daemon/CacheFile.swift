@@ -6,30 +6,28 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// The cache's life beyond the process: loaded at the start, written every five minutes if the cache
-/// has changed, and at the end.
+/// Snapshot file of the cache: restored at the start, written every five minutes if the cache has
+/// changed, and at the end.
 ///
-/// Nobody waits for it but the end, and that not for long.  What the disk does happens on threads of
-/// its own, one at a time.
+/// Only the shutdown waits for the file, until a deadline.  Disk access happens on threads, one at
+/// a time.
 @ServiceLoop
 final class CacheFile {
-    /// What the operator is shown.
+    /// State of the file for operators.
     struct Numbers {
         let path: String
 
-        /// The file that is there, as far as it is known.
+        /// Age and size of the present file, if known.
         var latest: (instant: ContinuousClock.Instant, entries: UInt64, octets: Int)?
 
-        /// Why the latest attempt failed; nil if it did not.
         var fault: String?
     }
 
     private(set) var numbers: Numbers
 
-    /// Called with the questions asked most in the life before, most first, when they are loaded.
+    /// Called after loading, with the most frequent questions before the restart, highest first.
     var onLoad: (@ServiceLoop ([HotEntry]) -> Void)?
 
-    /// Called when loading has ended, with or without answers.
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
     private let file: SnapshotFile
@@ -37,28 +35,28 @@ final class CacheFile {
     private let clocks: Clocks
     private let logger: Logger
 
-    /// End what is under way, loading and writing.
+    /// Flags that abort loading and writing.
     private let (stopLoading, stopWriting) = (StopSign(), StopSign())
 
-    /// What is done with the file, one thing after the other.
+    /// Latest access to the file; accesses run in sequence.
     private var work: Task<Void, Never>?
 
-    /// What the cache was like when it was like the file; nil until the file has been looked at:
-    /// before, a half-loaded cache would be written over the whole one.
+    /// State of the cache when it was last equal to the file; nil until loading has ended.
+    ///
+    /// While it is nil nothing is written: a partly loaded cache must not replace the file.
     private var state: State?
     private var alarm: Alarm?
 
-    /// How long a change of the cache may stay in memory only.
+    /// Maximum time before a change of the cache is written.
     static let interval: Duration = .seconds(300)
 
-    /// Counters that tell whether the cache is as it was.
+    /// Counters that show changes of the cache.
     private struct State {
         let contents: [UInt64]
 
-        /// Answers given: what tells names in demand from others.
+        /// Cache hits, which show the demand for names.
         let hits: UInt64
 
-        /// A cache in which nothing has been.
         static let empty = State(contents: [0, 0, 0], hits: 0)
 
         private init(contents: [UInt64], hits: UInt64) {
@@ -66,7 +64,6 @@ final class CacheFile {
             self.hits = hits
         }
 
-        /// The cache as it is now.
         init(_ cache: AnswerCache) {
             let numbers = cache.numbers
             contents = [numbers.insertions, numbers.entries, numbers.markedStale]
@@ -74,7 +71,7 @@ final class CacheFile {
         }
     }
 
-    /// Makes the keeper of the file at `path`; nothing is read or written yet.
+    /// Makes the snapshot file at `path`; reads and writes nothing yet.
     init(
         _ path: String,
         of cache: AnswerCache,
@@ -91,9 +88,9 @@ final class CacheFile {
 
     // MARK: - Life
 
-    /// Begins to load, and to write now and then; returns at once.
+    /// Starts to load the file, and to write it regularly; returns immediately.
     ///
-    /// - Parameter leavesOut: picks questions that the settings answer now, on any thread.
+    /// - Parameter leavesOut: selects questions that the settings answer now; runs on any thread.
     func start(leavingOut leavesOut: @escaping @Sendable (Question) -> Bool = { _ in false }) {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -104,8 +101,7 @@ final class CacheFile {
         }
     }
 
-    /// Begins to write the cache as it is, which is another daemon's or an earlier path's no more;
-    /// what the file holds is written over.
+    /// Starts to write the cache to a new path, without loading; replaces an existing file.
     func startAnew() {
         let alarm = Alarm(clocks) { [weak self] in self?.writeNowAndThen() }
         self.alarm = alarm
@@ -116,19 +112,18 @@ final class CacheFile {
         }
     }
 
-    /// Waits until the file has been loaded, if it is being loaded.
     func loaded() async {
         if state == nil { await work?.value }
     }
 
-    /// Writes no more; the file stays as it is.
+    /// Stops writing; the file stays unchanged.
     func abandon() {
         alarm?.set(nil)
         alarm = nil
         stopWriting.raise()
     }
 
-    /// Writes what has changed, and waits for that until `deadline`.
+    /// Writes the file if the cache has changed, and waits until `deadline`.
     func finish(by deadline: ContinuousClock.Instant) async {
         alarm?.set(nil)
         if state == nil { stopLoading.raise() }
@@ -139,10 +134,9 @@ final class CacheFile {
         }
         guard await !Self.waits(for: last, until: deadline, clocks) else { return }
         stopWriting.raise()
-        fail("\(numbers.path): the disk does not answer", consequence: "giving up")
+        fail("\(numbers.path): the disk does not respond", consequence: "giving up")
     }
 
-    /// Whether a task ends before `deadline`.
     private static func waits(
         for task: Task<Void, Never>,
         until deadline: ContinuousClock.Instant,
@@ -170,7 +164,7 @@ final class CacheFile {
         }
     }
 
-    /// What has changed in the cache.
+    /// Kind of change since the last write.
     private enum Changes {
         case none, demand, contents
     }
@@ -204,7 +198,7 @@ final class CacheFile {
             state = .empty
             if let loaded { noteLoaded(loaded, begin) }
         case .failure(.unread(.stopped)):
-            logger.notice("stopping before \(numbers.path) was loaded, leaving it as it is")
+            logger.notice("cache: stopped before \(numbers.path) was loaded, keeping the file")
         case .failure(.unread(let fault)):
             state = .empty
             fail(fault.sentence, consequence: "starting with an empty cache")
@@ -214,7 +208,7 @@ final class CacheFile {
         }
     }
 
-    /// Removes what an earlier life may have left; a fault of the directory shows again in writing.
+    /// Removes a temporary file of an earlier process; writing reports persistent faults.
     private nonisolated static func removeLeftover(of file: SnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()
@@ -229,27 +223,27 @@ final class CacheFile {
         numbers.latest = (
             begin.instant - .seconds(Int64(clamping: passed)), summary.entries, loaded.octets
         )
-        // Unless somebody else has stored something meanwhile, the cache is what the file is.
+        // If no other answer was stored meanwhile, cache and file are equal.
         let now = State(cache)
         if now.contents[0] == summary.restored { state = now }
         if summary.writtenAt > begin.wallTime {
             logger.warning(
                 """
-                cache: \(numbers.path) was written \(summary.writtenAt - begin.wallTime) s from now \
-                by this machine's clock, taking it as just written
+                cache: \(numbers.path): written \(summary.writtenAt - begin.wallTime) s in the future \
+                by this machine's clock, treating it as new
                 """
             )
         }
         logger.notice(
             """
-            cache: loaded \(summary.restored) answers (\(summary.stale) stale) of \(passed) s ago \
-            in \((clocks.now() - begin.instant).inWholeMilliseconds) ms from \(numbers.path)
+            cache: entries restored: \(summary.restored) (\(summary.stale) stale), snapshot \(passed) s old, \
+            \((clocks.now() - begin.instant).inWholeMilliseconds) ms, file \(numbers.path)
             """
         )
         onLoad?(loaded.hottest)
     }
 
-    /// Gives a damaged file another name, for somebody to look at.
+    /// Renames a damaged file, so that it can be examined.
     private func setAside(_ damage: SnapshotError) async {
         let text = "\(numbers.path): \(damage)"
         numbers.fault = text
@@ -267,8 +261,8 @@ final class CacheFile {
             fault = error
         }
         let consequence =
-            fault.map { "and it cannot be set aside (\($0)), ignoring it" }
-            ?? "set aside as \(file.file.damagedPath), ignoring it"
+            fault.map { "cannot rename it (\($0)), ignoring it" }
+            ?? "renamed to \(file.file.damagedPath), ignoring it"
         logger.error("cache: \(text); \(consequence)")
     }
 
@@ -293,12 +287,12 @@ final class CacheFile {
             numbers.fault = nil
             logger.info(
                 """
-                cache: wrote \(written.entries) answers, \(written.octets) octets, \
-                in \((clocks.now() - begin.instant).inWholeMilliseconds) ms to \(numbers.path)
+                cache: entries saved: \(written.entries), \(written.octets) octets, \
+                \((clocks.now() - begin.instant).inWholeMilliseconds) ms, file \(numbers.path)
                 """
             )
         case .failure(.stopped):
-            // Said by the one who has stopped it.
+            // The caller that stopped it has logged the reason.
             break
         case .failure(let fault):
             fail(fault.sentence, consequence: Self.keeping)
@@ -307,7 +301,7 @@ final class CacheFile {
 
     private static let keeping = "keeping the old file, if any"
 
-    /// Notes a fault, and logs it unless it is the one that was logged last.
+    /// Stores a fault, and logs it unless it equals the previous one.
     private func fail(_ fault: String, consequence: String) {
         if numbers.fault != fault { logger.warning("cache: \(fault), \(consequence)") }
         numbers.fault = fault
@@ -315,29 +309,28 @@ final class CacheFile {
 }
 
 extension Duration {
-    /// Milliseconds, the begun one left out.
+    /// Milliseconds, rounded down.
     fileprivate var inWholeMilliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }
 
 extension FileFault {
-    /// The fault, and what helps against it where that is known.
     fileprivate var sentence: String { hint.map { "\(self) (\($0))" } ?? "\(self)" }
 
     private var hint: String? {
         switch self {
         case .symbolicLink, .notRegular: "`cache.snapshot` must be the path of a regular file"
-        case .foreign: "remove it, or chown it to the user of the daemon"
-        case .open(let path, _): "chmod 600 \(path)"
-        case .busy: "does another daemon have the same `cache.snapshot`?"
+        case .foreign: "remove the file, or change its owner to the daemon's user"
+        case .open(let path, _): "run `chmod 600 \(path)`"
+        case .busy: "check if another daemon uses the same `cache.snapshot`"
         case .stopped: nil
         case .system(_, _, let code):
             switch code {
-            case ENOENT, ENOTDIR: "make the directory, or change `cache.snapshot`"
-            case EACCES, EPERM: "the user of the daemon may not write there"
-            case EROFS: "in a sandbox of systemd, StateDirectory= makes a place to write"
-            case ENOSPC, EDQUOT: "free some space"
+            case ENOENT, ENOTDIR: "create the directory, or change `cache.snapshot`"
+            case EACCES, EPERM: "the daemon's user has no write permission"
+            case EROFS: "in a systemd sandbox, StateDirectory= provides a writable directory"
+            case ENOSPC, EDQUOT: "free disk space"
             default: nil
             }
         }

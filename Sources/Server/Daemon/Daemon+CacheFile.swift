@@ -6,7 +6,6 @@ internal import Resolver
 // MARK: - The cache's file
 
 extension Daemon {
-    /// Returns the keeper of the cache's file, as the settings name it; nil if they name none.
     static func cacheFile(_ assembly: Assembly, logger: Logger) -> CacheFile? {
         let setting = assembly.settings.cache.snapshot
         return setting.path(in: SettingsEnvironment.stateDirectory).map { path in
@@ -20,9 +19,9 @@ extension Daemon {
         }
     }
 
-    /// Begins to load the cache of an earlier life, and to keep it for a later one.
+    /// Starts to restore the cache from its snapshot, and to write the snapshot.
     ///
-    /// Clients that ask meanwhile wait for what is loaded, if nothing better answers them.
+    /// Meanwhile, a query waits for its restored entry if no better answer arrives.
     func startCacheFile() {
         guard let cacheFile else { return }
         cacheFile.onLoad = { [self] hottest in

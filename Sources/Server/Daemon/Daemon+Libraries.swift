@@ -5,8 +5,8 @@ internal import Net
 // MARK: - Libraries and certificates
 
 extension Daemon {
-    /// Has libcurl and the system's certificates loaded, unless nothing needs them: that takes
-    /// milliseconds, in which others are answered already, and 6 MiB.
+    /// Loads libcurl and the system's CA certificates on a thread, if needed: this takes
+    /// milliseconds and 6 MiB, and clients are answered meanwhile.
     func prepareHTTP() {
         let (needsHTTP, needsTrust) = (assembly.needsHTTP, assembly.trustsSystem)
         guard starter == nil, needsHTTP || needsTrust else { return }
@@ -16,19 +16,18 @@ extension Daemon {
                 if needsTrust { TrustStores.prepare() }
             }
         } catch {
-            logger.debug("no thread for the start of libcurl: \(error), ignoring")
+            logger.debug("libcurl: cannot create the initialization thread: \(error), ignoring")
         }
     }
 
-    /// Logs what becomes of certificate files that change.
     func reportCertificates() {
         TrustStores.shared.observer = { [logger] notice in
             switch notice {
             case .reloaded(let source):
-                logger.notice("certificates: \(source) has changed, reloaded")
+                logger.notice("certificates: reloaded changed \(source)")
             case .failed(let source, let error):
                 logger.error(
-                    "certificates: \(source) has changed but cannot be used (\(error)), keeping the old ones"
+                    "certificates: cannot use changed \(source): \(error), keeping the old ones"
                 )
             }
         }
@@ -36,10 +35,9 @@ extension Daemon {
 }
 
 extension Assembly {
-    /// Whether anything is asked over HTTP.
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
 
-    /// Whether anything is asked over TLS that must prove itself to the system's certificates.
+    /// True if a TLS connection is verified with the system's CA certificates.
     fileprivate var trustsSystem: Bool {
         settings.vendors.contains { $0.caFile == nil && $0.account.any.usesTLS }
             || settings.upstreams.contains { $0.caFile == nil && $0.url.scheme.isProtected }

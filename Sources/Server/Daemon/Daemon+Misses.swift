@@ -2,7 +2,7 @@
 internal import Net
 
 extension Daemon {
-    /// Where workers leave for `desk` what they cannot answer.
+    /// Makes the queue from the workers to `desk`.
     static func missDesk(
         for desk: QueryDesk,
         _ own: OwnQuery
@@ -20,7 +20,6 @@ extension Daemon {
         }
     }
 
-    /// Answers a datagram that a worker could not.
     private static func answer(_ miss: Miss, at desk: QueryDesk) {
         let look = desk.look(at: miss.datagram.octets, from: miss.asker, arrival: miss.arrival)
         switch look {
@@ -29,7 +28,7 @@ extension Daemon {
         case .reply(let reply), .malformed(let reply):
             miss.listener.send(reply, inReplyTo: miss.datagram)
         case .question(let open):
-            // A query that waits keeps its sender's address, not its octets.
+            // A pending query needs the client's address, not the octets.
             let (listener, sender) = (miss.listener, miss.datagram.withoutOctets)
             desk.resolve(open) { listener.send($0, inReplyTo: sender) }
         }

@@ -2,7 +2,7 @@
 internal import Net
 
 extension Daemon {
-    /// What the control verbs look at.
+    /// Components and counters that the control verbs show.
     @ServiceLoop
     struct Parts {
         let assembly: Assembly
@@ -14,7 +14,7 @@ extension Daemon {
         let misses: MissDesk?
         let mergedOfFormerVendors: UInt64
 
-        /// The first problem of the last reload, if that kept the old settings.
+        /// First problem of the last reload; nil if the reload succeeded.
         let reloadProblem: String?
 
         var settings: Settings { assembly.settings }
@@ -22,7 +22,6 @@ extension Daemon {
         var workers: [UDPWorker] { reception.workers }
         var servers: [TCPServer] { reception.servers }
 
-        /// What each thread answered last.
         var recent: [RecentQueries] { workers.map(\.recent) + [desk.recent, accelerator.recent] }
     }
 }

@@ -6,81 +6,74 @@ internal import Logging
 package import Net
 internal import Resolver
 
-/// The daemon's life: bind, start, say so, answer until told to stop, drain.
+/// Life cycle of the daemon: bind, start, notify systemd, answer until a signal, drain.
 ///
-/// What a reload does to it is in `Reload`.
+/// Reloading is in the folder `Reload`.
 @ServiceLoop
 package final class Daemon {
-    /// What is in force, a reload's to change.
+    /// Current components; replaced by a reload.
     var assembly: Assembly
     let logger: Logger
 
-    /// What is behind the logger; nil if the daemon has no say in that.
+    /// Log output; nil if the daemon does not control it.
     let log: LogDesk?
     let desk: QueryDesk
     let reception: Reception
     let network: NetworkReaction
     let accelerator: Accelerator
 
-    /// What all assemblies know of the world outside.
+    /// Network, clocks and system calls for all assemblies.
     let surroundings: Surroundings
 
-    /// Where the settings are read again.
     let source: SettingsSource
 
-    /// The names that are written down; read again with each change of their files.
+    /// Hosts files, reread when they change.
     var hosts: HostsFiles
 
-    /// Where the cache survives a restart; nil if it does not.
+    /// Snapshot file of the cache; nil if not configured.
     var cacheFile: CacheFile?
 
-    /// Reloads, one after the other.
     let reloads = TurnQueue<ReloadOutcome>()
 
-    /// What removes the answers that a reload made wrong, as long as that lasts.
+    /// Removal of cache entries that a reload made invalid, while it runs.
     var sweeping: Task<Int, Never>?
 
-    /// Whether it is too late for a reload.
+    /// True if the daemon is stopping and accepts no reload.
     private(set) var isStopping = false
 
-    /// What vendors that are gone were spared: look-ups merged and paired.
+    /// Merged and paired lookups of removed vendors.
     var mergedOfFormerVendors: UInt64 = 0
 
     private(set) var misses: MissDesk?
 
-    /// Who serves the control socket.
+    /// Handler of the control socket.
     private(set) var `operator`: Operator?
 
-    /// Who serves metrics.
     private(set) lazy var scrapePoints = ScrapePoints(logger: logger) { [unowned self] in
         life.unloggedQueries = queryLog.missed
         return MetricsReport(parts, life)
     }
 
-    /// Who logs queries, while the settings want it.
     private(set) lazy var queryLog = QueryLog(logger, assembly.clocks) { [unowned self] in
         (parts.recent, assembly.resolver.origins)
     }
 
-    /// What metrics tell of this.
     var life = MetricsReport.Life()
 
-    /// The thread that loads libcurl and the system's certificates.
+    /// Thread that loads libcurl and the system's CA certificates.
     var starter: WorkerThread?
 
-    /// Has the kernel answer, by way of a thread that is not to outlive the daemon.
+    /// Start of acceleration; awaited at the end, because its thread must not outlive the daemon.
     private var acceleration: Task<Void, Never>?
 
-    /// What the daemon asks itself.
     let own = OwnQuery()
 
-    /// How long queries under way may take to end after SIGTERM.
+    /// Time for pending queries to complete after SIGTERM.
     static let drainTime: Duration = .seconds(2)
 
-    /// Queries that SIGUSR1 has logged, at most.
     static let dumpedQueries = 100
 
-    /// Makes the daemon's parts; binds nothing yet.
+    /// Makes the daemon's components; binds nothing yet.
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -89,7 +82,7 @@ package final class Daemon {
         try self.init(settings, from: source, in: .system, logger: log.logger, log: log)
     }
 
-    /// The same in surroundings that need not be the system's.
+    /// Makes the daemon with a real or simulated system.
     init(
         _ settings: Settings,
         from source: SettingsSource,
@@ -133,12 +126,12 @@ package final class Daemon {
             let socket = try controlSocket()
             try accelerator.load(assembly.settings, in: surroundings)
             dropCapabilities()
-            // Nothing is answered before this, so nothing wrongly.
+            // Before any query is answered: hosts files override other answers.
             await hosts.start()
             control = startControl(at: socket)
             misses = try Self.missDesk(for: desk, own)
             self.misses = misses
-            // Before the first query: it may be answered from the snapshot.
+            // Before the first query, which may be answered from the snapshot.
             startCacheFile()
             let staff = Reception.Staff(
                 assembly: assembly,
@@ -147,7 +140,7 @@ package final class Daemon {
                 own: own
             )
             try reception.serve(bound, by: staff)
-            // Nobody waits for it who does not require it.
+            // The start waits for acceleration only if it is required.
             if assembly.settings.accelerate.loopback == .required {
                 try await accelerate()
             }
@@ -161,7 +154,7 @@ package final class Daemon {
                 do throws(StartError) {
                     try await accelerate()
                 } catch {
-                    logger.info("acceleration is off: \(error)")
+                    logger.info("acceleration: off: \(error)")
                 }
             }
         }
@@ -173,7 +166,7 @@ package final class Daemon {
         startObservation()
         ServiceManager.ready(status: readiness)
         let watchdog = ServiceLoop.task {
-            // Ends by being cancelled only.
+            // Ends only when cancelled.
             try? await self.feedWatchdog()
         }
         logger.notice("\(readiness), version \(Product.version)")
@@ -184,19 +177,18 @@ package final class Daemon {
                 await dumpRecords()
                 continue
             }
-            // In a task, so that a disk that does not answer can be ended.
+            // In a task, so that signals are handled while the disk does not respond.
             ServiceLoop.task { [self] in _ = await reload() }
         }
-        // Workers that are stopped do not answer: that is no fault.
+        // Stopped workers do not answer the health check.
         watchdog.cancel()
         await drain()
         control.cancel()
-        // Its end takes the socket's file away.
+        // The task removes the socket file.
         await control.value
         return 0
     }
 
-    /// What systemd and the log are told of a daemon that answers.
     var readiness: String { "answering on \(reception.addresses)" }
 
     private static func signals() throws(StartError) -> AsyncStream<Int32> {
@@ -209,23 +201,23 @@ package final class Daemon {
 
     // MARK: - Starting
 
-    /// Gives up what only root may do, now that it was done, before there are other threads.
+    /// Drops capabilities after the privileged calls, for this thread and threads started later.
     ///
-    /// A service manager's filter may keep it from that; then it goes on with what it has.
+    /// The thread that loads the kernel program keeps them.  If a seccomp filter of the service
+    /// manager prevents the call, the daemon continues with its capabilities.
     private func dropCapabilities() {
         do throws(SocketError) {
             try OwnProcess.dropCapabilities()
         } catch {
-            logger.warning("cannot give up capabilities: \(error), ignoring")
+            logger.warning("cannot drop capabilities: \(error), ignoring")
         }
     }
 
-    /// Has the kernel answer.
     private func accelerate() async throws(StartError) {
         try await accelerator.start(assembly.settings, at: reception.listeners.map(\.address))
     }
 
-    /// Tells systemd that the daemon answers, as long as it does.
+    /// Notifies the systemd watchdog while the daemon answers the health check.
     private func feedWatchdog() async throws(CancellationError) {
         guard let interval = ServiceManager.watchdogInterval else { return }
         let check = SelfCheck(asking: own, clocks: assembly.clocks, logger: logger)
@@ -234,30 +226,30 @@ package final class Daemon {
         }
     }
 
-    /// Begins to serve metrics, and to log queries, if the settings want it.
+    /// Starts metrics and the query log, if configured.
     ///
-    /// A machine without names is worse off than one without metrics, so these are not necessary.
+    /// A failure does not stop the daemon: name resolution is more important.
     private func startObservation() {
         do throws(StartError) {
             let settings = assembly.settings.metrics
             scrapePoints.serve(try scrapePoints.bind(settings), as: settings)
         } catch {
-            logger.error("\(error), going on without")
+            logger.error("\(error), continuing without metrics")
         }
         queryLog.use(assembly.settings.log.queries)
     }
 
-    /// Logs what the flight recorder has, and the latest queries that the cache did not answer.
+    /// Logs the flight recorder and the latest queries not answered from the cache.
     private func dumpRecords() async {
         log?.dump()
         let recent = RecentReader.all(of: parts.recent)
         let list = RecentList(recent, assembly.clocks, assembly.resolver.origins)
         let queries = await list.latestMisses(Self.dumpedQueries)
-        logger.notice("the latest queries that the cache did not answer: \(queries.count)")
+        logger.notice("latest queries not answered from the cache: \(queries.count)")
         for query in queries { QueryLog.log(query, to: logger) }
     }
 
-    /// Opens the control socket; only root may give it to any group.
+    /// Opens the control socket, before root privileges are dropped: only root can set any group.
     private func controlSocket() throws(StartError) -> ControlSocket {
         let settings = assembly.settings.control
         do throws(SocketError) {
@@ -271,7 +263,6 @@ package final class Daemon {
         }
     }
 
-    /// Serves the control socket until the returned task is cancelled.
     private func startControl(at socket: ControlSocket) -> Task<Void, Never> {
         if let warning = socket.warning { logger.warning("\(warning)") }
         let handler = Operator(self)
@@ -291,14 +282,14 @@ package final class Daemon {
             } catch .cancelled, .closed {
                 // The daemon is stopping.
             } catch {
-                logger.error("control: \(error); httpdnsctl cannot reach the daemon any more")
+                logger.error("control: \(error); restart the daemon to use httpdnsctl again")
             }
         }
     }
 
     // MARK: - Stopping
 
-    /// Takes nothing new and waits for what is under way, but not for long.
+    /// Stops accepting queries, and waits for pending ones until a deadline.
     private func drain() async {
         isStopping = true
         ServiceManager.stopping()
@@ -308,11 +299,11 @@ package final class Daemon {
         stopVendors()
         accelerator.stop()
         reception.close()
-        // What they have handed over last is under way, too.
+        // The workers' last misses are also pending queries.
         misses?.handleAll()
         starter?.join()
         let deadline = assembly.clocks.now() + Self.drainTime
-        // At once, not afterwards: a vendor that is silent must not cost the cache.
+        // In parallel with the pending queries: a slow vendor must not prevent the snapshot.
         let keeping = ServiceLoop.task { [cacheFile, sweeping] in
             _ = await sweeping?.value
             await cacheFile?.finish(by: deadline)
@@ -327,7 +318,6 @@ package final class Daemon {
 
     // MARK: - For the operator
 
-    /// The parts whose state the control verbs show.
     var parts: Parts {
         Parts(
             assembly: assembly,

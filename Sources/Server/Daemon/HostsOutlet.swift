@@ -2,16 +2,14 @@
 internal import Net
 internal import Resolver
 
-/// Where a reader of hosts files leaves its tables: the latest, until somebody takes them.
+/// Connection from the hosts file reader to the resolver; stores the latest table.
 @ServiceLoop
 final class HostsOutlet {
-    /// The latest table.
     private(set) var table = HostsTable()
 
-    /// Is given each later one.
+    /// Receives each later table.
     var use: (@ServiceLoop (HostsTable) -> Void)?
 
-    /// Takes a table from the reader.
     func take(_ table: HostsTable) {
         self.table = table
         use?(table)

@@ -6,7 +6,6 @@ internal import Net
 
 /// The reply of the verb `version`.
 enum LibraryVersions {
-    /// What this daemon is and what it runs with.
     static var reply: VersionReply {
         VersionReply(
             version: Product.version,
@@ -18,7 +17,7 @@ enum LibraryVersions {
         )
     }
 
-    /// The compiler this was built with, as far as the language can tell.
+    /// Compiler version, as precisely as conditional compilation can tell.
     private static var swift: String {
         #if compiler(>=6.4)
         "6.4 or later"

@@ -5,42 +5,36 @@ internal import Logging
 internal import Net
 internal import Resolver
 
-/// What the daemon does when the network is another one, or the machine has slept.
+/// Reaction to a change of the network and to a resume from system sleep.
 ///
-/// Connections lead through a network that is gone, and would be silent for minutes; answers were
-/// chosen for a place where we no longer are.  So connections are dropped, calls under way sent
-/// again, and answers kept, but as stale ones.
+/// Connections of the old network would not respond for minutes, and cached answers may suit the
+/// old network only.  Connections are closed, pending calls are sent again, and cache entries are
+/// marked stale.
 @ServiceLoop
 final class NetworkReaction {
-    /// What was noticed since the start.
+    /// Events since the start.
     struct Numbers {
-        /// Changes of the network.
         var changes: UInt64 = 0
 
-        /// Sleeps of the machine.
         var resumes: UInt64 = 0
 
-        /// When the latest of either was.
+        /// Time of the latest event.
         var latest: ContinuousClock.Instant?
     }
 
     private(set) var numbers = Numbers()
 
-    /// What is reacted for.
     var assembly: Assembly
     private let logger: Logger
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
 
-    /// Makes what reacts for `assembly`; nothing is watched yet.
     init(_ assembly: Assembly, logger: Logger) {
         self.assembly = assembly
         self.logger = logger
     }
 
-    /// Begins to watch.
-    ///
-    /// What cannot be watched is a warning: a daemon that notices less still answers.
+    /// Starts to watch; logs a warning if an event source is not available.
     func start() {
         do {
             network = try NetworkWatch { [weak self] change in
@@ -49,7 +43,7 @@ final class NetworkReaction {
             }
         } catch {
             logger.warning(
-                "changes of the network will not be noticed (\(error)); does the sandbox lack AF_NETLINK?"
+                "network changes will not be detected: \(error); the sandbox may lack AF_NETLINK"
             )
         }
         do {
@@ -58,14 +52,13 @@ final class NetworkReaction {
                 self?.react(to: "resumed after \(slept.components.seconds) s of sleep")
             }
         } catch {
-            logger.warning("resuming from sleep will not be noticed (\(error))")
+            logger.warning("resume from sleep will not be detected: \(error)")
         }
     }
 
-    /// Does all that is to be done, in one turn of the loop: nothing is sent in between.
+    /// Reacts to an event in one turn of the service loop, so that nothing is sent in between.
     ///
-    /// Only where the cache is large, not all of its answers are stale at once: that takes as long as
-    /// such a change often is not noticed, and no client waits for it.
+    /// A large cache is marked stale in later turns.
     func react(to event: String) {
         numbers.latest = assembly.clocks.now()
         assembly.http?.reset()
@@ -74,7 +67,7 @@ final class NetworkReaction {
         var sweep = assembly.resolver.networkChanged()
         let clocks = assembly.clocks
         let isLong = sweep.step(now: clocks.now())
-        logger.notice("\(event); connections dropped, calls sent again: \(reissued)")
+        logger.notice("\(event); connections closed, calls sent again: \(reissued)")
         guard isLong else { return tell(sweep.count) }
         ServiceLoop.task { [self, sweep] in
             await clocks.lull()
@@ -83,6 +76,6 @@ final class NetworkReaction {
     }
 
     private func tell(_ stale: Int) {
-        logger.notice("answers marked stale after a change of the network: \(stale)")
+        logger.notice("cache: entries marked stale after a network change: \(stale)")
     }
 }

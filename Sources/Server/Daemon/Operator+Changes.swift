@@ -38,13 +38,12 @@ extension Operator {
         }
     }
 
-    /// A vendor or an upstream of the settings.
+    /// Vendor or upstream of the settings.
     private enum Server {
         case vendor(VendorClient)
         case upstream(String)
     }
 
-    /// Returns the vendor or upstream that is meant.
     private func server(_ subject: PauseRequest.Subject) throws(MethodError) -> Server {
         let clients = daemon.parts.assembly.vendors.map(\.client)
         let upstreams = daemon.parts.assembly.upstreams.map(\.name)
@@ -61,7 +60,7 @@ extension Operator {
         let names = (isVendor ? clients.map(\.name) : []) + (isUpstream ? upstreams : [])
         let hint =
             DidYouMean.hint(for: name, among: names)
-            ?? (names.isEmpty ? "there is none" : "there is \(names.joined(separator: ", "))")
+            ?? (names.isEmpty ? "none configured" : "configured: \(names.joined(separator: ", "))")
         throw .notFound(what: "\(what) `\(name.shortened)` (\(hint))")
     }
 }
@@ -92,10 +91,10 @@ extension Operator {
             guard words.contains(text) else {
                 let hint =
                     DidYouMean.hint(for: text, among: words)
-                    ?? "there is \(words.joined(separator: ", "))"
+                    ?? "valid: \(words.joined(separator: ", "))"
                 throw .invalidArgument(
                     argument: "level",
-                    reason: "no level is called `\(text.shortened)`; \(hint)"
+                    reason: "unknown level `\(text.shortened)`; \(hint)"
                 )
             }
             log.setLevel(Logger.Level(rawValue: text))
@@ -106,7 +105,6 @@ extension Operator {
 }
 
 extension RouteEntry {
-    /// A route of the settings.
     fileprivate init(_ route: RouteSettings) {
         self.init(
             place: "\(route.place)",

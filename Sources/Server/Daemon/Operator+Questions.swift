@@ -5,7 +5,7 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// What operators ask about single names, and about all that the cache holds.
+/// Verbs about single names and about the whole cache.
 extension Operator {
     func explain(
         _ request: ExplainRequest,
@@ -32,8 +32,8 @@ extension Operator {
         for name in request.names {
             names.append(try Self.name(name, "names, `\(name.shortened)`"))
         }
-        // As many as may be are under way, and each is told when those before it were: a client
-        // that does not read has no more asked.
+        // Up to `resolvedTogether` names are in flight; results are sent in order.  If the client
+        // does not read, no further name is resolved.
         var underWay: [Task<[Resolved], Never>] = []
         var waiting = names[...]
         var all: [Resolved] = []
@@ -60,14 +60,14 @@ extension Operator {
             guard !entries.isEmpty else { continue }
             let shown = entries.map { CachedEntry($0, origins) }
             try await tell(DumpReply(entries: shown, total: Int(cache.numbers.entries)))
-            // A reply that is taken at once is no turn of the loop: others want one, too.
+            // Sending does not suspend if the socket accepts the reply: let other work run.
             await Task.yield()
             try Task.checkCancellation()
         }
         return DumpReply(entries: [], total: Int(cache.numbers.entries))
     }
 
-    /// The answers to questions for a name, asked together.
+    /// Resolves all types of a name concurrently.
     private func resolved(_ name: Name, _ types: [RecordType]) async -> [Resolved] {
         let asked = types.map { type in
             ServiceLoop.task { [self] in await resolved(Question(name: name, type: type)) }
@@ -77,7 +77,7 @@ extension Operator {
         return results
     }
 
-    /// The answer to a question, as a client gets it.
+    /// Resolves a question like a client's query.
     private func resolved(_ question: Question) async -> Resolved {
         let assembly = daemon.parts.assembly
         let (resolver, start) = (assembly.resolver, clocks.now())

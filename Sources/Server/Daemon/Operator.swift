@@ -7,18 +7,17 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// What the verbs of `httpdnsctl` do; what they show is composed by the files in `Replies`.
+/// Implementation of the `httpdnsctl` verbs; the files in `Replies` make the replies.
 @ServiceLoop
 final class Operator: ControlHandling {
     unowned let daemon: Daemon
     let clocks: Clocks
     private let start: ContinuousClock.Instant
 
-    /// The counters as they were when somebody last asked to start from zero.
+    /// Counters at the last reset.
     private var zero = Snapshot()
     private var zeroAt: ContinuousClock.Instant
 
-    /// An operator of `daemon`, which outlives it.
     init(_ daemon: Daemon) {
         self.daemon = daemon
         clocks = daemon.parts.assembly.clocks
@@ -26,7 +25,6 @@ final class Operator: ControlHandling {
         zeroAt = start
     }
 
-    /// Lets what was counted by route be called as routes are called now.
     func renameRoutes(_ name: (String) -> String) { zero.renameRoutes(name) }
 
     // MARK: - Looking
@@ -48,7 +46,7 @@ final class Operator: ControlHandling {
     }
 
     func stats(every interval: Duration, _ tell: @escaping Tell<StatsReply>) async throws {
-        // By the clock, not by the time that the reader takes: so rates are of equal times.
+        // Fixed schedule, independent of the reader's speed, so that rates cover equal intervals.
         var next = clocks.now()
         while true {
             try await tell(try await stats(reset: false))
@@ -108,7 +106,7 @@ final class Operator: ControlHandling {
     ) async throws {
         var reader = RecentReader(startingAt: daemon.parts.recent)
         var left = count ?? .max
-        // So that the client knows from when on it misses nothing.
+        // Tells the client that watching has begun.
         try await tell(WatchReply(queries: []))
         while left > 0 {
             try await clocks.sleep(clocks.now() + RecentReader.interval)
@@ -121,7 +119,6 @@ final class Operator: ControlHandling {
         }
     }
 
-    /// All queries that are still known.
     private func recentQueries() -> RecentList {
         let parts = daemon.parts
         parts.accelerator.collect()
@@ -169,7 +166,7 @@ final class Operator: ControlHandling {
 
     // MARK: - Arguments
 
-    /// The entries that came from a vendor or upstream, or from all of a kind.
+    /// Returns the selection of entries from one vendor or upstream, or from all of a kind.
     private func selection(
         of source: String
     ) throws(MethodError) -> AnswerCache.Selection {
@@ -184,7 +181,7 @@ final class Operator: ControlHandling {
         default:
             let hint =
                 DidYouMean.hint(for: source, among: names + ["vendor", "upstream"])
-                ?? "there is \((names + ["vendor", "upstream"]).joined(separator: ", "))"
+                ?? "valid: \((names + ["vendor", "upstream"]).joined(separator: ", "))"
             throw .notFound(what: "source `\(source.shortened)` (\(hint))")
         }
     }
@@ -201,7 +198,7 @@ final class Operator: ControlHandling {
         guard let type = RecordType(text) else {
             throw .invalidArgument(
                 argument: "type",
-                reason: "no record type has this name; try A or TYPE65"
+                reason: "unknown record type; use a name such as A, or TYPE65"
             )
         }
         return type

@@ -3,15 +3,15 @@ internal import DNSWire
 internal import Logging
 internal import Net
 
-/// The addresses that are listened on, and who serves them.
+/// Listeners of all addresses, with their workers and TCP servers.
 ///
-/// An address is bound, then served, and when the settings name it no longer closed; those that stay
-/// keep their sockets, and what waits in them.
+/// A reload first binds new addresses, then serves them and closes removed ones.  Unchanged
+/// addresses keep their sockets and queued queries.
 @ServiceLoop
 final class Reception {
-    /// One address.
+    /// Listener of one address.
     struct Place {
-        /// The address as the settings have it, which may leave the port to the system.
+        /// Configured address, possibly with port 0.
         let wanted: SocketAddress
         let listeners: Listeners
         var workers: [UDPWorker] = []
@@ -19,51 +19,46 @@ final class Reception {
         var server: TCPServer?
     }
 
-    /// Addresses that are bound and not served yet; closed when it goes out of use.
+    /// Addresses bound but not served yet; closed when the value is released.
     struct Bound {
         fileprivate var places: [Place] = []
     }
 
-    /// Whom they are served by.
+    /// Components that serve the listeners.
     struct Staff {
         let assembly: Assembly
         let desk: QueryDesk
         let misses: MissDesk
 
-        /// What the daemon asks itself.
         let own: OwnQuery
     }
 
     private var places: [Place] = []
 
-    /// What systemd has passed and is not bound yet.
+    /// Sockets passed by systemd and not adopted yet.
     private var passed: [PassedSocket] = []
 
-    /// UDP sockets that an address has: the kernel spreads clients over all that there are, so their
-    /// number stays.
+    /// UDP sockets per address; constant, because the kernel distributes clients by their number.
     private let workersPerAddress: Int
     private let rules: HouseRules
     private let logger: Logger
 
-    /// The secrets of clients' cookies; on loopback an address proves itself.
+    /// Secrets of DNS cookies, except on loopback, where addresses cannot be forged.
     private let jar = CookieJar(now: Clock.now)
 
-    /// What clients beyond this machine have asked; for their listeners only.
+    /// Rate limit, except on loopback.
     private lazy var limit = RateLimit(now: Clock.now)
 
-    /// Threads started so far, for their names.
     private var started = 0
 
-    /// What was counted at addresses that were closed.
     private(set) var closed = Closed()
 
-    /// Counters of workers that are gone.
+    /// Counters of stopped workers.
     struct Closed {
         var queries = QuerySums()
         var hits = LatencySum()
     }
 
-    /// A reception that listens nowhere.
     init(_ settings: Settings, logger: Logger) {
         workersPerAddress =
             switch settings.workers {
@@ -78,12 +73,12 @@ final class Reception {
     var workers: [UDPWorker] { places.flatMap(\.workers) }
     var servers: [TCPServer] { places.compactMap(\.server) }
 
-    /// Where queries are answered, for people.
+    /// Listen addresses for the log and systemd.
     var addresses: String { listeners.map { "\($0.address)" }.joined(separator: ", ") }
 
     // MARK: - Opening
 
-    /// Takes over what systemd has passed, once, before anything is bound.
+    /// Takes the sockets that systemd has passed; called once, before `bind`.
     ///
     /// - Throws: `StartError.passed`.
     func takePassed() throws(StartError) {
@@ -94,21 +89,20 @@ final class Reception {
         }
     }
 
-    /// Binds those of `addresses` that are not bound, and takes what systemd has passed.
+    /// Binds the addresses of the settings that are not bound, and adopts sockets from systemd.
     ///
-    /// What it has passed is served even if the settings do not name it: the socket unit is the
-    /// administrator's word as well, and a socket that nobody reads would swallow queries, as
-    /// clients would wait rather than ask another server.  `allow` holds there, too.
+    /// A passed socket is served even if it is not in `listen`: the administrator has configured it
+    /// in the socket unit, and clients of an unread socket would wait instead of trying another
+    /// server.  `allow` applies to it.
     ///
-    /// - Parameter settings: whose `listen` is bound.  Of the default addresses, those that this machine
-    ///   does not have are left out, as long as one is left; and if systemd has passed some, those
-    ///   that it has not passed and this process may not bind.
-    /// - Throws: `StartError.listen` or those about addresses that exclude each other; then nothing
-    ///   is bound.
+    /// Some default addresses may be left out if at least one remains: those that the machine
+    /// lacks, and those without permission if systemd has passed others.
+    ///
+    /// - Throws: `StartError.listen`, `.listenBeside` or `.passedElsewhere`; then nothing is bound.
     func bind(_ settings: Settings) throws(StartError) -> Bound {
         var wanted = settings.listen
         for address in passed.map(\.address) where !wanted.contains(address) {
-            logger.notice("serving \(address), which a socket unit names and `listen` does not")
+            logger.notice("serving \(address), which is in the socket unit but not in `listen`")
             wanted.append(address)
         }
         var bound = Bound()
@@ -129,7 +123,7 @@ final class Reception {
         return bound
     }
 
-    /// The sockets of one address: what systemd has passed, and our own for the rest.
+    /// Returns the sockets of one address: those from systemd, and new ones for the rest.
     private func listeners(at address: SocketAddress) throws(StartError) -> Listeners {
         let own = passed.filter { $0.address == address }
         do throws(SocketError) {
@@ -138,10 +132,10 @@ final class Reception {
                 : try Listeners(adopting: own, at: address, workers: workersPerAddress)
         } catch {
             guard error.isAddressInUse, address.port != 0 else { throw .listen(address, error) }
-            // A wildcard and an address of the machine exclude each other.
+            // A wildcard address and a specific address with the same port exclude each other.
             let rivals = (passed.map(\.address) + listeners.filter(\.isPassed).map(\.address))
                 .filter { $0.port == address.port && $0 != address }
-            // UDP and TCP each have one.
+            // UDP and TCP list the same address.
             let distinct = rivals.reduce(into: [SocketAddress]()) {
                 if !$0.contains($1) { $0.append($1) }
             }
@@ -153,9 +147,9 @@ final class Reception {
         }
     }
 
-    /// Answers at these addresses from now on.
+    /// Starts to answer on the bound addresses.
     ///
-    /// - Throws: `StartError.system` if there can be no more threads; then they are closed.
+    /// - Throws: `StartError.system` if a thread cannot be created; then they are closed.
     func serve(_ bound: Bound, by staff: Staff) throws(StartError) {
         var opened: [Place] = []
         for place in bound.places {
@@ -205,16 +199,16 @@ final class Reception {
             do throws(SocketError) {
                 try await server.run()
             } catch {
-                logger.error("no more TCP clients on \(server.address): \(error)")
+                logger.error("stopped accepting TCP clients on \(server.address): \(error)")
             }
         }
     }
 
     // MARK: - Changing
 
-    /// Goes by what these settings say of who may ask, and closes the addresses they do not name.
+    /// Applies the access policy of `settings`, and closes addresses not in `listen`.
     ///
-    /// - Returns: the servers of those addresses, whose clients have to be told to go sometime.
+    /// - Returns: servers of closed addresses; the caller ends their clients later.
     func go(by settings: Settings) -> [TCPServer] {
         rules.issue(HouseRules.Edition(settings))
         for server in servers { server.rulesChanged() }
@@ -234,19 +228,17 @@ final class Reception {
 
     // MARK: - Closing
 
-    /// Takes no more queries and no more clients.
     func close() {
         for worker in workers { worker.stop() }
         for thread in places.flatMap(\.threads) { thread.joinInterrupting() }
         for server in servers { server.stop() }
     }
 
-    /// Cuts all TCP clients off.
     func finish() {
         for server in servers { server.finish() }
     }
 
-    /// Ends an address, all but the TCP clients that it has.
+    /// Closes an address, except its TCP connections.
     private func end(_ place: Place) {
         for worker in place.workers { worker.stop() }
         for thread in place.threads { thread.joinInterrupting() }
@@ -259,7 +251,6 @@ final class Reception {
 }
 
 extension HouseRules.Edition {
-    /// What the settings say of who may ask.
     fileprivate init(_ settings: Settings) {
         self.init(
             access: AccessList(settings.allow),

@@ -2,21 +2,21 @@
 internal import Logging
 internal import Net
 
-/// Finds out whether the daemon answers on its own addresses, by asking there.
+/// Health check: the daemon queries its own addresses.
 ///
-/// That the loop turns, which the watchdog proves by itself, does not help a client whose worker
-/// hangs, or whose query comes to a socket that nobody reads.
+/// A running service loop is not sufficient: a worker may hang, or a socket may have no reader.
 @ServiceLoop
 final class SelfCheck {
-    /// How it went at an address.
+    /// Result of the check for an address.
     private enum Standing {
-        /// It has answered, and so does it again unless something broke.
+        /// The address has answered.
         case answered
 
-        /// It never has: a firewall, perhaps.  No restart helps against that.
+        /// The address has never answered, for example because of a firewall; a restart would not
+        /// help.
         case neverAnswered
 
-        /// It has stopped answering.
+        /// The address has stopped answering.
         case silent
     }
 
@@ -26,28 +26,26 @@ final class SelfCheck {
     private var standings: [SocketAddress: Standing] = [:]
     private var random = RandomPool()
 
-    /// Questions for each socket of an address.
+    /// Queries for each socket of an address.
     ///
-    /// The kernel spreads ports over them, and we cannot choose: one of two is missed in one of 16
-    /// rounds, and then not again.
+    /// The kernel chooses the socket by the client's port.  With two sockets, one check in 16 does
+    /// not reach both of them.
     private static let questionsPerSocket = 4
 
-    /// Questions an address at the most.
     private static let mostQuestions = 64
 
-    /// How often a question is put in a round: a full buffer, in a flood, may drop some.
+    /// Attempts per query, because a full socket buffer may drop some during a flood.
     private static let attempts = 10
 
-    /// Makes a check that knows nothing yet.
     init(asking question: OwnQuery, clocks: Clocks, logger: Logger) {
         self.question = question
         self.clocks = clocks
         self.logger = logger
     }
 
-    /// Whether every address answers that has answered before; takes `time` if one does not.
+    /// Returns true if every address that has answered before answers again; waits up to `time`.
     ///
-    /// Logs, once, that one does not.
+    /// Logs the first failure of an address.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
         var inquiries: [(address: SocketAddress, inquiry: Inquiry)] = []
         for listener in listeners {
@@ -75,28 +73,28 @@ final class SelfCheck {
             .allSatisfy { $0 }
     }
 
-    /// Notes how it went, and returns whether that is well.
+    /// Stores and logs the result of an address; returns false if it has stopped answering.
     private func note(_ address: SocketAddress, isAnswered: Bool, _ time: Duration) -> Bool {
         let before = standings[address]
         switch (before, isAnswered) {
         case (.silent, true):
-            logger.notice("\(address) answers again")
+            logger.notice("listener \(address): answers again")
             standings[address] = .answered
         case (_, true):
             standings[address] = .answered
         case (nil, false):
             logger.warning(
                 """
-                no answer to our own query at \(address) within \(time), so the watchdog will not \
-                notice if nobody is answered there; is there a firewall?
+                listener \(address): no reply to the health check query within \(time); the watchdog cannot \
+                monitor this address; check the firewall
                 """
             )
             standings[address] = .neverAnswered
         case (.answered, false):
             logger.critical(
                 """
-                no answer to our own query at \(address) within \(time); telling systemd nothing, \
-                so that it starts us again
+                listener \(address): no reply to the health check query within \(time); watchdog \
+                notifications stop, so that systemd restarts the daemon
                 """
             )
             standings[address] = .silent
@@ -107,7 +105,7 @@ final class SelfCheck {
     }
 }
 
-/// A few questions to one address, each from a port of its own.
+/// Queries to one address, each from its own port.
 @ServiceLoop
 private final class Inquiry {
     private let target: SocketAddress
@@ -120,15 +118,12 @@ private final class Inquiry {
         for question in open { question.inquiry = self }
     }
 
-    /// Whether all have been answered.
     var isAnswered: Bool { open.isEmpty }
 
-    /// Puts the questions that have no answer yet.
     func ask() {
         for question in open { question.ask(target) }
     }
 
-    /// Waits for the last answer.
     func wait(until deadline: ContinuousClock.Instant, _ clocks: Clocks) async {
         guard !isAnswered else { return }
         let waiter = Waiter()
@@ -138,20 +133,18 @@ private final class Inquiry {
         timer.cancel()
     }
 
-    /// Closes the sockets.
     func close() {
         for question in open { question.close() }
         open = []
     }
 
-    /// Notes that a question has its answer.
     func answered(_ question: OneQuestion) {
         open.removeAll { $0 === question }
         if isAnswered { waiter?.resume(.ready) }
     }
 }
 
-/// A question and the socket from which it is asked.
+/// One query and its socket.
 @ServiceLoop
 private final class OneQuestion: DatagramReceiving {
     weak var inquiry: Inquiry?
@@ -160,13 +153,14 @@ private final class OneQuestion: DatagramReceiving {
 
     init(_ message: [UInt8]) { self.message = message }
 
-    /// Asks, again from the same port if there was no error: that is the same worker.
+    /// Sends the query; retries use the same port, and thus reach the same worker, unless an error
+    /// occurred.
     func ask(_ target: SocketAddress) {
         do throws(SocketError) {
             if socket == nil { socket = try DatagramSocket(connectedTo: target, receiver: self) }
             try socket?.send(message)
         } catch {
-            // As good as no answer; the next attempt opens another one.
+            // Counts as no answer; the next attempt opens a new socket.
             close()
         }
     }
@@ -188,8 +182,8 @@ private final class OneQuestion: DatagramReceiving {
 }
 
 extension SocketAddress {
-    /// Where this machine asks to reach whoever listens here; nil if the address is not the
-    /// machine's at the moment, as the query would leave it.
+    /// Local address for queries to this listen address; nil if no interface has it now, because
+    /// the query would leave the machine.
     fileprivate var ownTarget: SocketAddress? {
         guard isUnspecified else {
             return SettingsEnvironment.process.isLocal(self) ? self : nil

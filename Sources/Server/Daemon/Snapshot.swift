@@ -6,7 +6,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// All counters at one moment, so that what happened since another one can be told.
+/// Snapshot of all counters, for differences between two moments.
 @ServiceLoop
 struct Snapshot {
     private(set) var queries = QuerySums()
@@ -21,13 +21,11 @@ struct Snapshot {
     private var refresh = RefreshStats()
     private var network = NetworkStats()
 
-    /// TCP sessions that were closed, by reason.
+    /// Closed TCP sessions by reason.
     private var sessions: Counts = [:]
 
-    /// The moment when everything is zero.
     nonisolated init() {}
 
-    /// The counters as they are now.
     init(_ parts: Daemon.Parts) {
         let assembly = parts.assembly
         let now = assembly.clocks.now()
@@ -67,7 +65,6 @@ struct Snapshot {
         ]
     }
 
-    /// Lets what was counted by route be called as routes are called now.
     mutating func renameRoutes(_ name: (String) -> String) {
         for vendor in vendors.indices {
             for route in vendors[vendor].routes.indices {
@@ -76,7 +73,7 @@ struct Snapshot {
         }
     }
 
-    /// What the verb `stats` replies: what was counted since `zero`, and how things are now.
+    /// Returns the reply of `stats`: counters since `zero`, and current values.
     func reply(since zero: Snapshot, seconds: Int, _ parts: Daemon.Parts) -> StatsReply {
         let queries = queries.since(zero.queries)
         var reply = StatsReply(sinceSeconds: seconds)
@@ -111,7 +108,6 @@ struct Snapshot {
         return reply
     }
 
-    /// The names in billable calls since `zero`.
     func billableNames(since zero: Snapshot) -> UInt64 {
         vendors.since(zero.vendors).reduce(0) { $0 + $1.billableNames }
     }

@@ -5,22 +5,21 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// A snapshot of the cache on the disk: what a thread that may wait for the disk does with it.
+/// Reading and writing of a cache snapshot, on a thread that may wait for the disk.
 ///
-/// Both directions hold no more of the file in memory than a block of it.
+/// At most one block of the file is in memory at a time.
 struct SnapshotFile: Sendable {
     let file: PrivateFile
     let cache: AnswerCache
     let origins: Origins
 
-    /// The time at which something begins, by both clocks.
+    /// Start time of an operation by both clocks.
     struct Moment: Sendable {
         let instant: ContinuousClock.Instant
 
-        /// Seconds since 1970, the begun one left out; negative times count as 0.
+        /// Seconds since 1970, rounded down; 0 for negative times.
         let wallTime: UInt64
 
-        /// The time now by `clocks`.
         init(_ clocks: Clocks) {
             instant = clocks.now()
             wallTime = UInt64(max(0, clocks.wallSeconds()))
@@ -29,13 +28,12 @@ struct SnapshotFile: Sendable {
 
     // MARK: - Writing
 
-    /// What was written.
+    /// Result of a write.
     struct Written: Sendable {
         let entries: UInt64
         let octets: Int
     }
 
-    /// Replaces the file by what the cache holds.
     func write(at moment: Moment, _ stop: StopSign) throws(FileFault) -> Written {
         var writer = SnapshotWriter(of: cache, now: moment.instant, wallTime: moment.wallTime)
         let octets = try file.replace { () throws(FileFault) in
@@ -47,35 +45,34 @@ struct SnapshotFile: Sendable {
 
     // MARK: - Loading
 
-    /// What was loaded.
+    /// Result of a load.
     struct Loaded: Sendable {
         let summary: SnapshotSummary
         let octets: Int
 
-        /// What was asked for most before, most first: what to refresh first.
+        /// Most frequent questions before the restart, highest first; candidates for a refresh.
         let hottest: [HotEntry]
     }
 
-    /// Why nothing was loaded.
+    /// Failure of a load.
     enum LoadFault: Error {
-        /// It could not be read.
+        /// The file cannot be read.
         case unread(FileFault)
 
-        /// It was read and is not what was written.
+        /// The content is damaged.
         case damaged(SnapshotError)
     }
 
-    /// Questions that are offered for being refreshed first.
+    /// Maximum number of questions to refresh after a load.
     static let hottestCount = 1000
 
-    /// Octets that are read at once.
     private static let pieceOctets = 64 << 10
 
-    /// Puts what is in the file into the cache; nil if there is no file.
+    /// Restores the cache from the file; nil if there is no file.
     ///
-    /// It is read twice, first to check it: what is damaged is not used in part.
+    /// The file is read twice: the first pass checks it, so that no part of a damaged file is used.
     ///
-    /// - Parameter leavesOut: picks questions that the settings answer now.
+    /// - Parameter leavesOut: selects questions that the settings answer now.
     func load(
         at moment: Moment,
         leavingOut leavesOut: @Sendable @escaping (Question) -> Bool = { _ in false },
@@ -104,7 +101,7 @@ struct SnapshotFile: Sendable {
         _ leavesOut: @escaping (Question) -> Bool,
         _ stop: StopSign
     ) throws(LoadFault) -> SnapshotSummary {
-        // A second more, as both times have lost a part of one: no TTL is longer than it was.
+        // One more second, because both times are rounded down: no TTL may become longer.
         var reader = SnapshotReader(
             into: cache,
             now: moment.instant,
@@ -121,7 +118,7 @@ struct SnapshotFile: Sendable {
             } catch {
                 throw .unread(error)
             }
-            // Shorter than it was: the reader finds that it has no end.
+            // The file was truncated meanwhile; the reader reports the missing end.
             if octets.isEmpty { break }
             position += octets.count
             do throws(SnapshotError) {
@@ -138,13 +135,11 @@ struct SnapshotFile: Sendable {
     }
 }
 
-/// Tells a thread that what it does is not wanted any more.
+/// Cancellation flag for a thread.
 final class StopSign: Sendable {
     private let state = Atomic(false)
 
-    /// Whether the thread should stop soon.
     var isUp: Bool { state.load(ordering: .relaxed) }
 
-    /// Has the thread stop.
     func raise() { state.store(true, ordering: .relaxed) }
 }

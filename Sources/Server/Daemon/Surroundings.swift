@@ -5,35 +5,31 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-/// The network and the clock that an assembly's parts find: what is not its own.
+/// External dependencies of an assembly: network, clocks and system calls.
 ///
-/// The system's, or in tests a world's.  Nothing else differs between the two.
+/// Tests replace them by a simulated world.
 @ServiceLoop
 struct Surroundings {
     var clocks: Clocks
 
-    /// What makes the cache's order and places unforeseeable.
+    /// Secret seed for cache hashing and order.
     var seed: UInt64
 
-    /// Makes what sends HTTP requests.
     var transport: () -> any HTTPTransport
 
-    /// Makes the way to an upstream's server that is not asked over HTTPS: at this address, with TLS
-    /// if there is a client for it.
+    /// Makes the transport to an upstream server at an address, except over HTTPS; with TLS if a
+    /// client is given.
     var way: (UpstreamSettings, SocketAddress, TLSClient?) -> any UpstreamTransport
 
-    /// Finds out whether a server accepts connections.
     var probe: Probing.Probe
 
-    /// Makes what answers in the kernel, of so many entries, of a cache with this origin, with a
-    /// secret; nil where the kernel's clock is not that of `clocks`.
+    /// Makes the kernel program from cache size, time origin and seed; nil if `clocks` is not the
+    /// kernel's clock.
     var kernel: Kernel?
 
-    /// See `kernel`.
     typealias Kernel =
         @Sendable (Int, ContinuousClock.Instant, UInt64) throws(AccelerationError) -> KernelAnswers
 
-    /// Sockets and clock of the machine.
     static var system: Surroundings {
         Surroundings(
             clocks: .system,
@@ -72,7 +68,7 @@ struct Surroundings {
         }
     }
 
-    /// Whether somebody accepts a TCP connection, to whom nothing is sent.
+    /// Connects to a server without sending data; returns true on success.
     private static func probe(
         _ target: AddressRanking.Target,
         deadline: ContinuousClock.Instant

@@ -3,16 +3,15 @@ internal import HTTPDNS
 internal import Logging
 internal import Net
 
-/// Logs what happens to a vendor without anybody having asked for it; a failure that lasts, once.
+/// Log of a vendor's events; a persistent failure is logged once.
 @ServiceLoop
 final class VendorLog {
     private let name: String
     private let logger: Logger
 
-    /// The servers that the vendor named last.
     private var servers: [SocketAddress] = []
 
-    /// Whether it has failed to name them since.
+    /// True if the last refresh failed.
     private var isFailing = false
 
     init(_ name: String, _ logger: Logger) {
@@ -20,20 +19,19 @@ final class VendorLog {
         self.logger = logger
     }
 
-    /// Logs what is new.
     func log(_ notice: VendorClient.Notice) {
         switch notice {
         case .servers(let found):
             if found != servers || isFailing {
                 let list = found.map { "\($0)" }.joined(separator: ", ")
-                logger.info("vendor \(name): its service names the servers \(list)")
+                logger.info("vendor \(name): endpoints refreshed: \(list)")
             }
             servers = found
             isFailing = false
         case .noServers(let error):
             if !isFailing {
                 logger.warning(
-                    "vendor \(name): its service names no servers: \(error), keeping the known ones",
+                    "vendor \(name): endpoint refresh failed: \(error), keeping the known ones",
                     metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
                 )
             }
@@ -41,9 +39,9 @@ final class VendorLog {
         case .failed(let server, let error, let next):
             let consequence =
                 switch next {
-                case server: "asking it again"
-                case let next?: "asking \(next)"
-                case nil: "leaving it to who else is asked"
+                case server: "retrying"
+                case let next?: "trying \(next)"
+                case nil: "trying the next vendor or the fallback"
                 }
             logger.warning(
                 "vendor \(name): \(server): \(error), \(consequence)",
@@ -54,7 +52,7 @@ final class VendorLog {
         case .refused(let error, let pause):
             logger.warning(
                 """
-                vendor \(name): refuses the account: \(error); asking it again in \
+                vendor \(name): account refused: \(error); next attempt in \
                 \(pause.components.seconds) s, or after `httpdnsctl resume \(name)`
                 """,
                 metadata: ["vendor": "\(name)", "error": "\(error.kind.rawValue)"]
@@ -62,7 +60,7 @@ final class VendorLog {
         case .clockRefused(let seconds, let limit):
             logger.warning(
                 """
-                vendor \(name): its clock is \(seconds) s ahead of ours, not repaired as that is more than \
+                vendor \(name): clock is \(seconds) s ahead of this machine, more than the correctable \
                 \(limit) s: set the clock of this machine (NTP)
                 """,
                 metadata: ["vendor": "\(name)", "error": "clock"]
@@ -70,11 +68,11 @@ final class VendorLog {
         case .budgetSpent(let rule):
             let consequence =
                 switch rule.onExceeded {
-                case .fallback: "it is not asked before tomorrow (UTC)"
+                case .fallback: "not used until midnight UTC"
                 case .warn: "ignoring"
                 }
             logger.warning(
-                "vendor \(name): its \(rule.callsPerDay) calls for today are spent, \(consequence)",
+                "vendor \(name): daily budget of \(rule.callsPerDay) calls spent, \(consequence)",
                 metadata: ["vendor": "\(name)"]
             )
         }
@@ -84,26 +82,25 @@ final class VendorLog {
 // MARK: - Beginning and end
 
 extension Daemon {
-    /// Has vendors ask for their servers, and log.
+    /// Starts vendor clients, with their endpoint refresh and log.
     func startVendors(_ vendors: [(settings: VendorSettings, client: VendorClient)]) {
         for vendor in vendors {
             let log = VendorLog(vendor.settings.name, logger)
             if !vendor.client.facts.isProtected {
                 let channel = vendor.settings.account.channel
-                logger.info("vendor \(vendor.client.name) (\(channel)) is unprotected")
+                logger.info("vendor \(vendor.client.name): unprotected (\(channel))")
             }
             vendor.client.observer = { log.log($0) }
             vendor.client.start()
         }
     }
 
-    /// Has vendors' clients wake nobody any more; who was paused by an operator is told of, as that
-    /// ends here.
+    /// Stops all vendor clients; logs paused ones, because a restart resumes them.
     func stopVendors() {
         for vendor in assembly.vendors {
             if vendor.client.statistics.state == .paused {
                 logger.notice(
-                    "vendor \(vendor.client.name) was paused; when the daemon starts anew, it is asked"
+                    "vendor \(vendor.client.name): was paused; a restart resumes it"
                 )
             }
             vendor.client.stop()

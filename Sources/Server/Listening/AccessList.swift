@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// Who may ask: blocks of addresses, of which one must contain the asker's.
+/// Access control list of client addresses.
 struct AccessList: Sendable {
     private let prefixes: [IPPrefix]
 
-    /// A list of blocks; an empty one lets nobody in.
+    /// Makes a list from address prefixes; an empty list denies every client.
     init(_ prefixes: [IPPrefix]) {
         self.prefixes = prefixes
     }
 
-    /// Whether `address` may ask.
     func allows(_ address: IPAddress) -> Bool {
         switch address {
         case .v4(let address):
@@ -23,7 +22,7 @@ struct AccessList: Sendable {
 }
 
 extension IPAddress {
-    /// The address of 4 or 16 octets in network order, as the kernel writes it.
+    /// Makes an address from 4 or 16 octets in network order.
     init(_ octets: RawSpan) {
         if octets.byteCount == 4 {
             self = .v4(IPv4Address(value: octets.uint32(at: 0)))

@@ -3,20 +3,19 @@ internal import DNSWire
 internal import Locks
 internal import Net
 
-/// The secrets of the cookies of this process, which is where they are made and where they end.
+/// Cookie secrets of this process, with periodic renewal.
 ///
-/// A restart forgets them, and all clients get new cookies with their next answers.  Nothing is
-/// refused for want of a cookie (RFC 7873 §5.2.3 lets a server choose), so nobody notices.
+/// Secrets are not saved.  After a restart, clients get new cookies with their next answers; a
+/// query with an unknown cookie is answered, too (RFC 7873 §5.2.3 lets a server choose).
 final class CookieJar: Sendable {
     private let state: Lock<State>
 
-    /// The secrets, and when the current one has made cookies for long enough.
+    /// The secrets and the renewal time of the current one.
     private struct State {
         var secrets: CookieSecrets
         var renewal: ContinuousClock.Instant
     }
 
-    /// A jar with a secret from the system's random numbers.
     init(now: ContinuousClock.Instant) {
         state = Lock(
             State(
@@ -26,7 +25,7 @@ final class CookieJar: Sendable {
         )
     }
 
-    /// The secrets at `now`, the current one renewed if it has made cookies for long enough.
+    /// Returns the secrets, after renewing the current one if its lifetime is over.
     private func secrets(now: ContinuousClock.Instant) -> CookieSecrets {
         state.withLock { state in
             if now >= state.renewal {
@@ -37,7 +36,7 @@ final class CookieJar: Sendable {
         }
     }
 
-    /// What cookies are made and checked with `now`; from any thread.
+    /// Returns the secrets and the time for cookies; thread-safe.
     func terms(now: ContinuousClock.Instant, wallSeconds: Int64) -> CookieTerms {
         CookieTerms(secrets: secrets(now: now), time: UInt32(truncatingIfNeeded: wallSeconds))
     }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-/// What a message is found to be before anybody looks for an answer.
+/// Result of validating a message, before an answer is looked up.
 enum FirstLook {
-    /// Nothing is sent.
+    /// No reply is sent.
     case ignored
 
-    /// The buffer now begins with the reply, of so many octets.
+    /// The buffer contains the reply, `length` octets long.
     case answered(length: Int, QuerySource, QueryOutcome)
 
-    /// A plain query, to be looked up; `isProven` if its client has a cookie of ours, and so is
-    /// where its address says (RFC 7873 §5.2.5).
+    /// A plain query that needs an answer; `isProven` if a valid cookie proves the client's address
+    /// (RFC 7873 §5.2.5).
     case query(QueryFacts, isProven: Bool)
 
-    /// A query of a rare shape, to be read by `Message` where time is not short.
+    /// A query of a rare form, to be parsed with `Message` on the service loop.
     case unusual
 
-    /// Whether its client is where its address says.
+    /// True if a valid cookie proves the client's address.
     var isProven: Bool {
         if case .query(_, let isProven) = self { isProven } else { false }
     }
 
-    /// Looks at the message of `count` octets in `buffer`, which has room for a short reply.
+    /// Validates the message of `count` octets in `buffer`, which has capacity for a short reply.
     init(at buffer: inout MutableRawSpan, count: Int, from asker: Asker) {
         do throws(QueryFault) {
             var facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts
@@ -56,7 +56,7 @@ enum FirstLook {
                     .refused
                 )
             } else if let edns = facts.edns, edns.version != 0 {
-                // RFC 6891 §6.1.3: the one version there is, and no answer.
+                // RFC 6891 §6.1.3: the reply names the supported version and has no answer.
                 self = .answered(
                     length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
                     .invalid,

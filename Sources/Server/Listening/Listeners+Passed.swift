@@ -4,10 +4,11 @@ internal import Net
 // MARK: - Sockets from systemd
 
 extension Listeners {
-    /// Takes over the sockets that systemd has bound to `address`, and binds what is missing.
+    /// Adopts the sockets that systemd bound to `address`, and binds the missing ones.
     ///
-    /// Workers share the UDP sockets.  One is enough, and all that a restart leaves in it is kept.
-    /// With as many as there are workers (ReusePort=yes) the kernel spreads clients over them.
+    /// The workers share the adopted UDP sockets.  With one socket, queries that wait in it survive
+    /// a restart.  With one socket per worker (`ReusePort=yes`), the kernel distributes the
+    /// clients.
     init(
         adopting sockets: [PassedSocket],
         at address: SocketAddress,
@@ -21,7 +22,7 @@ extension Listeners {
                 adopted.append(try DatagramListener(adopting: socket))
             case .streams:
                 guard stream == nil else {
-                    throw .unusable(name: socket.name, why: "is the second for TCP at \(address)")
+                    throw .unusable(name: socket.name, why: "is a second TCP socket for \(address)")
                 }
                 stream = try StreamListener(adopting: socket)
             }
@@ -40,7 +41,7 @@ extension Listeners {
             }
             datagrams = bound
         } else {
-            // Each socket has a reader, even if there are more of them than processors.
+            // Every socket needs a reader, even if there are more sockets than workers.
             datagrams = (0..<max(workers, adopted.count)).map { adopted[$0 % adopted.count] }
         }
     }

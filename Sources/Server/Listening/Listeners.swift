@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// The sockets of one listen address: one TCP listener, and for each worker the UDP socket that it
-/// reads.
+/// Sockets of one listen address: a TCP listener, and a UDP socket for each worker.
 ///
-/// There is no address with one of them only (RFC 1123 §6.1.3.2, RFC 7766 §5).
+/// An address always has both transports (RFC 1123 §6.1.3.2, RFC 7766 §5).
 @ServiceLoop
 struct Listeners {
     let address: SocketAddress
     let stream: StreamListener
     let datagrams: [DatagramListener]
 
-    /// Whether systemd keeps one of the two when we end (`Listeners+Passed.swift`).
+    /// True if systemd owns one of the sockets and keeps it open after the daemon ends
+    /// (`Listeners+Passed.swift`).
     var isPassed = false
 
-    /// How often a free port is looked for that both transports can have.
+    /// Attempts to find a port that is free for both transports, if the settings give port 0.
     private static let attempts = 16
 
     /// Binds TCP and UDP to the same address and port.
     ///
-    /// TCP comes first, because its port is not shared: a second daemon on the same address fails
-    /// here, rather than taking half of the first one's datagrams.
+    /// TCP is bound first because its port is exclusive: a second daemon on the same address fails
+    /// here, and does not receive a part of the first daemon's datagrams.
     init(binding wanted: SocketAddress, workers: Int) throws(SocketError) {
         var failure = SocketError.closed
         for _ in 0..<(wanted.port == 0 ? Self.attempts : 1) {

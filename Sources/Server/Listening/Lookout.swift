@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether a worker that has nothing to do looks again for a while before it sleeps.
+/// Adaptive busy polling of an idle worker: polls the socket for a short time before it sleeps.
 ///
-/// To wake a worker costs the asker more time than the answer does: of a look-up's 20 µs on loopback
-/// some 14.  So where the next query has come soon for a while, a worker stays awake for it, which
-/// also spares the processor the work of putting it to sleep.  A value without a clock.
+/// Waking a sleeping worker takes about 14 µs of a 20 µs lookup on loopback.  A worker therefore
+/// polls while queries arrive in quick succession.  The caller measures the time.
 ///
-/// It may burn little.  A look in vain costs `time`, and takes back what `price` queries that came
-/// soon have earned: 5 µs for each of those at most, and nothing where queries come now and then.
-/// Where looks are always in vain, as when asker and worker share a processor, each time twice as
-/// much has to be earned, up to `needs.most`.
+/// The CPU cost is bounded.  A poll without result takes `time` (20 µs) and uses up the credit of
+/// `price` (4) quick queries.  Polling therefore costs at most 5 µs per quick query, and nothing if
+/// queries are rare.  If polls always fail, for example because client and worker share a
+/// processor, the required credit doubles each time, up to `needs.most`.
 struct Lookout {
-    /// How long it is looked: somewhat more than an asker takes to wake up and ask again.
+    /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
     static let time: Duration = .microseconds(20)
 
-    /// What a wait is shorter than that would have been shorter than `time`, had the worker not had
-    /// to be woken.
+    /// Longest sleep that counts as a quick query: without the wake-up, it would be below `time`.
     static let soon: Duration = .microseconds(40)
 
-    /// What a look in vain takes back.
+    /// Credit that a poll without result uses up.
     private static let price = 4
 
-    /// What somebody who is awake has at most.
+    /// Maximum credit while polling is on.
     private static let full = 8
 
-    /// What has to be earned for being awake: at first, and at most.
+    /// Credit that turns polling on: initial and maximum value.
     private static let needs = (least: 8, most: 4096)
 
-    /// Whether it is worth while to look.
+    /// True if the worker should poll before it sleeps.
     private(set) var isAwake = false
 
     private var credit = 0
     private var need = Lookout.needs.least
 
-    /// Notes how long the worker waited for its last datagrams: asleep, or looking, or both.
+    /// Records the time the worker waited for its last datagrams, polling and sleeping included.
     mutating func note(wait: Duration) {
         if !isAwake {
             credit = wait < Self.soon ? credit + 1 : max(0, credit - Self.price)

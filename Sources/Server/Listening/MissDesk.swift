@@ -5,7 +5,7 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// A datagram that the cache had no answer to.
+/// A datagram that a worker could not answer.
 struct Miss: Sendable {
     let datagram: ReceivedDatagram
     let listener: DatagramListener
@@ -13,44 +13,41 @@ struct Miss: Sendable {
     let arrival: ContinuousClock.Instant
 }
 
-/// Where workers leave for the service loop what they cannot do: find answers out.
+/// Queue of misses and refreshes from the workers to the service loop.
 final class MissDesk: Sendable {
     private let waiting = Lock(Waiting())
     private let doorbell: Doorbell
 
-    /// What is done with each.
+    /// Handlers of one refresh and one miss, called on the service loop.
     private let (refresh, handler): (@ServiceLoop (Query) -> Void, @ServiceLoop (Miss) -> Void)
 
-    /// What lies on the desk.
+    /// Content of the queue.
     private struct Waiting {
         var misses: [Miss] = []
 
-        /// Octets of the datagrams in `misses`.
         var octets = 0
 
-        /// Questions that were answered, but whose answers are to be asked for anew.
         var refreshes: [Query] = []
     }
 
-    /// Misses and refreshes that may wait here; the kernel's buffer would not hold more either.
+    /// Maximum number of queued misses and of queued refreshes; the kernel's buffer holds no more.
     ///
-    /// As many again may have been taken and not yet handled.
+    /// `taken` may contain the same number of misses again.
     private static let limit = 8_192
 
-    /// Octets of datagrams that may wait here; with those taken, what the kernel's buffer holds.
+    /// Maximum octets of queued datagrams; with those in `taken`, as many as the kernel's buffer
+    /// holds.
     static let octets = 2 << 20
 
-    /// Misses handled in one turn of the loop: then sockets, timers and control have theirs.
+    /// Misses handled in one turn of the service loop; sockets, timers and control calls follow.
     private static let row = 256
 
-    /// Misses that were taken and not yet handled.
+    /// Misses removed from the queue and not handled yet.
     @ServiceLoop private var taken: ArraySlice<Miss> = []
 
-    /// Misses that came when the desk was full, and so were dropped as a full socket drops them.
+    /// Misses dropped because the queue was full, as a full socket buffer drops datagrams.
     let dropped = Atomic<UInt64>(0)
 
-    /// A desk whose misses are given to `handler`, one by one, on the loop, and what is to be asked
-    /// for anew to `refresh`.
     @ServiceLoop
     init(
         refresh: @escaping @ServiceLoop (Query) -> Void,
@@ -62,20 +59,20 @@ final class MissDesk: Sendable {
         box.desk = self
     }
 
-    /// Handles all misses and refreshes, without waiting for the bell.
+    /// Handles all queued misses and refreshes immediately.
     @ServiceLoop
     func handleAll() {
         repeat { take() } while handle(Self.limit)
     }
 
-    /// Handles some misses, and rings for the rest.
+    /// Handles one turn's misses, and schedules another turn if more are queued.
     @ServiceLoop
     private func handleRow() {
         if taken.isEmpty { take() }
         if handle(Self.row) { doorbell.ring() }
     }
 
-    /// Takes what workers have left, and refreshes what is to be refreshed.
+    /// Moves the queued misses to `taken`, and starts the queued refreshes.
     @ServiceLoop
     private func take() {
         let new = waiting.withLock { waiting in
@@ -87,14 +84,14 @@ final class MissDesk: Sendable {
         for query in new.refreshes { refresh(query) }
     }
 
-    /// Handles at most `count` of the misses that were taken; returns whether more are there.
+    /// Handles at most `count` misses in `taken`; returns true if more misses are queued.
     @ServiceLoop
     private func handle(_ count: Int) -> Bool {
         for _ in 0..<min(count, taken.count) { handler(taken.removeFirst()) }
         return !taken.isEmpty || waiting.withLock { !$0.misses.isEmpty }
     }
 
-    /// Leaves misses; from any thread, without waiting.
+    /// Queues misses; thread-safe, does not block.
     func take(_ misses: [Miss]) {
         let lost = waiting.withLock { waiting in
             var taken = 0
@@ -111,9 +108,9 @@ final class MissDesk: Sendable {
         doorbell.ring()
     }
 
-    /// Leaves a question whose answer is to be asked for anew; from any thread, without waiting.
+    /// Queues a refresh; thread-safe, does not block.
     ///
-    /// One too many is forgotten: its answer grows old as it would have without.
+    /// A refresh is dropped if the queue is full; the cached answer then expires as usual.
     func take(refresh query: Query) {
         waiting.withLock { waiting in
             guard waiting.refreshes.count < Self.limit else { return }
@@ -123,7 +120,7 @@ final class MissDesk: Sendable {
     }
 }
 
-/// Lets the doorbell's handler know the desk, which needs the doorbell to exist.
+/// Reference from the `Doorbell` handler to the queue.
 @ServiceLoop
 private final class DeskBox {
     weak var desk: MissDesk?

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// The question that the daemon asks itself, to see whether it answers.
+/// Query that the daemon sends to itself as a health check.
 ///
-/// It goes the way of every client's: through the kernel to a worker, from there to the service loop
-/// and back.  Only its end is another: the loop replies at once, so it costs no vendor's call,
-/// whatever the routes say, and is not in what is counted, logged or kept of clients' queries.  It
-/// is known by a name that nobody can guess, and is no name of anybody's (RFC 6761 §6.4).
+/// The query takes the path of a client's query: kernel, worker, service loop and back.  The
+/// service loop replies without resolving, so the query causes no vendor call; it is not counted,
+/// logged or recorded.  Its name is random and below the reserved `invalid` (RFC 6761 §6.4).
 struct OwnQuery: Sendable {
-    /// Octets of a message before its question.
     static let headerOctets = 12
 
     /// The question in wire form: the name, type A, class IN.
     let question: [UInt8]
 
-    /// Makes a question with a name of its own.
     init() {
         var random = RandomPool()
         let digits = Array("0123456789abcdef".utf8)
@@ -24,12 +21,11 @@ struct OwnQuery: Sendable {
             [UInt8(secret.count)] + secret + [UInt8(ending.count)] + ending + [0, 0, 1, 0, 1]
     }
 
-    /// The message that asks it, with an ID of its own.
     func message(id: UInt16) -> [UInt8] {
         [UInt8(id >> 8), UInt8(truncatingIfNeeded: id), 0x01, 0, 0, 1, 0, 0, 0, 0, 0, 0] + question
     }
 
-    /// The reply to it; nil if `message` is something else.
+    /// Returns the reply to the query; nil if `message` is another query.
     func reply(to message: [UInt8]) -> [UInt8]? {
         guard message.count == Self.headerOctets + question.count,
             message[Self.headerOctets...].elementsEqual(question)

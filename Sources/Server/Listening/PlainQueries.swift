@@ -2,67 +2,59 @@
 internal import DNSCache
 internal import DNSWire
 
-/// The queries of a batch of messages that the cache is asked for, all at once.
+/// Plain queries of one batch of messages, looked up in the cache together.
 ///
-/// The cache's lock is taken once for all, and the memory that all of them need is on its way before
-/// the first is answered: one after the other, each would wait for its own, and in a large cache
-/// that is most of what an answer takes.
+/// The batch takes the cache lock once.  The memory of all entries is prefetched before the first
+/// query is answered: in a large cache, memory latency is most of the time of an answer.
 struct PlainQueries {
-    /// Messages that a batch may have.
+    /// Maximum number of messages in a batch.
     static let capacity = 32
 
-    /// Where they are.
     private var slots = SlotSet()
 
-    /// What they ask, and under which numbers that is looked for; of other slots what was there
-    /// earlier.
+    /// Parsed queries and their cache hashes; stale in other slots.
     private var facts = InlineArray<32, QueryFacts?>(repeating: nil)
     private var hashes = InlineArray<32, UInt64>(repeating: 0)
 
-    /// How they were answered; valid for hits.
+    /// Cache hits; valid for the slots in `Outcome.hits`.
     private var answers = InlineArray<32, CacheHit?>(repeating: nil)
 
-    /// What became of them.
+    /// Result of looking up a batch.
     struct Outcome {
-        /// Where the queries are that were answered.
         var hits = SlotSet()
 
-        /// Where the queries are that were not answered.
         var misses = SlotSet()
 
-        /// Where the questions are that were answered, and are to be asked anew.
+        /// Slots of answered queries to refresh.
         var refreshes = SlotSet()
 
-        /// Whether there are answers that somebody else could give, if they were copied.
+        /// True if the table has answers to copy to the cache's mirror (`AnswerCache.writeOffers`).
         var hasOffers = false
     }
 
-    /// Forgets all.
     mutating func removeAll() { slots = SlotSet() }
 
-    /// Adds the query in `slot`.
     mutating func add(_ query: QueryFacts, hash: UInt64, at slot: Int) {
         slots.insert(slot)
         facts[slot] = query
         hashes[slot] = hash
     }
 
-    /// Whether the client that asked in `slot` wants DNSSEC records.
     func wantsDNSSEC(_ slot: Int) -> Bool { facts[slot]?.dnssecOK ?? false }
 
-    /// What was asked in `slot`, and how it was answered; mutating for the same reason as `lookUp`.
+    /// Returns the query in `slot` and its cache hit; mutating for the same reason as `lookUp`.
     mutating func answered(_ slot: Int) -> (facts: QueryFacts, hit: CacheHit)? {
         guard let facts = facts[slot], let hit = answers[slot] else { return nil }
         return (facts, hit)
     }
 
-    /// Has `answer` look up each of them in the cache's table.
+    /// Looks up the queries with `answer`, under one lock of the cache.
     ///
-    /// Mutating only so that they are looked at where they lie: a borrowed array is copied whole for
-    /// each of its elements (Swift 6.3), some 350 instructions a query.
+    /// Mutating only to avoid copies: Swift 6.3 copies a borrowed array for each access to an
+    /// element, about 350 instructions per query.
     ///
-    /// - Parameter answer: gets the slot, what is asked there, its hash, the table and the table's
-    ///   time; it holds the cache's lock, so it must not wait.
+    /// - Parameter answer: receives the slot, the query, its hash, the cache table and the table's
+    ///   time; must not block, because the cache lock is held.
     mutating func lookUp(
         in cache: AnswerCache,
         now: ContinuousClock.Instant,

@@ -3,11 +3,11 @@ internal import DNSWire
 internal import Resolver
 
 extension Query {
-    /// What was asked in a buffer that has become its reply; nil if that was no query.
+    /// Reads the question from a buffer that contains the reply; nil if the question is invalid.
     ///
-    /// The question stays where it was, and the reply's header has the client's CD.
+    /// The reply has the question at the same offset as the query, and the client's CD bit.
     ///
-    /// - Parameter octets: the first octets of the buffer, no fewer than the query had.
+    /// - Parameter octets: the start of the buffer, at least as long as the query.
     init?(answeredIn octets: [UInt8], dnssecOK: Bool) {
         var reader = WireReader(octets.span, at: QueryFacts.headerCount)
         guard let name = try? reader.name(), let type = try? reader.uint16() else { return nil }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import DNSWire
 
-// Messages of a shape that few clients send, read where time is not short.
+// Messages of rare forms, parsed with `Message` on the service loop.
 extension QueryDesk {
-    /// The same question in the shape that nearly all queries have, or nil for what is no query.
+    /// Returns the query in the plain form that `FirstLook` accepts; nil if it is not a query.
     ///
-    /// Records that do not belong into a query, such as a signature of the transaction (TSIG,
-    /// RFC 8945), are left out: none is supported, so none changes the answer.
+    /// Records that do not belong in a query, such as a transaction signature (TSIG, RFC 8945), are
+    /// removed: none of them is supported.
     static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
         guard let message = try? Message(parsing: octets), message.questions.count == 1 else {
             return nil
@@ -19,7 +19,7 @@ extension QueryDesk {
         var plain = Message(header: header)
         plain.questions = message.questions
         if var edns = message.edns {
-            // What the first look answers to the client itself; nothing else is of use.
+            // `FirstLook` handles these two options; others have no effect.
             edns.options.removeAll {
                 $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
             }
@@ -28,9 +28,9 @@ extension QueryDesk {
         return plain.encoded()
     }
 
-    /// The reply to a message without a question, which asks for a cookie only (RFC 7873 §5.4).
+    /// Returns the reply to a query without a question, which requests a cookie (RFC 7873 §5.4).
     ///
-    /// - Returns: nil if it is no such message, or if there are no cookies here.
+    /// - Returns: nil if the message is something else, or if cookies are not used.
     static func cookieReply(_ octets: [UInt8], _ asker: Asker) -> [UInt8]? {
         guard let terms = asker.cookies, let message = try? Message(parsing: octets),
             message.questions.isEmpty, message.answers.isEmpty, message.authorities.isEmpty,

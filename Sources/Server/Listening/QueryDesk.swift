@@ -4,35 +4,33 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Answers the messages that a worker or `StreamDesk` could not: on the service loop.
+/// Query handler on the service loop, for messages that the hit paths cannot answer.
 @ServiceLoop
 final class QueryDesk {
-    /// What this desk counted.
     nonisolated let counters = QueryCounters()
 
-    /// From arrival to reply, of the queries that were not answered from the cache.
+    /// Latency from arrival to reply of queries not answered from the cache.
     nonisolated let missLatency = LatencyHistogram()
 
-    /// What was answered here last, over TCP or not from the cache.
+    /// Recent queries answered here: over TCP, or not from the cache.
     nonisolated let recent = RecentQueries()
 
     private let cache: AnswerCache
     private var resolver: Resolver
     private let clocks: Clocks
 
-    /// Queries that are waiting for an answer.
     private(set) var inFlight = 0
 
-    /// Resumed when no query waits any more, while the daemon stops.
+    /// Resumed when `inFlight` becomes 0 while the daemon stops.
     private var whenDrained: CheckedContinuation<Void, Never>?
 
     /// The TCP sessions of all listeners.
     let sessions = TCPSessionTable()
 
-    /// Where messages are turned into their replies: no message is longer.
+    /// Buffer in which a query becomes its reply; as long as the longest message.
     private var scratch = [UInt8](repeating: 0, count: 65_535)
 
-    /// Where hits over TCP are answered; made for the first of them, as it has large buffers.
+    /// Hit path of TCP; created on first use because its buffers are large.
     var streams: StreamDesk {
         if let madeStreams { return madeStreams }
         let made = StreamDesk(
@@ -46,35 +44,32 @@ final class QueryDesk {
     }
     private var madeStreams: StreamDesk?
 
-    /// Makes a desk.
-    ///
-    /// - Parameter clocks: the kind of time in which queries arrive and answers grow old.
     init(cache: AnswerCache, resolver: Resolver, clocks: Clocks) {
         self.cache = cache
         self.resolver = resolver
         self.clocks = clocks
     }
 
-    /// Has queries from now on answered by another resolver; those that wait go on as they began.
+    /// Replaces the resolver for new queries; pending queries keep the old one.
     func use(_ resolver: Resolver) { self.resolver = resolver }
 
-    /// What a message comes to without waiting.
+    /// Result of processing a message without waiting.
     enum Immediate {
         case reply([UInt8])
 
-        /// The message is no valid query; this FORMERR is sent.
+        /// The message is not a valid query; the FORMERR reply.
         case malformed([UInt8])
 
-        /// The message is no query; nothing is sent.
+        /// The message is not a query; no reply is sent.
         case nothing
 
-        /// The cache has no answer: `resolve` finds one.
+        /// The cache has no answer; the caller calls `resolve` or `find`.
         case question(Open)
     }
 
-    /// A query that needs an answer.
+    /// A valid query that must be resolved.
     struct Open: Sendable {
-        /// The header and the question: a reply needs nothing else of the query.
+        /// Header and question; the reply needs no other part of the query.
         fileprivate let octets: [UInt8]
         fileprivate let query: Query
         fileprivate let facts: QueryFacts
@@ -85,7 +80,7 @@ final class QueryDesk {
         fileprivate let arrival: ContinuousClock.Instant
     }
 
-    /// Answers one message if that can be done at once.
+    /// Answers one message if no waiting is needed.
     func look(
         at octets: [UInt8],
         from asker: Asker,
@@ -137,17 +132,16 @@ final class QueryDesk {
         }
     }
 
-    /// Asks for an answer anew that is about to grow old.
     func refresh(_ query: Query) { resolver.refreshing.refresh(query) }
 
-    /// Notes how many queries were answered from the cache since they came at `arrival`.
+    /// Records the latency of cache hits that arrived at `arrival`.
     func noteHits(_ hits: UInt64, since arrival: ContinuousClock.Instant) {
         counters.hitLatency.note(clocks.now() - arrival, times: hits)
     }
 
     // MARK: - Stopping
 
-    /// Waits until no query waits for an answer, or until `deadline`.
+    /// Waits until no query is in flight, or until `deadline`.
     func drained(by deadline: ContinuousClock.Instant) async {
         guard inFlight > 0 else { return }
         let patience = ServiceLoop.task { [self] in
@@ -155,7 +149,7 @@ final class QueryDesk {
                 try await clocks.sleep(deadline)
                 resumeDrained()
             } catch {
-                // Cancelled, because the last answer came first.
+                // Cancelled: the last answer arrived before the deadline.
             }
         }
         await withCheckedContinuation { whenDrained = $0 }
@@ -177,10 +171,10 @@ final class QueryDesk {
         }
     }
 
-    /// The cache's answer to the query in `scratch`.
+    /// Returns the cached reply to the query in `scratch`.
     ///
-    /// A miss is looked up again here: meanwhile another client's wait may have brought the answer,
-    /// and asking a second time would cost a second call.
+    /// After a worker's miss, the cache is checked again: another query may have stored the answer
+    /// in the meantime, and a second vendor call would be wasted.
     private func cachedReply(
         _ facts: QueryFacts,
         limit: Int,
@@ -221,9 +215,10 @@ final class QueryDesk {
 
     // MARK: - With waiting
 
-    /// Answers a query that `look` had no reply to, within `ResolverLimits.total` of its arrival.
+    /// Resolves a query within `ResolverLimits.total` of its arrival, and renders the reply.
     ///
-    /// - Parameter tell: called once, perhaps before this returns, with the reply.
+    /// - Parameter tell: completion handler, called exactly once, possibly before this method
+    ///   returns.
     func resolve(_ open: Open, _ tell: @escaping @ServiceLoop ([UInt8]) -> Void) {
         begin(open) { [self] resolution in
             let reply = render(resolution, open)
@@ -232,7 +227,7 @@ final class QueryDesk {
         }
     }
 
-    /// The same for callers that render the reply later: ``render(_:_:)``.
+    /// Resolves a query like `resolve`; the caller renders the reply later with ``render(_:_:)``.
     func find(_ open: Open, _ tell: @escaping @ServiceLoop (Resolution) -> Void) {
         begin(open) { [self] resolution in
             note(resolution, open, in: open.octets)
@@ -240,14 +235,13 @@ final class QueryDesk {
         }
     }
 
-    /// The same for callers in a task.
+    /// Resolves a query like `resolve`, for callers in a task.
     func resolve(_ open: Open) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             resolve(open) { continuation.resume(returning: $0) }
         }
     }
 
-    /// The reply that carries `resolution`.
     func render(_ resolution: Resolution, _ open: Open) -> [UInt8] {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
         let length = write(resolution, open.facts, limit: open.limit)
@@ -267,8 +261,8 @@ final class QueryDesk {
         }
     }
 
-    /// What is asked in a message that begins with `octets`, or the reply that was made in place of
-    /// it; nil if that is no name.
+    /// Returns the question of a query or a reply that begins with `octets`; nil if the name is
+    /// invalid.
     private static func query(_ facts: QueryFacts, in octets: [UInt8]) -> Query? {
         let wire = Array(octets[QueryFacts.headerCount..<facts.nameEnd])
         guard let name = try? Name(wire: wire) else { return nil }
@@ -279,7 +273,7 @@ final class QueryDesk {
         )
     }
 
-    /// Makes the query in `scratch` its reply.
+    /// Replaces the query in `scratch` by its reply, and returns the reply's length.
     private func write(_ resolution: Resolution, _ facts: QueryFacts, limit: Int) -> Int {
         let options = resolution.explanation?.option ?? []
         let sections = resolution.sections
@@ -301,7 +295,7 @@ final class QueryDesk {
         return length
     }
 
-    /// Counts a query that is answered now.
+    /// Counts and records an answered query.
     ///
     /// - Parameter octets: the reply, or the query if the reply is not rendered yet.
     private func note(_ resolution: Resolution, _ open: Open, in octets: [UInt8]) {

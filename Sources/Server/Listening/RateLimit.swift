@@ -2,57 +2,53 @@
 internal import DNSWire
 internal import Locks
 
-/// How often a network may be answered over UDP that has not proven to be where it says it is.
+/// Rate limit for UDP clients without a proven address, against reflection attacks.
 ///
-/// A query with a forged address makes us send to somebody who never asked, and more than he who
-/// forged it has sent.  Beyond so many a second each other query gets no answer, and those between
-/// get an empty one with TC set: that is no larger than the query, and an honest client asks again
-/// over TCP, which nobody can forge.  A cookie proves as much (RFC 7873 §5.2.5), and whoever has one
-/// is not counted; neither is this machine, whose addresses the kernel takes from nowhere else.
+/// A query with a forged source address makes the daemon send a larger reply to a victim.  Above
+/// the limit, every second query gets no reply.  The others get an empty reply with TC set, which
+/// is not larger than the query; an honest client then retries over TCP, where the address cannot
+/// be forged.  Clients with a valid cookie (RFC 7873 §5.2.5) and loopback addresses are not
+/// limited.
 ///
-/// Networks have a place each in a table that never grows, by a hash that nobody outside can
-/// predict.  Two that meet there share what is for one; that costs something only while somebody
-/// floods in the name of the other.
+/// A hash with a secret seed maps each client network to a slot of a table with a fixed size.  Two
+/// networks in one slot share one limit, which matters only during a flood.
 final class RateLimit: Sendable {
-    /// What happens to a query.
+    /// Decision about one query.
     enum Verdict {
         case passes
 
-        /// It gets an empty answer that sends its client to TCP.
+        /// An empty reply with TC set; the client retries over TCP.
         case truncated
 
-        /// It gets none.
+        /// No reply.
         case dropped
     }
 
-    /// Places of the table, 8 octets each; a power of 2.
+    /// Slots of the table, 8 octets each; a power of 2.
     private static let places = 16_384
 
-    /// Nanoseconds a network may be ahead of its rate: it may ask as much at once as in a second.
+    /// Burst of one network in nanoseconds: the queries of one second may arrive together.
     private static let burst: UInt64 = 1_000_000_000
 
     private let origin: ContinuousClock.Instant
     private let state: Lock<State>
 
-    /// The table, and what it turned away.
+    /// The table and the number of limited queries.
     private struct State {
-        /// When each network will have used up what it was answered, in nanoseconds since `origin`.
+        /// Time at which each network's allowance is full again, in nanoseconds since `origin`.
         var busyUntil = [UInt64](repeating: 0, count: RateLimit.places)
 
         var excess: UInt64 = 0
     }
 
-    /// A limit that nobody has come near to.
     init(now: ContinuousClock.Instant) {
         origin = now
         state = Lock(State())
     }
 
-    /// What happens to a query from `address`, of whose network so many a second are answered.
+    /// Returns the decision about a query from `address`; thread-safe.
     ///
-    /// From any thread.
-    ///
-    /// - Parameter perSecond: from 1 to a million.
+    /// - Parameter perSecond: queries answered per second and network, 1 to 1,000,000.
     func verdict(
         on address: IPAddress,
         perSecond: Int,
@@ -75,9 +71,9 @@ final class RateLimit: Sendable {
         }
     }
 
-    /// The place of the network: an IPv4 address, or the 64 bits that one IPv6 link has.
+    /// Returns the slot of a client network: an IPv4 address or an IPv6 /64.
     private static func place(of address: IPAddress) -> Int {
-        // Its seed is another one in each process.
+        // `Hasher` has a different seed in each process.
         var hasher = Hasher()
         switch address.unmapped {
         case .v4(let address): hasher.combine(address.value)

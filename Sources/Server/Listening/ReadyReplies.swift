@@ -2,33 +2,30 @@
 internal import DNSWire
 internal import Resolver
 
-/// Replies of one session that are not rendered yet, in the order of their arrival.
+/// Replies of one TCP session that are not rendered yet, oldest first.
 ///
-/// Queries for the same question share the octets of its answer, so equal answers in a row are counted
-/// once.
+/// Consecutive replies that share the octets of one answer count them once.
 struct ReadyReplies {
     private struct Entry {
         let query: QueryDesk.Open
         let resolution: Resolution
 
-        /// Octets of this entry alone.
+        /// Octets of this entry without its records.
         let own: Int
 
-        /// Octets of its records, unless the entry before shares them.
+        /// Octets of its records; 0 if the previous entry shares them.
         var shared: Int
     }
 
     private var entries: [Entry] = []
 
-    /// The first entry that was not taken yet.
     private var next = 0
 
-    /// Octets that the entries hold.
+    /// Memory of the entries in octets.
     private(set) var octets = 0
 
     var isEmpty: Bool { next == entries.count }
 
-    /// Appends the answer to `query`.
     mutating func append(_ query: QueryDesk.Open, _ resolution: Resolution) {
         let sections = resolution.sections
         let isShared =
@@ -43,14 +40,14 @@ struct ReadyReplies {
         entries.append(entry)
     }
 
-    /// Takes the oldest answer; nil if there is none.
+    /// Removes and returns the oldest answer; nil if there is none.
     mutating func pop() -> (query: QueryDesk.Open, resolution: Resolution)? {
         guard next < entries.count else { return nil }
         let entry = entries[next]
         next += 1
         octets -= entry.own
         if next < entries.count, entries[next].shared == 0 {
-            // The next entry shares these records, so it keeps them in memory.
+            // The next entry shares these records and keeps them in memory.
             entries[next].shared = entry.shared
         } else {
             octets -= entry.shared
@@ -66,12 +63,11 @@ struct ReadyReplies {
 }
 
 extension AnswerSections {
-    /// Octets of memory that the records take.
     fileprivate var heldOctets: Int {
         octets.count + ttlOffsets.count * MemoryLayout<UInt16>.size
     }
 
-    /// Whether these are the same octets in memory.
+    /// Returns true if both values share the same memory.
     fileprivate func isSame(as other: AnswerSections) -> Bool {
         octets.span.isIdentical(to: other.octets.span)
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Slots of a batch of messages, of which there are 32: in a loop the lowest comes first.
+/// Set of slots in a batch of at most 32 messages; iterates from the lowest slot.
 struct SlotSet: Sequence, IteratorProtocol {
     private var bits: UInt32
 
-    /// No slots.
     init() { bits = 0 }
 
     private init(bits: UInt32) { self.bits = bits }
@@ -18,7 +17,7 @@ struct SlotSet: Sequence, IteratorProtocol {
 
     mutating func insert(_ slot: Int) { bits |= 1 << UInt32(slot) }
 
-    /// Takes out the lowest.
+    /// Removes and returns the lowest slot.
     mutating func next() -> Int? {
         guard bits != 0 else { return nil }
         defer { bits &= bits - 1 }

@@ -2,28 +2,28 @@
 internal import DNSWire
 internal import Net
 
-/// What was read of a connection: whole messages that are taken, and behind them what is not.
+/// Input buffer of a TCP connection, split into messages.
 struct StreamInput {
-    /// Octets that a connection may leave for later: less than a message and one read.
+    /// Maximum octets left for later: less than one message and one read.
     private static let mostRest = 2 + 65_535 + TCPLimits.readOctets
 
     private(set) var octets = [UInt8](repeating: 0, count: mostRest + TCPLimits.readOctets)
 
-    /// Where the messages are that were taken last; `count` of them.
+    /// Ranges of the messages in the current batch; the first `count` are valid.
     private(set) var messages = InlineArray<32, Range<Int>>(repeating: 0..<0)
     private(set) var count = 0
 
-    /// What was read and not taken is from `start` to `end`.
+    /// Range of the octets that are read but not in a batch yet.
     private var start = 0
     private var end = 0
 
-    /// Begins anew, with what was left over of a connection.
+    /// Replaces the content by the octets that a connection left for later.
     mutating func begin(with rest: [UInt8]) {
         count = 0
         place(rest)
     }
 
-    /// Ends with what was read and not taken.
+    /// Removes and returns the octets that are not in a batch yet.
     mutating func takeRest() -> [UInt8] {
         defer { start = end }
         return start == end ? [] : Array(octets[start..<end])
@@ -34,11 +34,11 @@ struct StreamInput {
         (start, end) = (0, rest.count)
     }
 
-    /// Reads behind what there is; see `StreamConnection.attemptRead`.
+    /// Appends octets from `stream`; see `StreamConnection.attemptRead`.
     @ServiceLoop
     mutating func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         if start > 0 {
-            // Less than a message is left, and mostly nothing.
+            // Makes space; at most a part of one message is moved.
             place(takeRest())
         }
         let count = try stream.attemptRead(into: &octets, from: end, upTo: TCPLimits.readOctets)
@@ -46,7 +46,7 @@ struct StreamInput {
         return count
     }
 
-    /// Takes the next whole messages, each of which has its length before it (RFC 7766 §8).
+    /// Puts the next complete messages into the batch; each has its length before it (RFC 7766 §8).
     mutating func take() {
         count = 0
         while count < PlainQueries.capacity, end - start >= 2 {
@@ -59,33 +59,34 @@ struct StreamInput {
     }
 }
 
-/// Replies that are to be written, each with its length before it.
+/// Output buffer of TCP replies, each with its length before it.
 struct StreamOutput {
-    /// Octets of a query that is answered here; no plain one is longer.
+    /// Maximum octets of a query on the hit path; no plain query is longer.
     static let longestQuery = 4096
 
-    /// Octets that a reply may have.
     static let longestReply = 65_535
 
     private var octets = [UInt8](repeating: 0, count: 2 * (2 + longestReply))
     private var count = 0
 
-    /// Whether any reply would still fit.
+    /// True if a reply of maximum length fits.
     var hasRoom: Bool { octets.count - count >= 2 + Self.longestReply }
 
-    /// Lets `body` make the next reply, which does not count until it is appended.
+    /// Calls `body` with the free space for the next reply; `append` then adds the reply.
     mutating func withRoom<Result>(_ body: (inout MutableRawSpan) -> Result) -> Result {
         octets.withMutableRawSpan(from: count + 2, body)
     }
 
-    /// Appends the reply that lies in the room.
+    /// Appends the reply of `length` octets that `withRoom` has written.
     mutating func append(_ length: Int) {
         octets[count] = UInt8(length >> 8)
         octets[count + 1] = UInt8(length & 0xFF)
         count += 2 + length
     }
 
-    /// Writes to `stream`, if there is one, what the kernel takes; the rest goes to `waiting`.
+    /// Writes to `stream` as much as the kernel accepts, and appends the rest to `waiting`.
+    ///
+    /// - Parameter stream: nil to append everything to `waiting`.
     @ServiceLoop
     mutating func write(
         to stream: StreamConnection?,

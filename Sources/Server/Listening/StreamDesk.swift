@@ -4,11 +4,11 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Answers from the cache the messages that came with one read of a TCP connection.
+/// Hit path of TCP: answers the messages of one read from the cache.
 ///
-/// Read once, answer every message, write once: as a worker does with datagrams, so that a hit
-/// costs its look-up and no memory of its own.  There is one input and one output for all
-/// connections, of which the loop serves one at a time: an idle one holds no buffer.
+/// One read, one lookup of a batch and one write, as in `UDPWorker`.  All connections share the
+/// input and output buffers, because the service loop serves one connection at a time.  An idle
+/// connection holds no buffer.
 @ServiceLoop
 final class StreamDesk {
     private let cache: AnswerCache
@@ -19,7 +19,6 @@ final class StreamDesk {
     private var output = StreamOutput()
     private var queries = PlainQueries()
 
-    /// Makes a desk.
     init(
         cache: AnswerCache,
         counters: QueryCounters,
@@ -34,38 +33,36 @@ final class StreamDesk {
 
     // MARK: - Reading
 
-    /// Begins with what a connection left when it was served last.
+    /// Starts to serve a connection with the octets that it left for later.
     func begin(with rest: [UInt8]) { input.begin(with: rest) }
 
-    /// Ends with what was read and not taken, which the connection has to keep.
+    /// Returns the octets not yet answered; the connection stores them.
     func end() -> [UInt8] { input.takeRest() }
 
-    /// Reads what has come over `stream`; see `StreamConnection.attemptRead`.
-    ///
-    /// To be called when no whole message is left.
+    /// Reads from `stream`, when no complete message is left; see `StreamConnection.attemptRead`.
     func read(from stream: StreamConnection) throws(SocketError) -> Int? {
         try input.read(from: stream)
     }
 
     // MARK: - Answering
 
-    /// What became of the messages that were taken.
+    /// Result of one batch.
     struct Outcome {
-        /// How many they were.
         var count = 0
 
         var hits: UInt64 = 0
 
-        /// Which of them were not answered: no plain queries, or none that the cache can answer.
+        /// Slots of messages not answered: not a plain query, or not in the cache.
         var leftOver = SlotSet()
 
-        /// Which of the questions that were answered are to be asked anew.
+        /// Slots of answered queries to refresh.
         var refreshes = SlotSet()
     }
 
-    /// Takes the next whole messages, up to 32, and answers those that the cache has answers to.
+    /// Answers the next complete messages, at most 32, from the cache.
     ///
-    /// Their replies wait for `write`; what was left over lies ready for `message`.
+    /// Replies stay in the output buffer until `write`.  `message` returns the messages of the
+    /// batch.
     func answer(from asker: Asker, now: ContinuousClock.Instant) -> Outcome {
         input.take()
         guard input.count > 0 else { return Outcome() }
@@ -80,15 +77,13 @@ final class StreamDesk {
         )
     }
 
-    /// The message that was taken last as number `slot`.
     func message(_ slot: Int) -> [UInt8] { Array(input.octets[input.messages[slot]]) }
 
-    /// What was asked in that message, which was answered.
     func query(_ slot: Int) -> Query? {
         Query(answeredIn: message(slot), dnssecOK: queries.wantsDNSSEC(slot))
     }
 
-    /// Finds the plain queries among the messages, and returns where the others are.
+    /// Collects the plain queries of the batch, and returns the slots of the other messages.
     private func look(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
@@ -114,7 +109,7 @@ final class StreamDesk {
         return unusual
     }
 
-    /// Puts the cache's answers to the queries behind each other.
+    /// Appends the cached answers to the output buffer.
     private func lookUp(
         _ output: inout StreamOutput,
         _ queries: inout PlainQueries,
@@ -122,7 +117,7 @@ final class StreamDesk {
         now: ContinuousClock.Instant
     ) -> PlainQueries.Outcome {
         queries.lookUp(in: cache, now: now) { slot, facts, hash, table, now in
-            // Rare: many long answers.  What finds no room is left over.
+            // Rare: many long replies.  A query without space for its reply is left over.
             guard output.hasRoom else { return nil }
             let hit = output.withRoom { room -> CacheHit? in
                 room.copy(input.octets.rawSpan.extracting(input.messages[slot]), to: 0)
@@ -137,7 +132,6 @@ final class StreamDesk {
         }
     }
 
-    /// Notes which queries were answered.
     private func note(_ hits: SlotSet, from asker: Asker, since arrival: ContinuousClock.Instant) {
         let end = clocks.now()
         for slot in hits {
@@ -157,11 +151,11 @@ final class StreamDesk {
 
     // MARK: - Writing
 
-    /// Whether replies have to be written before there is room for more.
+    /// True if replies must be written before the next batch.
     var isFull: Bool { !output.hasRoom }
 
-    /// Writes the replies over `stream` as far as the kernel takes them, and appends the rest to
-    /// `waiting`; without a stream, all.
+    /// Writes the replies to `stream` as far as the kernel accepts them, and appends the rest to
+    /// `waiting`; without a stream, everything.
     func write(
         to stream: StreamConnection?,
         waiting: inout [UInt8]

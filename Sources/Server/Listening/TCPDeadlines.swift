@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Instants by which a TCP client must have done something; nil where it has nothing to do.
+/// Deadlines of a TCP client; nil where none applies.
 struct TCPDeadlines {
-    /// The rest of a message that has begun must have come, however its octets trickle in.
+    /// Arrival of the rest of a message that has begun, however slowly its octets arrive.
     var message: ContinuousClock.Instant?
 
-    /// Replies must have been accepted.
+    /// Acceptance of the replies being written.
     var writing: ContinuousClock.Instant?
 
     /// The next deadline; nil if there is none.
     ///
     /// - Parameters:
-    ///   - isReading: whether queries are still read.
-    ///   - idleUntil: the end of the time for which a session without work is kept; nil if it has work.
+    ///   - isReading: true if queries are still read.
+    ///   - idleUntil: end of the idle timeout; nil if a query or a reply is pending.
     func due(
         isReading: Bool,
         idleUntil: ContinuousClock.Instant?
@@ -20,7 +20,6 @@ struct TCPDeadlines {
         isReading ? Self.earlier(message ?? idleUntil, writing) : writing
     }
 
-    /// The earlier of two instants, as far as there are any.
     static func earlier(
         _ first: ContinuousClock.Instant?,
         _ second: ContinuousClock.Instant?

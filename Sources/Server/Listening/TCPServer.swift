@@ -3,7 +3,7 @@ internal import DNSWire
 internal import Logging
 internal import Net
 
-/// Accepts TCP clients on one address; `QueryDesk.sessions` keeps their number within bounds.
+/// TCP server of one address; `QueryDesk.sessions` bounds the number of its clients.
 @ServiceLoop
 final class TCPServer {
     private let listener: StreamListener
@@ -13,21 +13,19 @@ final class TCPServer {
     private let clocks: Clocks
     private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
 
-    /// Connections open now.
     var connections: Int { sessions.count }
 
-    /// Connections whose clients have not taken all their replies.
+    /// Number of connections not read because too many replies are unsent.
     var unreadReplies: Int { sessions.values.count { $0.session.isBlocked } }
 
-    /// The address that is listened on.
     let address: SocketAddress
 
     /// Makes a server for a bound listener.
     ///
     /// - Parameters:
-    ///   - rules: may change while clients are connected.
-    ///   - cookies: answers the cookies of clients; nil on loopback.
-    ///   - clocks: the time in which the silence of clients is measured.
+    ///   - rules: access policy; may change while clients are connected.
+    ///   - cookies: secrets of DNS cookies; nil on loopback.
+    ///   - clocks: time base of the clients' timeouts.
     init(
         _ listener: StreamListener,
         address: SocketAddress,
@@ -55,12 +53,12 @@ final class TCPServer {
         }
     }
 
-    /// Accepts no more clients, and lets those that are here finish until `finish`.
+    /// Stops accepting clients; open sessions continue until `finish`.
     func stop() {
         listener.close()
     }
 
-    /// Asks the rules again who may ask, of those who are connected.
+    /// Applies a changed access policy to connected clients.
     func rulesChanged() {
         let access = rules.edition.access
         for (session, client) in sessions.values {
@@ -68,7 +66,6 @@ final class TCPServer {
         }
     }
 
-    /// Ends all sessions.
     func finish() {
         for (session, _) in sessions.values { session.close() }
     }

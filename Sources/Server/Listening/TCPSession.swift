@@ -3,89 +3,80 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// One TCP client: reads its queries, answers each as soon as its answer is there (RFC 7766).
+/// One TCP client: reads queries and sends each answer as soon as it is available (RFC 7766).
 ///
-/// Answers overtake each other; the client matches them by ID (RFC 7766 §7).  Nobody waits for the
-/// connection: what the kernel says of it is a call, in which all is done that can be.
-/// A task for each read, and one for each write, cost four times what the answers did.  Only a
-/// query whose answer has to be found has a task.
+/// Answers may overtake each other; the client matches them by ID (RFC 7766 §7).  Reading,
+/// answering and writing happen in callbacks of the service loop: one task for each read and each
+/// write would cost four times as much as the answers.
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
     private let desk: QueryDesk
     private let client: IPAddress
 
-    /// The network that the session counts against.
+    /// Client network for quotas.
     let network: ClientNetwork
 
-    /// Octets that the session holds, as `desk.sessions` counts them.
+    /// Octets held by the session, as reported to `desk.sessions`.
     private(set) var held = 0
 
-    /// Whether the client may ask.
     var isAllowed: Bool
     private let cookies: CookieJar?
     private let clocks: Clocks
 
-    /// What was read and is not answered: the beginning of a message, or if `isHeld` many.
+    /// Octets read and not answered: the start of a message or, if `isHeld`, complete messages.
     private var rest: [UInt8] = []
 
-    /// Whether no more is read until queries have been answered, or the client has read replies.
+    /// True if reading is suspended until queries are answered, replies are accepted, or other
+    /// sessions have been served.
     private var isHeld = false
 
-    /// Whether more queries are taken: not when the client has ended, or was silent for too long.
+    /// True while queries are accepted; false after end of stream, an error or a timeout.
     private var isReading = true
 
-    /// Replies that are rendered, each with its length before it (RFC 7766 §8).
+    /// Rendered replies, each with its length before it (RFC 7766 §8).
     private var outgoing: [UInt8] = []
 
-    /// Replies that are not rendered yet: rendering waits until the socket accepts them.
+    /// Replies to render when the socket accepts them.
     private var ready = ReadyReplies()
 
-    /// Messages in a row that were no valid queries.
     private var malformed = 0
 
-    /// Replies that are being written, which no longer wait, and how much of them has gone.
+    /// Replies being written, and the number of octets already written.
     private var leaving: [UInt8] = []
     private var gone = 0
 
-    /// Queries that wait for their answers.
     private var pending = 0
 
-    /// Whether the connection is closed: answers that come now are dropped.
     private var isClosed = false
 
-    /// Whether `catchUp` is about to run.
+    /// True if a run of `catchUpSoon` is scheduled.
     private var isCatchingUp = false
 
-    /// When the last query or reply went over the connection.
     private(set) var lastActive: ContinuousClock.Instant
 
     /// The instant at which reading resumes; nil if reading is not suspended.
     private var pausedUntil: ContinuousClock.Instant?
 
-    /// Until when the client must have done what it is waited for; all nil if it is not.
     private var deadlines = TCPDeadlines()
 
-    /// Looks after the deadlines.
     private lazy var alarm = Alarm(clocks) { [weak self] in self?.timePassed() }
 
-    /// Resumed when the session has ended.
     private var whenEnded: CheckedContinuation<Void, Never>?
 
-    /// Whether no query waits for its answer, and no reply for the client.
     private var isIdle: Bool { pending == 0 && unsent == 0 }
 
-    /// Octets of replies that the client has not accepted.
+    /// Octets of replies not accepted by the client yet.
     private var unsent: Int { outgoing.count + leaving.count + ready.octets }
 
-    /// Whether no more is read because the client has too many replies to read.
+    /// True if reading is suspended because too many replies are unsent.
     var isBlocked: Bool { unsent > TCPLimits.unwritten }
 
     /// Makes a session for an accepted connection.
     ///
     /// - Parameters:
-    ///   - cookies: answers the client's cookies; nil on loopback.
-    ///   - clocks: the time in which silence is measured.
+    ///   - cookies: secrets of DNS cookies; nil on loopback.
+    ///   - clocks: time base of the timeouts.
     init(
         _ stream: StreamConnection,
         desk: QueryDesk,
@@ -104,7 +95,7 @@ final class TCPSession {
         lastActive = clocks.now()
     }
 
-    /// Serves the client until it leaves, breaks a rule or is closed.
+    /// Serves the client until it disconnects, exceeds a limit or is closed.
     func run() async {
         stream.observe { [weak self] what in
             guard let self else { return }
@@ -118,7 +109,7 @@ final class TCPSession {
         await withCheckedContinuation { whenEnded = $0 }
     }
 
-    /// Ends the session now, whatever is under way.
+    /// Closes the session immediately; pending answers are dropped.
     func close() {
         stream.close()
         isClosed = true
@@ -130,7 +121,7 @@ final class TCPSession {
         endIfDone()
     }
 
-    /// Reports what the session holds now; the session may be closed for it.
+    /// Reports the held octets to the session table, which may close the session.
     private func account() {
         let change = rest.count + unsent - held
         guard change != 0 else { return }
@@ -138,10 +129,10 @@ final class TCPSession {
         desk.sessions.update(self, by: change)
     }
 
-    /// Ends a session that reads no more as soon as all is answered.
+    /// Closes a session that has stopped reading, when all replies are sent.
     ///
-    /// A client that only closed its side still gets what it asked for; to one that is gone the
-    /// writing fails by itself.
+    /// A client that closed only its sending side gets all answers.  If the client has
+    /// disconnected, the next write fails and closes the session.
     private func endIfDone() {
         guard !isReading, isIdle else { return }
         alarm.set(nil)
@@ -150,7 +141,7 @@ final class TCPSession {
         whenEnded = nil
     }
 
-    /// Does what comes after all else: ends the session, or waits for the client.
+    /// Ends the handling of an event: updates memory accounting, session state and timer.
     private func settle() {
         account()
         endIfDone()
@@ -159,9 +150,10 @@ final class TCPSession {
 
     // MARK: - Reading
 
-    /// Reads what has come, answers every message in it and writes the replies: each once.
+    /// Reads the available octets, answers the complete messages and writes the replies.
     ///
-    /// - Parameter toEnd: whether the end may have come already, for which there is no other edge.
+    /// - Parameter toEnd: true to read until the end of the stream, which may have been signalled
+    ///   already; the edge-triggered event does not occur again.
     private func serve(toEnd: Bool) {
         guard isReading else { return }
         let messages = desk.streams
@@ -180,7 +172,7 @@ final class TCPSession {
         if isHeld, isTaking { catchUpSoon() }
         if hits > 0 { desk.noteHits(hits, since: now) }
         guard isReading else { return rest = [] }
-        // Not `+=` alone, which allocates even if both are empty.
+        // `+=` alone allocates even if both arrays are empty.
         let more = messages.end()
         if rest.isEmpty { rest = more } else { rest += more }
         if rest.isEmpty || isHeld {
@@ -190,14 +182,14 @@ final class TCPSession {
         }
     }
 
-    /// Reads once; returns whether there may be more.
+    /// Reads once; returns true if more octets may be available.
     private func read(_ messages: StreamDesk, toEnd: Bool) -> Bool {
         do throws(SocketError) {
             guard let count = try messages.read(from: stream) else { return false }
             if count == 0 { isReading = false }
             return toEnd || count == TCPLimits.readOctets
         } catch {
-            // Whatever ended the reading, the client gets what it asked for, if it is there.
+            // The queries received before the error are still answered.
             isReading = false
             return false
         }
@@ -205,7 +197,6 @@ final class TCPSession {
 
     // MARK: - Answering
 
-    /// What a query's answer depends on besides the query.
     private func asker(_ now: ContinuousClock.Instant) -> Asker {
         Asker(
             transport: .tcp,
@@ -216,14 +207,13 @@ final class TCPSession {
         )
     }
 
-    /// Whether another query is taken.
     private var isTaking: Bool {
         isReading && pending < TCPLimits.pending && !isBlocked && pausedUntil == nil
     }
 
-    /// Answers the whole messages that were read, as far as the client may ask more.
+    /// Answers the complete messages, as far as the client's limits allow.
     ///
-    /// - Returns: how many of the answers were the cache's.
+    /// - Returns: number of cache hits.
     private func answer(
         _ messages: StreamDesk,
         from asker: Asker,
@@ -250,7 +240,7 @@ final class TCPSession {
         return hits
     }
 
-    /// Answers one message: at once if that needs no waiting, else when its answer is there.
+    /// Answers one message, either immediately or when the resolver completes.
     private func answer(
         _ message: [UInt8],
         from asker: Asker,
@@ -278,12 +268,12 @@ final class TCPSession {
         }
     }
 
-    /// Takes no queries for a while: the client has more than its share of them under way.
+    /// Suspends reading for `TCPLimits.pause`: the client exceeded its share of queries in flight.
     private func pause() {
         pausedUntil = clocks.now() + TCPLimits.pause
     }
 
-    /// Counts a message that is no valid query; too many in a row end the session.
+    /// Counts an invalid message; too many in a row end the session.
     private func noteMalformed() {
         malformed += 1
         guard isReading, malformed >= TCPLimits.malformed else { return }
@@ -291,15 +281,15 @@ final class TCPSession {
         isReading = false
     }
 
-    /// A message with its length before it (RFC 7766 §8).
     private func framed(_ message: [UInt8]) -> [UInt8] {
         [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
     }
 
     // MARK: - Writing
 
-    /// Writes the replies that came since, and takes more queries: once a turn of the loop, however
-    /// many came.
+    /// Schedules one run that writes new replies and reads more queries.
+    ///
+    /// Several calls in one turn of the service loop cause one run.
     private func catchUpSoon() {
         guard !isCatchingUp else { return }
         isCatchingUp = true
@@ -311,19 +301,19 @@ final class TCPSession {
         }
     }
 
-    /// Writes the replies to the messages that were read, behind those that wait.
+    /// Writes the replies of a batch, after those already waiting.
     private func write(_ messages: StreamDesk) {
         do throws(SocketError) {
             let isFirst = unsent == 0
             try messages.write(to: isFirst ? stream : nil, waiting: &outgoing)
         } catch {
-            // The client is gone.
+            // The client has disconnected.
             close()
         }
         write()
     }
 
-    /// Writes what waits, until nothing is left or the kernel takes no more.
+    /// Writes waiting replies until none is left or the kernel accepts no more.
     private func write() {
         while true {
             if leaving.isEmpty {
@@ -338,7 +328,7 @@ final class TCPSession {
                 guard count > 0 else { return }
                 gone += count
             } catch {
-                // The client is gone.
+                // The client has disconnected.
                 return close()
             }
             if gone == leaving.count {
@@ -349,7 +339,6 @@ final class TCPSession {
         }
     }
 
-    /// Renders replies that wait, up to one batch.
     private func render() {
         while outgoing.count < TCPLimits.batchOctets, let next = ready.pop() {
             outgoing += framed(desk.render(next.resolution, next.query))
@@ -358,18 +347,17 @@ final class TCPSession {
 
     // MARK: - Patience
 
-    /// The end of the patience with the client; nil if it waits for us.
+    /// The next deadline for the client; nil if the client waits for the daemon.
     private var due: ContinuousClock.Instant? {
         let idleUntil = isIdle ? lastActive + TCPLimits.idleTime : nil
         return deadlines.due(isReading: isReading, idleUntil: idleUntil)
     }
 
-    /// Sets the alarm to the next deadline, or earlier.
     private func watch() {
         if let next = TCPDeadlines.earlier(due, pausedUntil) { alarm.bring(forward: next) }
     }
 
-    /// Ends what has taken too long, and a pause that is over.
+    /// Handles the timer: ends a pause, and ends the session if a deadline has passed.
     private func timePassed() {
         let now = clocks.now()
         if let pausedUntil, pausedUntil <= now {
@@ -382,7 +370,7 @@ final class TCPSession {
             return
         }
         if let writing = deadlines.writing, writing <= now {
-            // The client does not read what it asks for.
+            // The client does not read its replies.
             close()
         } else {
             isReading = false

@@ -2,22 +2,21 @@
 internal import DNSWire
 internal import Net
 
-/// Owner of all TCP sessions of the daemon, on any listener: bounds their number and their octets.
+/// Table of all TCP sessions on all listeners, with bounds on their number and memory.
 ///
-/// When the sessions are too many, the client with the most loses the session that has been inactive
-/// longest, whether it waits for answers or not.  When they hold too many octets, the client with the
-/// most loses its largest session.  So a new client always gets in, and no client pays for another.
+/// If there are too many sessions, the client with the most sessions loses the one that was
+/// inactive longest, even if it waits for answers.  If sessions hold too many octets, the client
+/// with the most octets loses its largest session.  A new client is therefore always accepted, and
+/// only the client with the largest share loses sessions.
 @ServiceLoop
 final class TCPSessionTable {
     private var sessions: [ObjectIdentifier: TCPSession] = [:]
 
-    /// Sessions and octets of each client that has a session.
     private var shares: [ClientNetwork: Share] = [:]
 
-    /// Octets that all sessions hold.
     private(set) var octets = 0
 
-    /// Sessions closed to make room for other sessions.
+    /// Sessions closed to accept other sessions.
     private(set) var evicted: UInt64 = 0
 
     /// Sessions closed because they, their client or all sessions held too many octets.
@@ -31,12 +30,11 @@ final class TCPSessionTable {
         var octets = 0
     }
 
-    /// Sessions that are open now.
     var count: Int { sessions.count }
 
     // MARK: - Number
 
-    /// Adds a session, after another one was closed if there is no room.
+    /// Adds a session; closes another one first if a limit is reached.
     func add(_ session: TCPSession) {
         if shares[session.network]?.sessions ?? 0 >= TCPLimits.connectionsPerClient {
             evict { $0.network == session.network }
@@ -48,7 +46,7 @@ final class TCPSessionTable {
         shares[session.network, default: Share()].sessions += 1
     }
 
-    /// Removes a session that was closed or has ended; is idempotent.
+    /// Removes a session that has ended; is idempotent.
     func remove(_ session: TCPSession) {
         guard sessions.removeValue(forKey: ObjectIdentifier(session)) != nil else { return }
         charge(session, -session.held)
@@ -56,7 +54,7 @@ final class TCPSessionTable {
         if shares[session.network]?.sessions == 0 { shares[session.network] = nil }
     }
 
-    /// Closes the session that has been inactive longest, of those that `isCandidate` accepts.
+    /// Closes the longest inactive of the sessions that `isCandidate` accepts.
     private func evict(_ isCandidate: (TCPSession) -> Bool) {
         let oldest = sessions.values.lazy.filter(isCandidate)
             .min { $0.lastActive < $1.lastActive }
@@ -65,14 +63,11 @@ final class TCPSessionTable {
         oldest.close()
     }
 
-    /// Counts a session that is closed because it sent no valid queries.
     func noteMalformed() { malformed += 1 }
 
     // MARK: - Octets
 
-    /// Notes that `session` holds `change` octets more, and closes sessions until the bounds hold.
-    ///
-    /// `session` itself may be among those that are closed.
+    /// Adds `change` to the octets of `session`, and closes sessions until all limits hold.
     func update(_ session: TCPSession, by change: Int) {
         guard sessions[ObjectIdentifier(session)] != nil else { return }
         charge(session, change)

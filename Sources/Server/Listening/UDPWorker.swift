@@ -5,16 +5,14 @@ internal import Net
 internal import Resolver
 internal import Synchronization
 
-/// A thread that answers datagrams from the cache and hands over the rest.
+/// Worker thread: answers datagrams from the cache and queues the others for the service loop.
 ///
-/// Its whole life is the loop in `run`: receive a batch, look at each datagram where it lies, answer
-/// there what the cache knows, send the batch.  On that way nothing is allocated, logged or waited
-/// for, and the cache's lock is taken once a batch.
+/// The loop in `run` receives a batch, validates each datagram in its buffer, answers cache hits in
+/// place and sends the batch.  This hit path does not allocate, log or block, and takes the cache
+/// lock once per batch.
 final class UDPWorker: Sendable {
-    /// What this worker counted.
     let counters = QueryCounters()
 
-    /// What it answered last.
     let recent = RecentQueries()
 
     private let listener: DatagramListener
@@ -26,16 +24,16 @@ final class UDPWorker: Sendable {
     private let own: OwnQuery?
     private let isStopping = Atomic(false)
 
-    /// Errors in a row after which receiving is tried a hundred times a second only.
+    /// Consecutive receive errors after which the worker waits 10 ms before each attempt.
     private static let mostFailures = 64
 
-    /// Makes a worker for `listener`; `run` makes it work.
+    /// Makes a worker for `listener`; `run` starts it.
     ///
     /// - Parameters:
-    ///   - rules: may change while it works.
-    ///   - cookies: answers the cookies of clients; nil on loopback, where an address proves itself.
-    ///   - limit: of those who have none; nil on loopback.
-    ///   - own: the daemon's own question, which is handed over whoever may ask.
+    ///   - rules: access policy; may change while the worker runs.
+    ///   - cookies: secrets of DNS cookies; nil on loopback, where addresses cannot be forged.
+    ///   - limit: rate limit for clients without a cookie; nil on loopback.
+    ///   - own: health check query, which is accepted from any address.
     init(
         _ listener: DatagramListener,
         cache: AnswerCache,
@@ -54,9 +52,7 @@ final class UDPWorker: Sendable {
         self.desk = desk
     }
 
-    /// Answers until `stop` is called.
-    ///
-    /// To be called on a thread of its own.
+    /// Answers queries until `stop` is called; blocks the calling thread.
     func run() {
         var batch = DatagramBatch(for: listener)
         var queries = PlainQueries()
@@ -68,8 +64,8 @@ final class UDPWorker: Sendable {
             let count = receive(&batch, lookout, idleSince)
             guard count > 0 else {
                 failures += 1
-                // An ICMP message that came back, an interrupted call: the next call goes on.  Only
-                // an error that stays, such as a network that is down, must not eat a processor.
+                // Transient errors (an ICMP message, an interrupted call) need no pause.  A
+                // permanent error, such as a network that is down, must not use a whole processor.
                 if failures > Self.mostFailures { WorkerThread.pause(milliseconds: 10) }
                 continue
             }
@@ -96,7 +92,7 @@ final class UDPWorker: Sendable {
         }
     }
 
-    /// Waits for datagrams, at first without sleeping if that is likely to pay.
+    /// Waits for datagrams; polls first if `lookout` recommends it.
     private func receive(
         _ batch: inout DatagramBatch,
         _ lookout: Lookout,
@@ -118,7 +114,7 @@ final class UDPWorker: Sendable {
         listener.stopReceiving()
     }
 
-    /// Reads the datagram in `slot`, and answers it in place if that needs no cache.
+    /// Validates the datagram in `slot`, and replies in place if no lookup is needed.
     private func look(
         at slot: Int,
         _ batch: inout DatagramBatch,
@@ -153,7 +149,7 @@ final class UDPWorker: Sendable {
         if length > 0 { batch.reply(slot, count: length) }
     }
 
-    /// Answers one query too many, if at all, and returns the length of the reply.
+    /// Handles a rate-limited query, and returns the length of the reply, 0 for none.
     private func turnAway(
         _ look: FirstLook,
         _ verdict: RateLimit.Verdict,
@@ -170,7 +166,6 @@ final class UDPWorker: Sendable {
         )
     }
 
-    /// Answers in place what the cache knows of `queries`.
     private func answer(
         _ queries: inout PlainQueries,
         _ batch: inout DatagramBatch,
@@ -188,7 +183,6 @@ final class UDPWorker: Sendable {
         }
     }
 
-    /// Notes what was answered, and how long that took.
     private func note(
         _ hits: SlotSet,
         _ queries: inout PlainQueries,
@@ -200,7 +194,6 @@ final class UDPWorker: Sendable {
         recent.note(hits, of: &queries, in: &batch, since: start, until: end)
     }
 
-    /// Gives the datagrams in the slots of `misses` to the service loop.
     private func handOver(
         _ misses: SlotSet,
         _ batch: borrowing DatagramBatch,
@@ -223,7 +216,6 @@ final class UDPWorker: Sendable {
         desk.take(handed)
     }
 
-    /// Who sent the datagram in `slot`.
     private func asker(
         _ slot: Int,
         _ batch: borrowing DatagramBatch,
@@ -239,13 +231,12 @@ final class UDPWorker: Sendable {
         )
     }
 
-    /// Whether the daemon itself asks in `slot`.
+    /// Returns true if the datagram in `slot` is the daemon's health check query.
     private func isOwn(_ slot: Int, _ batch: borrowing DatagramBatch) -> Bool {
         guard let own else { return false }
         return batch.holds(own.question, behind: OwnQuery.headerOctets, in: slot)
     }
 
-    /// Tells the service loop which of the questions just answered are to be asked anew.
     private func refresh(
         _ slots: SlotSet,
         _ queries: borrowing PlainQueries,

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes metrics as Prometheus reads them, in either of its two forms.
+/// Text of metrics in one of the two Prometheus exposition formats.
 ///
-/// A family of metrics is written with what describes it, and not at all if it is empty.  Two samples
-/// with the same labels would make a scraper refuse the whole: the second is left out.
+/// An empty family is omitted.  A second sample with the same name and labels is omitted, too: a
+/// scraper would reject the whole text.
 struct Exposition {
-    /// The forms of the text.
+    /// Exposition format.
     enum Form: CaseIterable, Sendable {
-        /// Version 0.0.4 of Prometheus's own.
+        /// Prometheus text format 0.0.4.
         case prometheus
 
         /// OpenMetrics 1.0.0.
         case openMetrics
 
-        /// The media type to be sent with it.
         var contentType: String {
             switch self {
             case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
@@ -22,45 +21,41 @@ struct Exposition {
         }
     }
 
-    /// What kind of metrics a family has.
+    /// Type of a metric family.
     enum Kind: String {
-        /// Only grows.
         case counter
 
-        /// Goes up and down.
         case gauge
 
-        /// Times by how long they were.
+        /// Distribution of durations.
         case histogram
 
-        /// Always 1, for its labels.
+        /// Always 1; the labels are the information.
         case info
     }
 
-    /// The labels of a sample, in the order in which they are written.
+    /// Labels of a sample in output order.
     typealias Labels = KeyValuePairs<String, String>
 
     let form: Form
     private var text = ""
 
-    /// The family that is being written: the name of its samples, and their lines.
+    /// Current family: sample name, output lines and names with labels already used.
     private var name = ""
     private var lines = ""
     private var labels: Set<String> = []
 
-    /// An exposition without metrics.
     init(_ form: Form) { self.form = form }
 
-    /// The whole, as it is sent.
     var octets: [UInt8] { Array((form == .openMetrics ? text + "# EOF\n" : text).utf8) }
 
     // MARK: - Families
 
-    /// Writes a family of metrics.
+    /// Writes a metric family.
     ///
     /// - Parameters:
-    ///   - name: without `_total` and `_info`, which follow from the kind; with the unit at its end.
-    ///   - help: a sentence.
+    ///   - name: name with its unit and without `_total` or `_info`, which `kind` adds.
+    ///   - help: noun phrase without a full stop.
     ///   - write: adds the samples.
     mutating func family(
         _ name: String,
@@ -91,7 +86,7 @@ struct Exposition {
         text += lines
     }
 
-    /// Writes a family of one metric without labels.
+    /// Writes a family of one sample without labels.
     mutating func single(
         _ name: String,
         _ kind: Kind,
@@ -103,12 +98,11 @@ struct Exposition {
 
     // MARK: - Samples
 
-    /// Adds a sample to the family that is being written.
     mutating func add(_ labels: Labels, _ value: some MetricValue) {
         line(name, labels.map { ($0.key, $0.value) }, value.metricText)
     }
 
-    /// Adds a sample for each state that there is: 1 for the one that holds, 0 for the others.
+    /// Adds a sample for each possible state: 1 for the current state, 0 for the others.
     mutating func add<State: Equatable>(
         _ labels: [(String, String)],
         state: State?,
@@ -120,7 +114,6 @@ struct Exposition {
         }
     }
 
-    /// Adds a histogram of times.
     mutating func add(_ buckets: LatencyBuckets) {
         for (bound, count) in buckets.counts {
             line(name + "_bucket", [("le", "\(bound)")], "\(count)")
@@ -136,7 +129,7 @@ struct Exposition {
         lines += list.isEmpty ? "\(name) \(value)\n" : "\(name){\(list)} \(value)\n"
     }
 
-    /// A label's value: both forms escape the same three characters.
+    /// Escapes a label value; both formats escape the same characters.
     private static func escaped(_ value: String) -> String {
         guard value.contains(where: { $0 == "\\" || $0 == "\"" || $0.isNewline }) else {
             return value
@@ -153,9 +146,8 @@ struct Exposition {
     }
 }
 
-/// A number that metrics can have.
+/// Value of a sample.
 protocol MetricValue {
-    /// As both forms write it.
     var metricText: String { get }
 }
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Latencies as a histogram of Prometheus has them.
+/// Latencies in the buckets of a Prometheus histogram.
 ///
-/// The bounds are powers of two from 4 µs to some 8 s, so that each is the bound of a finer bucket of
-/// `LatencyHistogram` and the counts are exact.  The times of a bound are those below it, as they are
-/// counted in whole microseconds.
+/// The upper bounds are powers of two from 4 µs to about 8 s.  Each is also a bucket bound of
+/// `LatencyHistogram`, so the counts are exact.  Latencies are whole microseconds, and a bucket
+/// counts those below its bound.
 struct LatencyBuckets {
-    /// How many were shorter than each bound, in seconds.
+    /// Cumulative counts; the bounds are seconds.
     let counts: [(bound: Double, count: UInt64)]
 
-    /// How many there were.
     let count: UInt64
 
-    /// How long they took together, in seconds, to a sixteenth.
+    /// Sum of the latencies in seconds, accurate to 1/16.
     ///
-    /// Nobody adds up times, as that would cost those who answer; it is reckoned from the finer buckets.
+    /// Computed from the buckets of `LatencyHistogram`: adding up each latency would slow down the
+    /// hit path.
     let sum: Double
 
-    /// The bounds, as powers of two microseconds.
+    /// Exponents of the bounds: powers of two, in microseconds.
     static let exponents = 2...23
 
     init(_ latencies: LatencySum) {

@@ -2,23 +2,23 @@
 internal import Control
 internal import HTTPDNS
 
-// What is known of vendors and upstreams, each with its name as a label.
+// Metrics of vendors and upstreams, labelled with their names.
 
 extension MetricsReport {
-    /// A family of one number a vendor.
+    /// Metric family with one value per vendor, upstream or server.
     private typealias Row<Thing> = (
         name: String, kind: Exposition.Kind, help: String, value: (Thing) -> UInt64
     )
 
     func writeVendors(to text: inout Exposition) {
         let rows: [Row<VendorStats>] = [
-            ("lookups", .counter, "Look-ups.", \.lookups),
-            ("calls", .counter, "HTTP requests sent.", \.calls),
-            ("billable_calls", .counter, "Requests that are billed.", \.billableCalls),
-            ("billable_names", .counter, "Names in billed requests.", \.billableNames),
-            ("connections_opened", .counter, "Connections opened.", \.connectionsOpened),
+            ("lookups", .counter, "Lookups", \.lookups),
+            ("calls", .counter, "HTTP requests sent", \.calls),
+            ("billable_calls", .counter, "Billable requests", \.billableCalls),
+            ("billable_names", .counter, "Names in billable requests", \.billableNames),
+            ("connections_opened", .counter, "New connections", \.connectionsOpened),
             (
-                "connections_reused", .counter, "Requests on a connection that was open already.",
+                "connections_reused", .counter, "Requests on a reused connection",
                 \.connectionsReused
             ),
         ]
@@ -30,7 +30,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_results",
             .counter,
-            "Look-ups by what they brought; of unanswered ones the next vendor or the fallback is asked."
+            "Lookups by result; unanswered ones go to the next vendor or the fallback"
         ) { text in
             for vendor in stats.vendors {
                 text.add(["vendor": vendor.name, "result": "answered"], vendor.successes)
@@ -38,14 +38,15 @@ extension MetricsReport {
                 text.add(["vendor": vendor.name, "result": "unanswered"], vendor.unanswered)
             }
         }
-        text.family("httpdnsd_vendor_failures", .counter, "Requests that failed.") { text in
+        text.family("httpdnsd_vendor_failures", .counter, "Failed requests by kind") { text in
             for vendor in stats.vendors {
                 for (kind, count) in vendor.failures.sorted(by: { $0.key < $1.key }) {
                     text.add(["vendor": vendor.name, "kind": kind], count)
                 }
             }
         }
-        text.family("httpdnsd_vendor_avoided_calls", .counter, "Calls not needed.") { text in
+        text.family("httpdnsd_vendor_avoided_calls", .counter, "Requests avoided, by reason") {
+            text in
             for vendor in stats.vendors {
                 for (reason, count) in vendor.avoided.sorted(by: { $0.key < $1.key }) {
                     text.add(["vendor": vendor.name, "reason": reason], count)
@@ -55,7 +56,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_route_billable_names",
             .counter,
-            "Names in billed requests by the routes that sent them."
+            "Names in billable requests by route"
         ) { text in
             for vendor in stats.vendors {
                 for cost in vendor.routes {
@@ -71,9 +72,9 @@ extension MetricsReport {
 
     private func writeBudgets(to text: inout Exposition) {
         let rows: [Row<BudgetStatus>] = [
-            ("calls_per_day", .gauge, "Calls allowed a day of UTC.", \.callsPerDay),
-            ("spent_calls", .gauge, "Calls of the present day of UTC.", \.spentToday),
-            ("calls_beyond", .counter, "Calls wanted beyond the budget.", \.beyond),
+            ("calls_per_day", .gauge, "Budget: requests per day (UTC)", \.callsPerDay),
+            ("spent_calls", .gauge, "Requests sent today (UTC)", \.spentToday),
+            ("calls_beyond", .counter, "Requests blocked by or sent above the budget", \.beyond),
         ]
         for row in rows {
             text.family("httpdnsd_vendor_budget_\(row.name)", row.kind, row.help) { text in
@@ -87,7 +88,8 @@ extension MetricsReport {
     }
 
     func writeVendorServers(to text: inout Exposition) {
-        text.family("httpdnsd_vendor_state", .gauge, "1 for the state the vendor is in.") { text in
+        text.family("httpdnsd_vendor_state", .gauge, "1 for the current state of the vendor") {
+            text in
             for vendor in vendors {
                 text.add([("vendor", vendor.name)], state: vendor.state, of: HealthStatus.all)
             }
@@ -95,7 +97,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_resting",
             .gauge,
-            "1 for the reason the vendor is not asked for, if there is one: its breaker."
+            "1 for the reason why the vendor is not used (circuit breaker)"
         ) { text in
             for vendor in vendors {
                 text.add(
@@ -108,16 +110,19 @@ extension MetricsReport {
         }
         let rows: [Row<VendorStatistics>] = [
             (
-                "calls_in_flight", .gauge, "Requests without an answer so far.",
+                "calls_in_flight", .gauge, "Requests in flight",
                 { UInt64($0.inFlight) }
             ),
-            ("queued_names", .gauge, "Names that wait for a call.", { UInt64($0.queued) }),
-            ("hedges", .counter, "Requests sent as the one before was slow.", \.hedges),
-            ("switches", .counter, "Times that another server became the first.", \.switches),
-            ("returns", .counter, "Times that the preferred server became so again.", \.returns),
-            ("dropped_addresses", .counter, "Addresses left out of answers.", \.droppedAddresses),
-            ("refreshes", .counter, "Times that it told its servers.", \.refreshes),
-            ("refresh_failures", .counter, "Times that it did not.", \.refreshFailures),
+            ("queued_names", .gauge, "Names waiting for a request", { UInt64($0.queued) }),
+            ("hedges", .counter, "Hedged requests", \.hedges),
+            ("switches", .counter, "Failovers to another server", \.switches),
+            ("returns", .counter, "Returns to the preferred server", \.returns),
+            (
+                "dropped_addresses", .counter, "Unusable addresses removed from answers",
+                \.droppedAddresses
+            ),
+            ("refreshes", .counter, "Successful endpoint refreshes", \.refreshes),
+            ("refresh_failures", .counter, "Failed endpoint refreshes", \.refreshFailures),
         ]
         for row in rows {
             text.family("httpdnsd_vendor_\(row.name)", row.kind, row.help) { text in
@@ -129,14 +134,14 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_protected",
             .gauge,
-            "Whether a forged answer is detected."
+            "1 if forged answers are detected"
         ) { text in
             for vendor in vendors { text.add(["vendor": vendor.name], vendor.protected ? 1 : 0) }
         }
         text.family(
             "httpdnsd_vendor_clock_skew_seconds",
             .gauge,
-            "How far the vendor's clock is ahead of ours."
+            "Vendor clock minus local clock"
         ) { text in
             for vendor in vendors {
                 if let skew = vendor.clockSkewSeconds { text.add(["vendor": vendor.name], skew) }
@@ -144,12 +149,12 @@ extension MetricsReport {
         }
         let servers: [Row<VendorServer>] = [
             (
-                "up", .gauge, "Whether the server answered the last request.",
+                "up", .gauge, "1 if the server answered the last request",
                 { $0.state == .up ? 1 : 0 }
             ),
-            ("current", .gauge, "Whether it is asked first.", { $0.current ? 1 : 0 }),
-            ("calls", .counter, "Requests sent to it.", \.calls),
-            ("failures", .counter, "Those of them that failed.", \.failures),
+            ("current", .gauge, "1 for the server that is used first", { $0.current ? 1 : 0 }),
+            ("calls", .counter, "Requests sent to the server", \.calls),
+            ("failures", .counter, "Failed requests to the server", \.failures),
         ]
         for row in servers {
             text.family("httpdnsd_vendor_server_\(row.name)", row.kind, row.help) { text in
@@ -161,7 +166,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_vendor_server_latency_seconds",
             .gauge,
-            "The median time of a request."
+            "Median duration of a request"
         ) { text in
             forEachVendorServer { vendor, server in
                 guard let milliseconds = server.latencyMedian else { return }
@@ -178,17 +183,20 @@ extension MetricsReport {
 
     func writeUpstreams(to text: inout Exposition) {
         let rows: [Row<UpstreamStats>] = [
-            ("queries", .counter, "Queries sent.", \.queries),
-            ("successes", .counter, "Queries answered.", \.successes),
-            ("tcp_retries", .counter, "Queries asked again over TCP.", \.tcpRetries),
+            ("queries", .counter, "Queries sent", \.queries),
+            ("successes", .counter, "Queries answered", \.successes),
+            ("tcp_retries", .counter, "Queries retried over TCP", \.tcpRetries),
             (
-                "foreign_replies", .counter, "Messages that answered no query: forged, or late.",
+                "foreign_replies", .counter, "Replies that match no query: forged or late",
                 \.foreignReplies
             ),
-            ("connections_opened", .counter, "Connections begun.", \.connectionsOpened),
-            ("connections_reused", .counter, "Queries on an open connection.", \.connectionsReused),
             (
-                "protected", .gauge, "Whether nobody can change its answers.",
+                "connections_opened", .counter, "New connections, including failed attempts",
+                \.connectionsOpened
+            ),
+            ("connections_reused", .counter, "Queries on a reused connection", \.connectionsReused),
+            (
+                "protected", .gauge, "1 if answers cannot be changed in transit",
                 { $0.protected ? 1 : 0 }
             ),
         ]
@@ -199,19 +207,24 @@ extension MetricsReport {
                 }
             }
         }
-        text.family("httpdnsd_upstream_failures", .counter, "Queries that failed.") { text in
+        text.family("httpdnsd_upstream_failures", .counter, "Failed queries by kind") { text in
             for upstream in stats.upstreams {
                 for (kind, count) in upstream.failures.sorted(by: { $0.key < $1.key }) {
                     text.add(["upstream": upstream.name, "kind": kind], count)
                 }
             }
         }
-        text.family("httpdnsd_upstream_state", .gauge, "1 for the state it is in.") { text in
+        text.family("httpdnsd_upstream_state", .gauge, "1 for the current state of the upstream") {
+            text in
             for upstream in upstreams {
                 text.add([("upstream", upstream.name)], state: upstream.state, of: HealthStatus.all)
             }
         }
-        text.family("httpdnsd_upstream_server_state", .gauge, "1 for the server's state.") { text in
+        text.family(
+            "httpdnsd_upstream_server_state",
+            .gauge,
+            "1 for the current state of the server"
+        ) { text in
             forEachUpstreamServer { upstream, server in
                 text.add(
                     [("upstream", upstream), ("server", server.url)],
@@ -221,8 +234,8 @@ extension MetricsReport {
             }
         }
         let servers: [Row<UpstreamServer>] = [
-            ("queries", .counter, "Queries sent to the server.", \.queries),
-            ("failures", .counter, "Those of them that failed.", \.failures),
+            ("queries", .counter, "Queries sent to the server", \.queries),
+            ("failures", .counter, "Failed queries to the server", \.failures),
         ]
         for row in servers {
             text.family("httpdnsd_upstream_server_\(row.name)", row.kind, row.help) { text in
@@ -234,7 +247,7 @@ extension MetricsReport {
         text.family(
             "httpdnsd_upstream_server_latency_seconds",
             .gauge,
-            "The smoothed time of its answers."
+            "Smoothed latency of the server"
         ) { text in
             forEachUpstreamServer { upstream, server in
                 guard let milliseconds = server.latency else { return }
@@ -251,7 +264,6 @@ extension MetricsReport {
 }
 
 extension HealthStatus {
-    /// The states that there are, and their names.
     fileprivate static let all: [(HealthStatus, String)] =
         [.up, .degraded, .down, .paused].map { ($0, $0.rawValue) }
 }

@@ -3,50 +3,45 @@ internal import Control
 internal import HTTPDNS
 internal import Net
 
-/// All that is counted, to be written as metrics.
+/// Values of all metrics at one moment.
 ///
-/// The same numbers as `stats` and `status` show, but since the start: `stats --reset` is no concern of
-/// those who look at rates.
+/// The counters are those of `stats` and `status`, counted from the start of the daemon;
+/// `stats --reset` does not change metrics.
 struct MetricsReport: Sendable {
-    /// Every counter of `stats`, but for what is here in finer grains.
+    /// Counters of `stats`, except those with more labels below.
     var stats: StatsReply
 
-    /// How the vendors and upstreams are doing, and what their clients count besides.
+    /// Health of vendors and upstreams, and further counters of the vendors.
     var vendors: [VendorStatus] = []
     var clients: [(name: String, numbers: VendorStatistics)] = []
     var upstreams: [UpstreamStatus] = []
 
-    /// The queries of clients.
     var queries = QuerySums()
 
-    /// How long answers took, by what they waited for.
+    /// Latencies by the component that is waited for.
     var latencies: [(wait: String, help: String, sum: LatencySum)] = []
 
-    /// What has happened to the daemon itself.
     var life = Life()
 
-    /// Versions, by what they are of.
     var versions = VersionReply(version: "", swift: "", libcurl: "", openssl: "", libyaml: "")
 }
 
 extension MetricsReport {
-    /// What has happened to the daemon.
+    /// Start time, reloads and lost log lines of the daemon.
     struct Life: Sendable {
-        /// When it was started, in seconds since 1970.
+        /// Start time in seconds since 1970.
         var startSeconds: Int64 = 0
 
-        /// Reloads that put settings in force, and those that kept the old ones.
+        /// Successful and failed reloads.
         var appliedReloads: UInt64 = 0
         var failedReloads: UInt64 = 0
 
-        /// The first problem of the last reload, if that kept the old settings.
+        /// First problem of the last reload; nil if the reload succeeded.
         var reloadProblem: String?
 
-        /// Queries that the log of queries missed.
         var unloggedQueries: UInt64 = 0
     }
 
-    /// Everything as it is now.
     @ServiceLoop
     init(_ parts: Daemon.Parts, _ life: Life) {
         let snapshot = Snapshot(parts)
@@ -62,20 +57,20 @@ extension MetricsReport {
         queries = snapshot.queries
         latencies = [
             (
-                "client", "From a client's query to its reply, all queries.",
+                "client", "Time from a client's query to its reply, all queries",
                 snapshot.hits.adding(snapshot.missLatency)
             ),
-            ("cache", "From a client's query to its reply from the cache.", snapshot.hits),
-            ("vendor", "Look-ups of vendors.", snapshot.vendorLatency),
-            ("upstream", "Queries of upstream resolvers.", snapshot.upstreamLatency),
+            ("cache", "Time from a client's query to its reply, cache hits", snapshot.hits),
+            ("vendor", "Duration of vendor lookups", snapshot.vendorLatency),
+            ("upstream", "Duration of upstream queries", snapshot.upstreamLatency),
         ]
         self.life = life
         versions = LibraryVersions.reply
     }
 
-    /// The text, as it is sent.
+    /// Returns the metrics text.
     ///
-    /// Not of the loop: it takes about a millisecond, in which others are answered.
+    /// Does not run on the service loop, because it takes about 1 ms.
     @concurrent
     func octets(_ form: Exposition.Form) async -> [UInt8] {
         var text = Exposition(form)
@@ -92,7 +87,7 @@ extension MetricsReport {
 // MARK: - Parts
 
 extension MetricsReport {
-    /// A metric without labels; its name stands behind `httpdnsd_`.
+    /// Metric without labels; the name follows `httpdnsd_`.
     private typealias Number = (
         name: String, kind: Exposition.Kind, help: String, value: any MetricValue
     )
@@ -104,7 +99,8 @@ extension MetricsReport {
     }
 
     private func writeQueries(to text: inout Exposition) {
-        text.family("httpdnsd_queries", .counter, "Queries of clients, each in one cell.") { text in
+        text.family("httpdnsd_queries", .counter, "Client queries by source, RCODE and transport") {
+            text in
             queries.forEach { source, outcome, transport, count in
                 text.add(
                     [
@@ -122,26 +118,36 @@ extension MetricsReport {
         let packets = { stats.packets[$0] ?? 0 }
         let (misses, refresh) = (stats.misses, stats.refresh)
         let numbers: [Number] = [
-            ("ignored_messages", .counter, "Messages that are no queries.", packets("ignored")),
             (
-                "truncated_replies", .counter, "Replies that did not fit.",
+                "ignored_messages", .counter, "Received messages that are not queries",
+                packets("ignored")
+            ),
+            (
+                "truncated_replies", .counter, "Replies sent with TC set",
                 packets("truncated-replies")
             ),
             (
-                "unsent_replies", .counter, "Replies the kernel did not take.",
+                "unsent_replies", .counter, "Replies not accepted by the kernel",
                 packets("unsent-replies")
             ),
             (
-                "unlogged_queries", .counter, "Queries too fast for log.queries.",
+                "unlogged_queries", .counter, "Queries missing in the log of `log.queries`",
                 life.unloggedQueries
             ),
-            ("misses_in_flight", .gauge, "Being resolved now.", misses.inFlight),
-            ("misses_merged", .counter, "Misses that joined one in flight.", misses.merged),
-            ("misses_dropped", .counter, "Misses given up, being too many.", misses.dropped),
-            ("refreshes_started", .counter, "Answers asked for anew in time.", refresh.started),
+            ("misses_in_flight", .gauge, "Queries being resolved", misses.inFlight),
+            ("misses_merged", .counter, "Misses that joined a query in flight", misses.merged),
+            (
+                "misses_dropped", .counter, "Misses dropped because too many were pending",
+                misses.dropped
+            ),
+            ("refreshes_started", .counter, "Started refreshes of cached answers", refresh.started),
         ]
         Self.write(numbers, to: &text)
-        text.family("httpdnsd_refreshes", .counter, "What became of them, or of the wish.") {
+        text.family(
+            "httpdnsd_refreshes",
+            .counter,
+            "Refreshes by result; over-budget and held ones were not started"
+        ) {
             $0.add(["result": "done"], refresh.done)
             $0.add(["result": "failed"], refresh.failed)
             $0.add(["result": "over-budget"], refresh.overBudget)
@@ -152,41 +158,53 @@ extension MetricsReport {
     private func writeCache(to text: inout Exposition) {
         let cache = stats.cache
         var numbers: [Number] = [
-            ("cache_hits", .counter, "Questions the cache answered.", cache.hits),
-            ("cache_misses", .counter, "Questions it could not answer.", cache.misses),
-            ("cache_insertions", .counter, "Answers put in.", cache.insertions),
-            ("cache_evictions", .counter, "Answers thrown out to make room.", cache.evictions),
-            ("cache_expired", .counter, "Answers too old even to be stale.", cache.expired),
-            ("cache_entries", .gauge, "Answers held.", cache.entries),
-            ("cache_negative_entries", .gauge, "Those without records.", cache.negativeEntries),
-            ("cache_used_bytes", .gauge, "Memory of the answers.", cache.octets),
-            ("cache_limit_bytes", .gauge, "Memory the answers may have.", cache.limitOctets),
-            ("cache_index_bytes", .gauge, "Memory of the index.", cache.indexOctets),
+            ("cache_hits", .counter, "Queries answered from the cache", cache.hits),
+            ("cache_misses", .counter, "Queries without a fresh cache entry", cache.misses),
+            ("cache_insertions", .counter, "Answers stored in the cache", cache.insertions),
+            ("cache_evictions", .counter, "Entries evicted to free memory", cache.evictions),
+            ("cache_expired", .counter, "Entries removed after their stale window", cache.expired),
+            ("cache_entries", .gauge, "Entries in the cache", cache.entries),
+            (
+                "cache_negative_entries", .gauge, "Entries without records (NXDOMAIN, NODATA)",
+                cache.negativeEntries
+            ),
+            ("cache_used_bytes", .gauge, "Memory used by entries", cache.octets),
+            ("cache_limit_bytes", .gauge, "Memory limit of entries", cache.limitOctets),
+            ("cache_index_bytes", .gauge, "Memory used by the index", cache.indexOctets),
         ]
         if let file = cache.snapshot {
             numbers += [
-                ("cache_snapshot_entries", .gauge, "Answers in the cache's file.", file.entries),
-                ("cache_snapshot_bytes", .gauge, "Length of the cache's file.", file.octets),
+                (
+                    "cache_snapshot_entries", .gauge, "Entries in the cache snapshot file",
+                    file.entries
+                ),
+                ("cache_snapshot_bytes", .gauge, "Size of the cache snapshot file", file.octets),
                 (
                     "cache_snapshot_failing", .gauge,
-                    "Whether the file could not be read or written the last time.",
+                    "1 if the last access to the cache snapshot file failed",
                     file.lastError != nil
                 ),
             ]
         }
         if let age = cache.snapshot?.ageSeconds {
             numbers.append(
-                ("cache_snapshot_age_seconds", .gauge, "Since the cache's file was written.", age)
+                ("cache_snapshot_age_seconds", .gauge, "Age of the cache snapshot file", age)
             )
         }
         if let kernel = stats.acceleration {
             numbers += [
                 (
                     "acceleration_active", .gauge,
-                    "Whether the kernel answers in the daemon's place.", kernel.state == .on
+                    "1 if the kernel answers cached queries", kernel.state == .on
                 ),
-                ("acceleration_answers", .counter, "Answers the kernel gave.", kernel.answers),
-                ("acceleration_entries", .gauge, "Answers the kernel has.", kernel.entries),
+                (
+                    "acceleration_answers", .counter, "Queries answered by the kernel",
+                    kernel.answers
+                ),
+                (
+                    "acceleration_entries", .gauge, "Cache entries copied to the kernel",
+                    kernel.entries
+                ),
             ]
         }
         Self.write(numbers, to: &text)
@@ -196,24 +214,29 @@ extension MetricsReport {
         let problems = vendors.compactMap(\.problem).count + upstreams.compactMap(\.problem).count
         let network = stats.network
         var numbers: [Number] = [
-            ("problems", .gauge, "Vendors and upstreams not as they should be.", problems),
-            ("network_changes", .counter, "Times of another network.", network.changes),
-            ("network_resumes", .counter, "Times the machine had slept.", network.resumes),
+            ("problems", .gauge, "Vendors and upstreams with a problem", problems),
+            ("network_changes", .counter, "Detected network changes", network.changes),
+            ("network_resumes", .counter, "Detected resumes from system sleep", network.resumes),
             (
                 "last_reload_failed", .gauge,
-                "Whether the settings in force are older ones, as the file was wrong.",
+                "1 if the last reload failed and the old configuration is in force",
                 life.reloadProblem != nil
             ),
         ]
         if let age = network.lastAgeSeconds {
-            numbers.append(("network_change_age_seconds", .gauge, "Since either.", age))
+            numbers.append(
+                (
+                    "network_change_age_seconds", .gauge,
+                    "Time since the last network change or resume", age
+                )
+            )
         }
         Self.write(numbers, to: &text)
-        text.family("httpdnsd_reloads", .counter, "Reloads of the settings.") {
+        text.family("httpdnsd_reloads", .counter, "Configuration reloads by result") {
             $0.add(["result": "applied"], life.appliedReloads)
             $0.add(["result": "failed"], life.failedReloads)
         }
-        text.family("httpdnsd_build", .info, "What runs, and with what.") {
+        text.family("httpdnsd_build", .info, "Versions of the daemon and its libraries") {
             $0.add(
                 [
                     "version": versions.version, "swift": versions.swift,
@@ -223,16 +246,16 @@ extension MetricsReport {
                 1
             )
         }
-        // By the names that exporters have agreed on.
+        // Standard names of process metrics.
         let process = stats.process
-        text.single("process_cpu_seconds", .counter, "Processor time used.", process.cpuSeconds)
-        text.single("process_resident_memory_bytes", .gauge, "Resident.", process.rssOctets)
-        text.single("process_open_fds", .gauge, "Open descriptors.", process.descriptors)
-        text.single("process_threads", .gauge, "Threads.", process.threads)
+        text.single("process_cpu_seconds", .counter, "User and system CPU time", process.cpuSeconds)
+        text.single("process_resident_memory_bytes", .gauge, "Resident memory", process.rssOctets)
+        text.single("process_open_fds", .gauge, "Open file descriptors", process.descriptors)
+        text.single("process_threads", .gauge, "Number of threads", process.threads)
         text.single(
             "process_start_time_seconds",
             .gauge,
-            "When the daemon was started, since 1970.",
+            "Start time since the epoch",
             Int(life.startSeconds)
         )
     }

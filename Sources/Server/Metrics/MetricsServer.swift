@@ -2,45 +2,42 @@
 internal import Logging
 internal import Net
 
-/// Serves `/metrics` over HTTP/1.1 at one place.
+/// HTTP/1.1 server of `/metrics` on one address or Unix socket.
 ///
-/// A client costs at most the octets of one head and one reply.  One that is silent or slow is cut off
-/// by a deadline; of too many, the one that came first has to go, so that nobody can keep others out by
-/// staying.
+/// A client uses at most the memory of one request head and one reply.  Deadlines end silent and
+/// slow connections.  If there are too many clients, the oldest connection is closed, so that
+/// clients cannot block others by staying connected.
 @ServiceLoop
 final class MetricsServer {
-    /// What clients may use up.
+    /// Resource limits of clients.
     struct Limits: Sendable {
-        /// Clients at the same time.
         var connections = 16
 
-        /// How long a client may be silent between requests: longer than scrapers pause.
+        /// Idle timeout between requests; longer than the interval of scrapers.
         var idle = Duration.seconds(90)
 
-        /// How long a request may take to arrive, from its first octet to its last.
+        /// Timeout for a request, from its first octet to its last.
         var arrival = Duration.seconds(5)
 
-        /// How long a client may take to accept a reply.
+        /// Timeout for a client to accept a reply.
         var departure = Duration.seconds(5)
     }
 
-    /// What of a refused request is read and thrown away.
+    /// Maximum octets of a rejected request that are read and discarded.
     private static let ignoredOctets = 1 << 20
 
-    /// Where it serves.
     let place: MetricsPlace
 
     private let listener: StreamListener
     private let logger: Logger
     private let limits: Limits
 
-    /// What is served, as it is now.
     private let report: @ServiceLoop () -> MetricsReport
 
-    /// The clients, in the order in which they came; at most `limits.connections`.
+    /// Connections, oldest first; at most `limits.connections`.
     private var clients: [StreamConnection] = []
 
-    /// Makes a server for a listener at `place`, which does nothing until it is run.
+    /// Makes a server for a listener at `place`; `run` starts it.
     init(
         _ listener: StreamListener,
         at place: MetricsPlace,
@@ -55,27 +52,25 @@ final class MetricsServer {
         self.report = report
     }
 
-    /// Where it really listens; nil for a Unix socket.
+    /// Bound address; nil for a Unix socket.
     var address: SocketAddress? { listener.localAddress }
 
-    /// Serves clients until ``stop()``.
     func run() async {
         listener.onPause = { [logger, place] error in
             logger.error(
-                "metrics: cannot accept at \(place) (\(error)), trying again",
+                "metrics: cannot accept a connection at \(place): \(error); retrying",
                 metadata: ["listener": "\(place)"]
             )
         }
         do throws(SocketError) {
             while true { admit(try await listener.accept()) }
         } catch .closed {
-            // It was stopped.
+            // `stop` closed the listener.
         } catch {
-            logger.error("metrics: \(error), serving no more at \(place)")
+            logger.error("metrics: stopped serving at \(place): \(error)")
         }
     }
 
-    /// Serves nobody any more.
     func stop() {
         listener.close()
         for client in clients { client.close() }
@@ -90,14 +85,13 @@ final class MetricsServer {
             do throws(SocketError) {
                 try await serve(client)
             } catch {
-                logger.debug("metrics: client cut off: \(error)")
+                logger.debug("metrics: connection closed: \(error)")
             }
             client.close()
             clients.removeAll { $0 === client }
         }
     }
 
-    /// Answers one request after the other.
     private func serve(_ client: StreamConnection) async throws(SocketError) {
         var octets: [UInt8] = []
         var arrival: ContinuousClock.Instant?
@@ -111,7 +105,7 @@ final class MetricsServer {
                     deadline: Clock.now + limits.departure
                 )
                 guard request.keepsConnection else { return try await part(from: client) }
-                // Who sends requests without pause shares the loop with everybody else.
+                // Other clients get a turn of the service loop between two requests.
                 await Task.yield()
                 continue
             }
@@ -133,8 +127,10 @@ final class MetricsServer {
         }
     }
 
-    /// Waits until a client has taken its last reply: to close while something of what it sent is
-    /// unread would reset the connection, and take the reply away (RFC 9112 §9.6).
+    /// Waits until the client has received its last reply.
+    ///
+    /// Closing the connection with unread input would reset it, and the client could lose the reply
+    /// (RFC 9112 §9.6).
     private func part(from client: StreamConnection) async throws(SocketError) {
         try client.shutdownWrite()
         let deadline = Clock.now + limits.departure
@@ -164,7 +160,7 @@ final class MetricsServer {
         }
     }
 
-    /// The head of a reply (RFC 9112 §4); without a date, as this machine may not know the time yet.
+    /// Returns the head of a reply (RFC 9112 §4), without a date because the clock may be wrong.
     private static func head(
         _ status: String,
         isLast: Bool,

@@ -2,13 +2,13 @@
 internal import Logging
 internal import Net
 
-/// The places where metrics are served.
+/// Metrics servers of all configured addresses and paths.
 ///
-/// As with `Reception`, a place is bound, then served, and closed when the settings name it no longer;
-/// those that stay keep their sockets and clients.
+/// A reload first binds new listeners, then serves them and closes those that the settings no
+/// longer name; unchanged ones keep their sockets and clients (as in `Reception`).
 @ServiceLoop
 final class ScrapePoints {
-    /// Places that are bound and not served yet; closed when it goes out of use.
+    /// Listeners that are bound but not served yet; closed when the value is released.
     struct Bound {
         fileprivate var listeners: [(place: MetricsPlace, listener: StreamListener)] = []
     }
@@ -17,17 +17,17 @@ final class ScrapePoints {
     private let logger: Logger
     private let report: @ServiceLoop () -> MetricsReport
 
-    /// Serves nowhere yet.
+    /// Makes an empty list of servers.
     ///
-    /// - Parameter report: what is served, as it is now.
+    /// - Parameter report: returns the current metrics.
     init(logger: Logger, _ report: @escaping @ServiceLoop () -> MetricsReport) {
         self.logger = logger
         self.report = report
     }
 
-    /// Binds those of the settings' places that are not bound.
+    /// Binds the listeners that are in the settings and not open yet.
     ///
-    /// - Throws: `StartError.metrics`; then nothing is bound.
+    /// - Throws: `StartError.metrics`; then no new listener is bound.
     func bind(_ settings: MetricsSettings) throws(StartError) -> Bound {
         var bound = Bound()
         for place in settings.listen where !servers.contains(where: { $0.place == place }) {
@@ -45,7 +45,6 @@ final class ScrapePoints {
         return bound
     }
 
-    /// Listens at a path, for those whom the settings let in.
     private func socket(
         _ path: String,
         _ settings: MetricsSettings
@@ -60,7 +59,7 @@ final class ScrapePoints {
         return socket.listener
     }
 
-    /// Serves at `bound` from now on, and no longer where the settings do not want it.
+    /// Starts to serve `bound`, and stops the servers that the settings do not name.
     func serve(_ bound: Bound, as settings: MetricsSettings) {
         for server in servers where !settings.listen.contains(server.place) {
             logger.notice("metrics: no longer served at \(server.place)")
@@ -76,7 +75,6 @@ final class ScrapePoints {
         }
     }
 
-    /// Serves nowhere any more.
     func stop() {
         for server in servers { server.stop() }
         servers = []

@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The head of an HTTP request (RFC 9112), of which only what this server knows is looked at.
+/// Parsed head of an HTTP request (RFC 9112), as far as the metrics server needs it.
 struct ScrapeRequest: Equatable {
-    /// The octets of a head, at most.
     static let maximumOctets = 8192
 
-    /// What is asked for, or why that will not be.
+    /// Requested resource, or the reason for an error reply.
     var verdict: Verdict
 
-    /// Whether the client wants the reply without its body.
     var isHead = false
 
-    /// Whether the connection is of use after this: unless the client has said otherwise, or what
-    /// follows cannot be told from a body.
+    /// True if the connection stays open: the client has not requested `close`, and no body can
+    /// follow that would be read as a request.
     var keepsConnection = false
 
-    /// What is to be replied.
+    /// Kind of reply.
     enum Verdict: Equatable {
         case metrics(Exposition.Form)
 
-        /// 400: no request that could be understood.
+        /// 400: invalid request.
         case malformed
 
         /// 404: another path.
@@ -28,14 +26,15 @@ struct ScrapeRequest: Equatable {
         /// 405: neither GET nor HEAD.
         case notAllowed
 
-        /// 413: a request with a body, of which none is of use.
+        /// 413: the request has a body.
         case hasBody
 
         /// 505: neither HTTP/1.1 nor 1.0.
         case wrongVersion
     }
 
-    /// Where the head that `octets` begin with ends, its empty line included; nil if that is to come.
+    /// Returns the end of the head that starts `octets`, including the empty line; nil if it is
+    /// incomplete.
     static func end(of octets: [UInt8]) -> Int? {
         var isEmpty = false
         for (index, octet) in octets.enumerated() {
@@ -49,11 +48,10 @@ struct ScrapeRequest: Equatable {
         return nil
     }
 
-    /// Reads a head.
     init(_ octets: some Sequence<UInt8>) {
         self.init(verdict: .malformed)
         let octets = Array(octets)
-        // Nothing but the characters of a head, so that none hides in it (RFC 9112 §2.2, §5).
+        // Other control characters could hide a second request (RFC 9112 §2.2, §5).
         guard
             octets.allSatisfy({
                 (0x20...0x7E).contains($0) || $0 >= 0x80 || "\t\r\n".utf8.contains($0)
@@ -99,7 +97,7 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Parts
 
-    /// The values of each field, by its name in small letters; nil if a line is none.
+    /// Returns the values of each field by lowercased name; nil if a line is invalid.
     private static func fields(_ lines: ArraySlice<Substring>) -> [String: [String]]? {
         var fields: [String: [String]] = [:]
         for line in lines {
@@ -112,12 +110,12 @@ struct ScrapeRequest: Equatable {
         return fields
     }
 
-    /// The members of a list, in small letters.
+    /// Returns the lowercased members of a list field.
     private static func members(of values: [String]?) -> [String] {
         (values ?? []).flatMap { $0.lowercased().split(separator: ",") }.map { String($0.trimmed) }
     }
 
-    /// The path of a target, which a proxy may have been sent as a whole URL (RFC 9112 §3.2.2).
+    /// Returns the path of a request target, which may be an absolute URL (RFC 9112 §3.2.2).
     private static func path(_ target: Substring) -> Substring {
         var path = target.prefix { $0 != "?" }
         if path.lowercased().hasPrefix("http://") {
@@ -128,9 +126,10 @@ struct ScrapeRequest: Equatable {
 
     // MARK: - Negotiation
 
-    /// The form that the client likes better, of the two that there are (RFC 9110 §12.5.1).
+    /// Returns the exposition format that the client prefers (RFC 9110 §12.5.1).
     ///
-    /// OpenMetrics has to be asked for by its name; who accepts neither gets the older one all the same.
+    /// The client must name OpenMetrics.  The default, also if neither format is acceptable, is the
+    /// Prometheus format.
     private static func form(_ accept: [String]) -> Exposition.Form {
         var (plain, open) = (0.0, 0.0)
         for range in members(of: accept) {
@@ -152,7 +151,6 @@ struct ScrapeRequest: Equatable {
 }
 
 extension Substring {
-    /// Without spaces and tabs at its ends.
     fileprivate var trimmed: Substring {
         var rest = drop { $0 == " " || $0 == "\t" }
         while rest.last == " " || rest.last == "\t" { rest.removeLast() }

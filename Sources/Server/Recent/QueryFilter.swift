@@ -3,7 +3,7 @@ internal import Control
 internal import DNSWire
 internal import Net
 
-/// Which queries somebody who watches wants to see.
+/// Filter of the verb `watch`.
 struct QueryFilter: Sendable {
     private var name: Name?
     private var type: RecordType?
@@ -12,13 +12,12 @@ struct QueryFilter: Sendable {
     private var client: IPAddress?
     private var slower: UInt32?
 
-    /// Lets all pass.
     init() {}
 
-    /// Reads what a client of the control socket asks for.
+    /// Parses the filter of a request.
     ///
-    /// - Parameter names: the vendors and upstreams there are.
-    /// - Throws: `invalidArgument`, also for a source or an RCODE that no query can have.
+    /// - Parameter names: names of all vendors and upstreams.
+    /// - Throws: `invalidArgument`, also for a source or an RCODE that does not exist.
     init(_ request: WatchRequest, names: [String]) throws(MethodError) {
         do throws(NameTextError) {
             name = try request.name.map { text throws(NameTextError) in try Name(text) }
@@ -29,14 +28,14 @@ struct QueryFilter: Sendable {
             guard let type = RecordType(text) else {
                 throw .invalidArgument(
                     argument: "type",
-                    reason: "no record type has this name; try A or TYPE65"
+                    reason: "unknown record type; use a name such as A, or TYPE65"
                 )
             }
             self.type = type
         }
         if let text = request.client {
             guard let client = IPAddress(text) else {
-                throw .invalidArgument(argument: "client", reason: "this is no IP address")
+                throw .invalidArgument(argument: "client", reason: "not an IP address")
             }
             self.client = client
         }
@@ -73,9 +72,9 @@ struct QueryFilter: Sendable {
         )
     }
 
-    /// Returns `word` if a query can have it.
+    /// Returns `word` if it is a valid value.
     ///
-    /// - Throws: `invalidArgument` with what is near, or with all that there is.
+    /// - Throws: `invalidArgument` with a similar word, or with all valid words.
     private static func word(
         _ word: String?,
         _ argument: String,
@@ -84,29 +83,28 @@ struct QueryFilter: Sendable {
     ) throws(MethodError) -> String? {
         guard let word, !words.contains(word), !accepts(word) else { return word }
         let hint =
-            DidYouMean.hint(for: word, among: words) ?? "there is \(words.joined(separator: ", "))"
+            DidYouMean.hint(for: word, among: words) ?? "valid: \(words.joined(separator: ", "))"
         throw .invalidArgument(
             argument: argument,
             reason: "no query has `\(word.shortened)`; \(hint)"
         )
     }
 
-    /// Whether a word is another RCODE: a mnemonic, or `rcode11`.
+    /// Returns true for any other RCODE: a mnemonic, or `rcode11`.
     private static func isRCode(_ word: String) -> Bool {
         (UInt16(0)...23).contains { "\(RCode(rawValue: $0))".lowercased() == word }
     }
 
-    /// Whether a record passes whose text has not been made yet.
+    /// Checks the fields of a record that need no text.
     func passes(_ record: QueryRecord) -> Bool {
         (type.map { $0.rawValue == record.type } ?? true)
             && (slower.map { record.microseconds > $0 } ?? true)
             && (client.map { $0 == record.client.unmapped } ?? true)
     }
 
-    /// Whether a query of this name passes.
     func passes(_ name: Name) -> Bool { self.name.map { name.isEqualOrBelow($0) } ?? true }
 
-    /// Whether what is told of a query passes.
+    /// Checks the RCODE and the source of an event.
     func passes(_ event: QueryEvent) -> Bool {
         (rcode.map { $0 == event.rcode } ?? true)
             && (source.map { source in

@@ -4,16 +4,16 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// A query and its answer, as a `RecordRing` keeps them.
+/// Record of a query and its answer in a `RecordRing`.
 ///
-///     word 0    arrival, nanoseconds since the origin of `RecentQueries`
-///          1    time to the answer in µs (32 bits) | type (16) | origin (16)
-///          2    octets of the name | family of the client | flags | transport | source | fallback
+///     word 0    arrival in nanoseconds since `RecentQueries.origin`
+///          1    latency in µs (32 bits) | type (16) | origin (16)
+///          2    octets of the name | address family | flags | transport | source | fallback
 ///               | RCODE (16)
-///          3-4  the client's address; of IPv4 in word 4, with the queries but one that are meant in 3
-///          5-31 the name in wire form, the case of its letters as it came; cut after 216 octets
+///          3-4  client address; IPv4: word 3 is `times` - 1, word 4 the address
+///          5-31 name in wire form and original case; cut after 216 octets
 struct QueryRecord {
-    /// Octets of a name that are kept: longer ones are seen in attacks only.
+    /// Maximum recorded octets of a name; longer names occur in attacks only.
     static let nameOctets = RecordRing.textOctets
 
     private static let firstNameWord = 5
@@ -22,7 +22,7 @@ struct QueryRecord {
     var microseconds: UInt32
     var type: UInt16
 
-    /// Who gave the answer, also if the cache kept it; see `Origins`.
+    /// Number of the answer's original source, also for cached answers; see `Origins`.
     var origin: UInt16
 
     var rcode: UInt16
@@ -32,13 +32,13 @@ struct QueryRecord {
     var fallback: Provenance.Fallback?
     var client: IPAddress
 
-    /// The name's octets, of which `nameOctets` are kept.
+    /// Octets of the name; at most `nameOctets` are recorded.
     var nameCount: Int
 
-    /// Queries of this kind that are meant, all from IPv4 if they are several.
+    /// Number of equal queries; above 1 only for IPv4.
     var times: UInt64 = 1
 
-    /// What is to be said of an answer besides.
+    /// Further properties of an answer.
     struct Flags: OptionSet {
         let rawValue: UInt8
 
@@ -46,13 +46,13 @@ struct QueryRecord {
         static let empty = Flags(rawValue: 1)
         static let truncated = Flags(rawValue: 2)
 
-        /// Another client's wait brought the answer.
+        /// The query joined a query in flight.
         static let merged = Flags(rawValue: 4)
 
-        /// It was a hit that had the answer asked for anew.
+        /// A cache hit that started a refresh.
         static let refreshed = Flags(rawValue: 8)
 
-        /// Names of the flags that a client is told.
+        /// Flags shown to operators, and their names.
         static let names: [(flag: Flags, name: String)] = [
             (.truncated, "truncated"), (.merged, "merged"), (.refreshed, "refreshed"),
         ]
@@ -62,7 +62,6 @@ struct QueryRecord {
 // MARK: - Writing
 
 extension QueryRecord {
-    /// A query that the cache answered.
     init(
         _ facts: QueryFacts,
         _ hit: CacheHit,
@@ -86,7 +85,7 @@ extension QueryRecord {
         nameCount = facts.nameEnd - QueryFacts.headerCount
     }
 
-    /// Writes this as the next record but `offset` of `ring`; `name` is in wire form.
+    /// Writes the record to `ring`, at `offset` from the next record; `name` is in wire form.
     func write(to ring: RecordRing, _ offset: Int, name: RawSpan) {
         let what = UInt64(microseconds) << 32 | UInt64(type) << 16 | UInt64(origin)
         let (family, high, low): (UInt64, UInt64, UInt64) =
@@ -104,7 +103,7 @@ extension QueryRecord {
 // MARK: - Reading
 
 extension QueryRecord {
-    /// Reads a record; nil if it is none, as one that was written over while it was copied may be.
+    /// Reads a record; nil if it was overwritten while it was copied.
     init?(_ words: ArraySlice<UInt64>) {
         guard words.count == RecordRing.wordCount else { return nil }
         let word = { words[words.startIndex + $0] }
@@ -129,7 +128,7 @@ extension QueryRecord {
         times = numbers >> 48 & 0xFF == 4 ? word(3) &+ 1 : 1
     }
 
-    /// The name in the record `words`; of one that was cut, its first labels.
+    /// Returns the name in the record `words`; if the name was cut, its first labels.
     func name(_ words: ArraySlice<UInt64>) -> Name {
         var octets: [UInt8] = []
         let kept = min(nameCount, Self.nameOctets)
@@ -149,6 +148,5 @@ extension QueryRecord {
         return (try? Name(wire: octets)) ?? .root
     }
 
-    /// Whether the end of the name is missing.
     var isCut: Bool { nameCount > Self.nameOctets }
 }

@@ -4,19 +4,18 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// Queries that were read from rings, for all that can be asked about them.
+/// List of recent queries, for `watch`, `top` and the query log.
 ///
-/// Not of the loop: a list of all that is known takes milliseconds, in which others are answered.
+/// Not isolated to the service loop: a list of all records takes milliseconds.
 struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
     private let origins: Origins
 
-    /// Now, in the time of records and in milliseconds since 1970.
+    /// Current time, as in records and in milliseconds since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
-    /// The queries in `news`.
     init(_ news: RecentReader.News, _ clocks: Clocks, _ origins: Origins) {
         words = news.words
         lost = news.lost
@@ -34,9 +33,9 @@ struct RecentList: Sendable {
 
     // MARK: - Single queries
 
-    /// The queries that pass, the oldest first.
+    /// Returns the queries that pass `filter`, oldest first.
     ///
-    /// - Parameter most: how many are told; of more, the oldest are.
+    /// - Parameter most: maximum number of queries; the oldest are returned.
     func events(passing filter: QueryFilter, most: Int) -> WatchReply {
         var reply = WatchReply(queries: [], missed: lost)
         let candidates = records.filter { filter.passes($0.0) }.sorted {
@@ -55,7 +54,7 @@ struct RecentList: Sendable {
         return reply
     }
 
-    /// The queries that took longest.
+    /// Returns the queries with the highest latency.
     @concurrent
     func slowest(_ count: Int) async -> TopReply<QueryEvent> {
         let all = Array(records)
@@ -70,14 +69,13 @@ struct RecentList: Sendable {
         )
     }
 
-    /// The latest queries that the cache had no fresh answer to, the oldest first.
+    /// Returns the latest queries without a fresh cache entry, oldest first.
     @concurrent
     func latestMisses(_ count: Int) async -> [QueryEvent] {
         records.filter { $0.0.isMiss }.sorted { $0.0.arrival < $1.0.arrival }
             .suffix(count).map { event($0.0, $0.0.name($0.1)) }
     }
 
-    /// What is told of a query.
     private func event(_ record: QueryRecord, _ name: Name) -> QueryEvent {
         let origin = record.origin == Origins.itself ? nil : origins.name(record.origin)
         return QueryEvent(
@@ -99,7 +97,7 @@ struct RecentList: Sendable {
 
     // MARK: - Counts
 
-    /// Of which names or clients there were most queries.
+    /// Returns the names or clients with the most queries.
     @concurrent
     func most(_ kind: TopRequest.Kind, count: Int) async -> TopReply<QueryCount> {
         var total: UInt64 = 0
@@ -131,7 +129,6 @@ struct RecentList: Sendable {
         )
     }
 
-    /// How long ago the oldest of them came, in seconds.
     private func span(_ records: [QueryRecord]) -> Int {
         guard let oldest = records.map(\.arrival).min(), oldest < now else { return 0 }
         return Int((now - oldest) / 1_000_000_000)
@@ -139,7 +136,7 @@ struct RecentList: Sendable {
 }
 
 extension QueryRecord {
-    /// Whether the cache had no fresh answer, and somebody had to be asked.
+    /// True if the cache had no fresh answer and the query was resolved.
     fileprivate var isMiss: Bool {
         switch source {
         case .stale, .vendor, .upstream, .failed: true
@@ -147,7 +144,6 @@ extension QueryRecord {
         }
     }
 
-    /// Whether it is one of those that a list is about.
     fileprivate func counts(as kind: TopRequest.Kind) -> Bool {
         switch kind {
         case .misses: isMiss
@@ -169,7 +165,7 @@ extension QueryCount {
         slowestUs = max(slowestUs, record.microseconds)
     }
 
-    /// What a list is ordered by.
+    /// Returns the sort key of a list.
     fileprivate func amount(_ kind: TopRequest.Kind) -> UInt64 {
         switch kind {
         case .misses: misses

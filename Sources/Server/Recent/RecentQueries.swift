@@ -4,18 +4,18 @@ internal import DNSWire
 internal import Net
 internal import Resolver
 
-/// The queries that one thread answered last: what `watch` and `top` look at.
+/// Ring buffer of the queries that one thread answered last, for `watch` and `top`.
 ///
-/// Written by that thread without a lock and whether anybody looks or not, so that somebody who
-/// wonders about what has just happened can still see it.  A hit is written after its reply has been
-/// sent: it costs some 250 instructions and two cache lines, and no client waits for it.
+/// The thread writes without a lock, and also while no reader is active, so that past queries can
+/// be examined.  A cache hit is recorded after its reply was sent, so clients do not wait; a record
+/// takes about 250 instructions and two cache lines.
 final class RecentQueries: Sendable {
     let ring = RecordRing()
 
-    /// When the records of this process count their time from.
+    /// Time origin of the records of this process.
     static let origin = Clock.now
 
-    /// Notes the queries of a batch of datagrams that the cache answered.
+    /// Records the cache hits of a batch of datagrams.
     func note(
         _ hits: SlotSet,
         of queries: inout PlainQueries,
@@ -47,7 +47,7 @@ final class RecentQueries: Sendable {
         ring.end(written)
     }
 
-    /// Notes a query that the cache answered; its message is at `start` of `octets`.
+    /// Records a cache hit; its message is at `start` of `octets`.
     func note(
         _ facts: QueryFacts,
         _ hit: CacheHit,
@@ -69,7 +69,7 @@ final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Notes a query that was answered otherwise.
+    /// Records a query that was not answered from the cache.
     func note(
         _ facts: QueryFacts,
         _ resolution: Resolution,
@@ -100,7 +100,7 @@ final class RecentQueries: Sendable {
         write(record, at: start, in: octets)
     }
 
-    /// Notes what the kernel answered to a question, from this machine and over UDP.
+    /// Records equal queries that the kernel answered, over UDP from this machine.
     func note(_ hits: MirroredHits, name: [UInt8], at now: ContinuousClock.Instant) {
         let record = QueryRecord(
             arrival: Self.time(now),
@@ -121,7 +121,6 @@ final class RecentQueries: Sendable {
         ring.end(1)
     }
 
-    /// Writes a record of the message at `start` of `octets`.
     private func write(_ record: QueryRecord, at start: Int, in octets: [UInt8]) {
         let name = start + QueryFacts.headerCount
         ring.begin(1)
@@ -133,7 +132,7 @@ final class RecentQueries: Sendable {
         ring.end(1)
     }
 
-    /// An instant in the time of records.
+    /// Returns the time in records for an instant.
     static func time(_ instant: ContinuousClock.Instant) -> UInt64 {
         (instant - origin).nanoseconds
     }

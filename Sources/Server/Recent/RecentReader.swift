@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Reads what threads have answered since it did so before.
+/// Reader of new records in the rings of all threads.
 ///
-/// There is nothing to be told of by: those who write do not know who reads, or the fastest answer
-/// would pay for it.  So whoever watches looks again and again, and nobody does while none watches.
+/// The reader polls, because a notification would slow down the hit path of the writers.  Polling
+/// occurs only while `watch` or the query log is active.
 @ServiceLoop
 struct RecentReader {
-    /// The time between two looks.
     static let interval: Duration = .milliseconds(50)
 
-    /// Queries that are told after one look; more are only counted, as making their text takes the
-    /// service loop some 5 µs each, in which nothing else is done.
+    /// Maximum queries reported per poll; further ones are only counted.
+    ///
+    /// Their text takes about 5 µs per query on the service loop.
     static let mostEvents = 400
 
-    /// How far each ring was read.
+    /// Next record to read in each ring.
     private var places: [ObjectIdentifier: UInt64] = [:]
 
-    /// What was read, the records of one ring behind those of another.
+    /// Records read from the rings, one ring after the other.
     struct News {
         var words: [UInt64] = []
 
-        /// Queries that had been written over.
+        /// Number of records that were overwritten before the read.
         var lost: UInt64 = 0
     }
 
-    /// A reader that leaves out what is there now.
+    /// Makes a reader that skips the present records.
     init(startingAt recent: [RecentQueries]) {
         for queries in recent { places[ObjectIdentifier(queries)] = queries.ring.written }
     }
 
-    /// What has come since; of a ring that is new, all.
+    /// Returns the new records, including all records of new rings.
     mutating func news(of recent: [RecentQueries]) -> News {
         var news = News()
         var places: [ObjectIdentifier: UInt64] = [:]
@@ -41,12 +41,11 @@ struct RecentReader {
             news.words += records.words
             news.lost += records.lost
         }
-        // A worker that has ended takes its place with it.
+        // Positions of ended workers are removed.
         self.places = places
         return news
     }
 
-    /// All that is there.
     static func all(of recent: [RecentQueries]) -> News {
         var news = News()
         for queries in recent { news.words += queries.ring.records(since: 0).words }

@@ -8,17 +8,17 @@ internal import Resolver
 // MARK: - Reloading
 
 extension Daemon {
-    /// Puts the settings of the file in force, all of them or none.
+    /// Reloads the settings file; applies all settings or none.
     ///
-    /// Everything that can fail is done before anything changes: reading, checking, making the new
-    /// parts, binding new addresses, reading hosts files.  Then the one takes the place of the other
-    /// in a single turn of the loop.  Whoever asks for it while it happens is answered by the next.
+    /// Every step that can fail comes first: reading, checking, making components, binding
+    /// addresses and reading hosts files.  The new components then replace the old ones in one turn
+    /// of the service loop.  A request during a reload causes one more reload.
     func reload() async -> ReloadOutcome {
         await reloads.turn { [self] in
             ServiceManager.reloading()
             let outcome = await attempt()
             guard !isStopping || outcome.isApplied else {
-                logger.notice("stopping before the settings were reloaded")
+                logger.notice("reload: cancelled because the daemon is stopping")
                 return outcome
             }
             log(outcome)
@@ -31,9 +31,9 @@ extension Daemon {
         }
     }
 
-    /// What a reload would come to, of the daemon's file or of the text of another; changes nothing.
+    /// Checks the daemon's settings file or another text like a reload, without changing anything.
     ///
-    /// Whether addresses are free and hosts files can be read is not tried.
+    /// Does not test if addresses are free or hosts files are readable.
     func rehearse(_ other: (text: String, file: String)?) async -> ReloadOutcome {
         let source = source
         let read = await read { () throws(SettingsErrors) in
@@ -59,7 +59,6 @@ extension Daemon {
         }
     }
 
-    /// Does what `reload` says.
     private func attempt() async -> ReloadOutcome {
         let source = source
         let wanted: Settings
@@ -68,7 +67,7 @@ extension Daemon {
         case .failure(let errors):
             return ReloadOutcome(problems: errors.problems, warnings: errors.warnings)
         }
-        // What is loaded now was judged by the settings of before.
+        // The snapshot is filtered by the old settings while it is loaded.
         await cacheFile?.loaded()
         var outcome = ReloadOutcome()
         do throws(StartError) {
@@ -108,7 +107,7 @@ extension Daemon {
         return outcome
     }
 
-    /// Reads settings on a thread that may wait for a disk.
+    /// Reads settings on a thread, because a disk may block.
     private func read(
         _ load: @escaping @Sendable () throws(SettingsErrors) -> Settings
     ) async -> Result<Settings, SettingsErrors> {
@@ -121,10 +120,8 @@ extension Daemon {
         }
     }
 
-    /// Changes that are logged one by one.
     private static let loggedChanges = 100
 
-    /// What does not work without being wrong in the file.
     private func problem(_ error: StartError, _ file: String) -> SettingsProblem {
         SettingsProblem(file: file, line: 0, column: 0, message: "\(error)")
     }
@@ -148,7 +145,7 @@ extension Daemon {
         logger.notice(
             outcome.changes.isEmpty
                 ? "reloaded \(source.file), nothing changed"
-                : "reloaded \(source.file), answers removed: \(outcome.removedAnswers)"
+                : "reloaded \(source.file), cache entries removed: \(outcome.removedAnswers)"
         )
     }
 }
@@ -156,9 +153,9 @@ extension Daemon {
 // MARK: - Putting in force
 
 extension Daemon {
-    /// Puts `new` in the place of what is in force; nothing here waits, and nothing fails.
+    /// Replaces the components by `new`; does not wait and cannot fail.
     ///
-    /// - Returns: what removes the answers that are not right any more; nil if all are.
+    /// - Returns: the removal of invalid cache entries; nil if all are valid.
     private func putInForce(
         _ new: Assembly,
         _ newHosts: NewHosts?,
@@ -193,10 +190,11 @@ extension Daemon {
         return sweep
     }
 
-    /// Removes the answers that are not right any more, beside everything else, and tells how many.
+    /// Removes invalid cache entries in several turns of the service loop, and returns their
+    /// number.
     ///
-    /// The reload is over when that is: whoever asked for it gets no such answer afterwards.  So is
-    /// the cache written to its file only then, if the daemon stops meanwhile.
+    /// The reload ends afterwards, so its caller gets no outdated answer; a stopping daemon waits
+    /// for the removal before it writes the snapshot.
     private func finish(_ sweep: CacheSweep) async -> Int {
         let clocks = assembly.clocks
         let task = ServiceLoop.task { await sweep.finish(clocks) }
@@ -205,7 +203,6 @@ extension Daemon {
         return await task.value
     }
 
-    /// Starts vendors' clients that are new, and stops those that are not wanted any more.
     private func exchangeVendors(_ old: Assembly, _ new: Assembly, _ renamed: [String: String]) {
         let fresh = new.vendors.filter { vendor in
             !old.vendors.contains { $0.client === vendor.client }
@@ -234,7 +231,7 @@ extension Daemon {
         startVendors(fresh)
     }
 
-    /// Keeps the cache in another file, or in none, if the settings say so.
+    /// Changes the snapshot file if the settings name another path.
     private func exchangeCacheFile(_ old: Assembly, _ new: Assembly) {
         guard old.settings.cache.snapshot != new.settings.cache.snapshot else { return }
         let file = Self.cacheFile(new, logger: logger)
@@ -244,23 +241,22 @@ extension Daemon {
         file?.startAnew()
     }
 
-    /// Lets the TCP clients of addresses that were closed go, as at the end of the daemon.
+    /// Closes the TCP connections of closed addresses after the drain time.
     private func dismiss(_ servers: [TCPServer]) {
         guard !servers.isEmpty else { return }
         let deadline = assembly.clocks.now() + Self.drainTime
         ServiceLoop.task { [clocks = assembly.clocks] in
-            // Nobody cancels this task.
+            // This task is never cancelled.
             try? await clocks.sleep(deadline)
             for server in servers { server.finish() }
         }
     }
 }
 
-/// Hosts files that are read already, and not in force yet.
+/// Hosts files that are read but not active yet.
 private typealias NewHosts = (files: HostsFiles, outlet: HostsOutlet)
 
 extension HostsFiles {
-    /// Reads what `settings` name.
     fileprivate static func reading(_ settings: HostsSettings, _ logger: Logger) async -> NewHosts {
         let outlet = HostsOutlet()
         let files = HostsFiles(settings, logger: logger) { outlet.take($0) }
@@ -272,7 +268,6 @@ extension HostsFiles {
 // MARK: - Text and numbers
 
 extension MetricsReport.Life {
-    /// Counts a reload.
     fileprivate mutating func note(_ outcome: ReloadOutcome) {
         reloadProblem =
             outcome.isApplied ? nil : outcome.problems.first.map { "\($0)" } ?? "see the log"
@@ -281,10 +276,10 @@ extension MetricsReport.Life {
 }
 
 extension SettingsChange: CustomStringConvertible {
-    /// The change as a line of the log.
+    /// Text for the log.
     package var description: String {
         switch kind {
-        case .secret: "\(path): another secret"
+        case .secret: "\(path): secret changed"
         case .added: "\(path): added \(new ?? "")"
         case .removed: "\(path): removed \(old ?? "")"
         case .changed: "\(path): \(old ?? "") -> \(new ?? "")"

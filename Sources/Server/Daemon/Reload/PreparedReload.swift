@@ -3,16 +3,15 @@ internal import Locks
 internal import Net
 internal import Resolver
 
-/// Settings that may take the place of others, and the differences between the two: what a thread
-/// finds out before a reload.
+/// New settings and their differences from the current ones, computed on a thread before a reload.
 struct PreparedReload: Sendable {
-    /// The settings as far as they need no restart.
+    /// Settings that take effect without a restart.
     let settled: SettledRoutes
     let outcome: ReloadOutcome
 
-    /// Compares `wanted` with the `running` settings on a thread, as there may be 100,000 routes.
+    /// Compares `wanted` with the `running` settings on a thread: there may be 100,000 routes.
     ///
-    /// - Throws: `StartError.system` if there can be no more threads.
+    /// - Throws: `StartError.system` if the thread cannot be created.
     @ServiceLoop
     static func make(
         _ wanted: Settings,
@@ -41,22 +40,23 @@ struct PreparedReload: Sendable {
     }
 }
 
-/// Routes that were in force, until a thread releases them: that takes as long as making them.
+/// Replaced routes, which a thread releases: this takes as long as making them.
 ///
-/// Only for many routes: they also hold the vendors, whose secrets are to go at once.
+/// Used only for many routes, because routes also hold vendors, and the secrets of removed vendors
+/// must be released immediately.
 final class OldRoutes: Sendable {
-    /// Routes that are released on a thread; fewer take the loop less than a millisecond.
+    /// Minimum number of routes; fewer take less than 1 ms on the service loop.
     static let many = 1_000
 
     private let content: Lock<([RouteSettings], RouteTable, RouteNames)?>
 
-    /// Keeps the routes of an assembly, and none of its secrets.
+    /// Stores the routes of an assembly, without its secrets.
     @ServiceLoop
     init(_ assembly: Assembly) {
         content = Lock((assembly.settings.routes, assembly.resolver.routes, assembly.routeNames))
     }
 
-    /// Releases them, on the calling thread unless a query still has them.
+    /// Releases the routes on the calling thread, unless a query still uses them.
     fileprivate func release() {
         let content = content.withLock { content in
             defer { content = nil }
@@ -67,7 +67,7 @@ final class OldRoutes: Sendable {
 }
 
 extension Daemon {
-    /// Returns how the places of the routes in force are called under `new` settings.
+    /// Maps the places of the current routes to their places under the `new` settings.
     func renamedRoutes(_ new: Assembly) async throws(StartError) -> [String: String] {
         let (before, now) = (assembly.routeNames, new.routeNames)
         do throws(SocketError) {
@@ -77,12 +77,12 @@ extension Daemon {
         }
     }
 
-    /// Has a thread release routes when no query is left that was sent under them.
+    /// Releases routes on a thread when no query that uses them can be pending.
     func release(_ old: OldRoutes) {
         ServiceLoop.task { [clocks = assembly.clocks] in
-            // Nobody cancels this task.
+            // This task is never cancelled.
             try? await clocks.sleep(clocks.now() + ResolverLimits.total + .seconds(1))
-            // Without a thread they are released here.
+            // If no thread can be created, the routes are released here.
             try? await WorkerThread.run(named: "release") { old.release() }
         }
     }

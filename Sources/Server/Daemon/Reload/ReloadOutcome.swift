@@ -1,48 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of a reload, or would become of it.
+/// Result of a reload or of its check.
 struct ReloadOutcome: Sendable {
-    /// Whether the settings of the file are in force; only so as far as they need no restart.
+    /// True if the settings are in force, except those that need a restart.
     var isApplied = false
 
-    /// Why they are not.
     var problems: [SettingsProblem] = []
 
-    /// What is merely odd in the file.
     var warnings: [SettingsProblem] = []
 
-    /// In what the file differs from what was in force: the first `listedChanges`.
+    /// First `listedChanges` differences from the previous settings.
     var changes: [SettingsChange] = []
 
-    /// How many changes there are beyond those.
     var unlistedChanges = 0
 
-    /// Changes that are listed at most: a longer reply would hold up the loop.
+    /// Maximum number of listed changes; a longer reply would block the service loop.
     static let listedChanges = 1_000
 
-    /// The options among them that are read when the daemon starts, and only then.
+    /// Changed options that are read only at the start.
     var needsRestart: [String] = []
 
-    /// Whether secrets are credentials, which systemd copies when it starts the service.
+    /// True if a secret is a systemd credential, which is copied only when the service starts.
     var usesCredentials = false
 
-    /// Answers that were removed from the cache, as they are not right any more.
     var removedAnswers = 0
 }
 
 extension ReloadOutcome {
-    /// What the operator should know besides, in sentences; at most one per reload.
+    /// Notes for the operator; at most one.
     var notes: [String] {
         guard usesCredentials, !changes.contains(where: { $0.kind == .secret }) else { return [] }
         return [
-            "credentials are those of the start: systemd copies them only then; "
+            "credentials were not reloaded: systemd copies them when the service starts; "
                 + "after changing one, run `systemctl restart httpdnsd`"
         ]
     }
 }
 
 extension Settings {
-    /// Whether a secret is a credential of systemd (`{credential: NAME}`).
     var usesCredentials: Bool {
         vendors.contains { vendor in
             vendor.account.any.secrets.contains { entry in

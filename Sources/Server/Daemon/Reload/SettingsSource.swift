@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the daemon's settings come from, each time that they are read.
+/// Source of the daemon's settings, for each time they are read.
 package struct SettingsSource: Sendable {
-    /// The file, as it was named on the command line.
+    /// File name from the command line.
     package let file: String
 
-    /// Reads the settings; may take as long as a disk does.
+    /// Reads the settings; may block on the disk.
     package let load: @Sendable () throws(SettingsErrors) -> Settings
 
-    /// Reads the text of another file as if it were this one, whose drop-ins it has.
+    /// Parses `text` in place of the file, with the file's drop-ins.
     package let check: @Sendable (_ text: String, _ file: String) throws(SettingsErrors) -> Settings
 
-    /// The settings of a file and its drop-ins.
+    /// Makes the source of a file and its drop-ins.
     package init(file: String) {
         self.file = file
         load = { () throws(SettingsErrors) in try Settings.load(file: file) }
@@ -20,7 +20,7 @@ package struct SettingsSource: Sendable {
         }
     }
 
-    /// Settings from a text that `load` makes, without a file.
+    /// Makes a source without a file.
     init(load: @escaping @Sendable () throws(SettingsErrors) -> Settings) {
         file = ""
         self.load = load

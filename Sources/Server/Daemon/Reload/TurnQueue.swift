@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Net
 
-/// Lets something happen once at a time, however many ask for it.
+/// Queue that runs one operation at a time and merges waiting requests.
 ///
-/// Whoever asks while it happens is served by the next time, together with all others who do: it
-/// may have missed what he wants it to see.  So there are two at most, one that runs and one that
-/// waits.
+/// A request during a run may be too late for that run.  All such requests share one further run.
+/// At most one run is active and one is waiting.
 @ServiceLoop
 final class TurnQueue<Value: Sendable> {
     private var running: Task<Value, Never>?
     private var waiting: Task<Value, Never>?
 
-    /// What `work` returns when it has been done once more, from its beginning on.
+    /// Runs `work` completely at least once from now, and returns its result.
     func turn(_ work: @escaping @ServiceLoop () async -> Value) async -> Value {
         if let waiting { return await waiting.value }
         let before = running

@@ -5,7 +5,6 @@ internal import DNSWire
 internal import Resolver
 
 extension CachedEntry {
-    /// - Parameter origins: knows the server that answered, and whether its answer can be forged.
     init(_ entry: CacheEntry, _ origins: Origins) {
         let origin = origins.name(entry.server)
         let message = try? Message(parsing: entry.message)
@@ -32,7 +31,7 @@ extension CachedEntry {
 }
 
 extension AnswerVariant {
-    /// The variant as `lookup` shows it: the bits that the client must have set, or `any`.
+    /// Variant as shown by `lookup`: required DO and CD bits of the client, or `any`.
     fileprivate var text: String {
         if self == .any { return "any" }
         return "do=\(rawValue & 1) cd=\(rawValue >> 1 & 1)"

@@ -8,7 +8,6 @@ internal import Resolver
 internal import Upstream
 
 extension ExplainReply {
-    /// A decision in words.
     @ServiceLoop
     init(_ decision: Decision, _ origins: Origins, now: ContinuousClock.Instant) {
         let question = decision.query.question
@@ -42,7 +41,7 @@ extension ExplainedRoute {
 }
 
 extension ExplainedCost {
-    /// What the next question costs, and what the one after that.
+    /// Computes the cost of the next query and of the one after it.
     @ServiceLoop
     fileprivate init(_ decision: Decision) {
         self.init()
@@ -63,7 +62,7 @@ extension ExplainedCost {
 // MARK: - Steps
 
 extension Decision {
-    /// What is answered; nil if somebody has to be asked for it.
+    /// The answer; nil if a vendor or an upstream must be queried.
     fileprivate func answer(_ origins: Origins) -> Resolved? {
         if let hit { return Resolved(hit, origins) }
         let question = query.question
@@ -80,20 +79,20 @@ extension Decision {
         return ExplainStep(
             "question",
             "\(question.name) IN \(question.type)",
-            notes: isOdd ? ["not the name of a host: no vendor is asked"] : []
+            notes: isOdd ? ["not a host name: no vendor is queried"] : []
         )
     }
 
     fileprivate var hostsStep: ExplainStep {
         let isAnswer = own?.stage == .hosts
-        return ExplainStep("hosts", isAnswer ? "answers: the name is written down" : "no match")
+        return ExplainStep("hosts", isAnswer ? "answers: static address" : "no match")
     }
 
     fileprivate var specialStep: ExplainStep {
         let result =
             switch own?.stage {
-            case .types: "answers: the type asks for something other than records of a name"
-            case .specialNames: "answers: the name never leaves the machine"
+            case .types: "answers: the query type is not a record type"
+            case .specialNames: "answers: special-use name, never forwarded"
             case .suppressing: "answers: AAAA is suppressed (answers.aaaa)"
             case .hosts, nil: "no match"
             }
@@ -101,14 +100,14 @@ extension Decision {
     }
 
     fileprivate var routeStep: ExplainStep {
-        let notes = passedOver.map { "\($0.place) has it in `except`" }
-        guard let match else { return ExplainStep("route", "none covers the name", notes: notes) }
+        let notes = passedOver.map { "\($0.place): excluded by `except`" }
+        guard let match else { return ExplainStep("route", "no matching route", notes: notes) }
         return ExplainStep("route", match.text, notes: notes)
     }
 
     fileprivate func cacheStep(_ origins: Origins) -> ExplainStep {
         guard let entry = hit ?? lastResort?.entry else {
-            let result = isAsked ? "miss; it is being asked: waits for that" : "miss"
+            let result = isAsked ? "miss; waits for the same query in flight" : "miss"
             return ExplainStep("cache", result)
         }
         let outcome = QueryOutcome(
@@ -128,13 +127,13 @@ extension Decision {
         }
         notes.append(
             lastResort?.patience.map { patience in
-                "given with TTL \(lastResort?.ttl ?? 0) if nothing better comes within "
+                "served with TTL \(lastResort?.ttl ?? 0) if no better answer arrives within "
                     + "\(Int(patience / .milliseconds(1))) ms"
-            } ?? "given at once: a failure is remembered"
+            } ?? "served immediately: a recent failure is cached"
         )
         return ExplainStep(
             "cache",
-            "stale: \(outcome.name), to be had for \(entry.staleRemaining) s more",
+            "stale: \(outcome.name), usable for \(entry.staleRemaining) s more",
             notes: notes
         )
     }
@@ -142,21 +141,21 @@ extension Decision {
     @ServiceLoop
     fileprivate func vendorsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
         guard !course.vendors.isEmpty else {
-            return ExplainStep("vendors", "not asked: they know addresses of hosts only")
+            return ExplainStep("vendors", "not queried: vendors have addresses of host names only")
         }
         let notes = course.vendors.map { "\($0.client.name): \($0.standing(now))" }
         if let emptyVendor = course.emptyVendor {
-            let why = "not asked: \(emptyVendor) has just had nothing for the name"
+            let why = "not queried: \(emptyVendor) had no address for the name recently"
             return ExplainStep("vendors", why, notes: notes)
         }
         let result =
             if !asks {
-                "not asked now"
+                "not queried now"
             } else {
                 payee != nil
-                    ? "asked in this order"
+                    ? "queried in this order"
                     : course.vendors.contains(where: \.isPassedOver)
-                        ? "nobody waits for any of them" : "none is asked: all are left alone"
+                        ? "no vendor responds: not waited for" : "none is queried: all unavailable"
             }
         return ExplainStep("vendors", result, notes: notes)
     }
@@ -164,25 +163,25 @@ extension Decision {
     @ServiceLoop
     fileprivate func upstreamsStep(_ now: ContinuousClock.Instant) -> ExplainStep {
         if let refusal = course.refusal {
-            let why = refusal.explanation?.text ?? "answered here"
-            return ExplainStep("upstreams", "not asked: \(why)")
+            let why = refusal.explanation?.text ?? "answered locally"
+            return ExplainStep("upstreams", "not queried: \(why)")
         }
         guard course.asksUpstreams else {
-            return ExplainStep("upstreams", "not asked: the route has no fallback")
+            return ExplainStep("upstreams", "not queried: the route has no fallback")
         }
         var notes = course.upstreams.map { server, condition in
             let label = server.isProtected ? "" : " (unprotected)"
             return "\(server.name) \(server.url)\(label): \(condition.text(now))"
         }
-        if course.alignsHints { notes.append("hints in the records are replaced by our addresses") }
+        if course.alignsHints { notes.append("address hints are replaced by resolved addresses") }
         let result =
             if course.upstreams.isEmpty {
                 "none is configured: SERVFAIL"
             } else if !asks {
-                "not asked now"
+                "not queried now"
             } else {
                 course.vendors.isEmpty
-                    ? "asked in this order" : "asked in this order if no vendor has addresses"
+                    ? "queried in this order" : "queried in this order if no vendor has addresses"
             }
         return ExplainStep("upstreams", result, notes: notes)
     }
@@ -191,7 +190,6 @@ extension Decision {
 // MARK: - Words
 
 extension RouteTable.Match {
-    /// A route by its place and pattern, and whom it names.
     fileprivate var text: String {
         var parts: [String] = []
         if !route.vendors.isEmpty {
@@ -204,12 +202,10 @@ extension RouteTable.Match {
         return place + ": " + parts.joined(separator: ", ")
     }
 
-    /// Where the settings have it.
     fileprivate var place: String { "\(route.place) `\(pattern.text)`" }
 }
 
 extension RoutePattern {
-    /// The pattern as the settings write it.
     var text: String {
         let form: DomainPattern.Form =
             switch self {
@@ -222,15 +218,15 @@ extension RoutePattern {
 }
 
 extension Decision.Candidate {
-    /// Whether it is asked, and whom of it, or why not.
+    /// Describes the server and the cost of a query to the vendor, or why it is not queried.
     @ServiceLoop
     fileprivate func standing(_ now: ContinuousClock.Instant) -> String {
         let (statistics, facts) = (client.statistics, client.facts)
         guard let rest = VendorRest(state, dayEndsIn: statistics.dayEndsIn, now: now) else {
             let price = facts.isBillable ? "a billable call" : "a call that is not billed"
             guard !isPassedOver else {
-                return "nothing is heard of it, so nobody waits for it; "
-                    + "it is tried once a second beside that, \(price)"
+                return "not responding: clients do not wait for it; "
+                    + "one probe per second, \(price)"
             }
             let current = statistics.servers.first(where: \.isCurrent).map { "\($0.address)" }
             let label = facts.isProtected ? "" : " (unprotected)"
@@ -239,23 +235,22 @@ extension Decision.Candidate {
         }
         let why =
             switch rest.by {
-            case .operator: "an operator has paused it"
-            case .account: "it refuses the account (\(rest.error ?? ""))"
-            case .limit: "all its servers said 429"
-            case .budget: "its calls of today are spent"
+            case .operator: "paused by an operator"
+            case .account: "account refused (\(rest.error ?? ""))"
+            case .limit: "all servers returned HTTP 429"
+            case .budget: "daily budget spent"
             }
-        return "left alone, \(why)" + (rest.forSeconds.map { ", for \($0) s more" } ?? "")
+        return "not queried: \(why)" + (rest.forSeconds.map { ", for \($0) s more" } ?? "")
     }
 }
 
 extension ServerCondition {
-    /// Whether a server is asked, or why not.
     fileprivate func text(_ now: ContinuousClock.Instant) -> String {
         switch self {
         case .up: "up"
         case .rests(let until, let error):
-            "rests (\(error)), for \(until.seconds(from: now)) s more"
-        case .loops: "leads back to this server"
+            "backing off (\(error)), for \(until.seconds(from: now)) s more"
+        case .loops: "forwarding loop to this server"
         case .paused: "paused by an operator"
         }
     }

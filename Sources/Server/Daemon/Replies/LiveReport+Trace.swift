@@ -5,7 +5,7 @@ internal import Net
 internal import Resolver
 
 extension LiveReport {
-    /// Asks `query` past the cache, and tells how that went.
+    /// Resolves `query` without the cache, and describes the attempts.
     @ServiceLoop
     init(asking query: Query, _ resolver: Resolver, _ clocks: Clocks) async {
         let vendors = resolver.preview(query).match?.route.vendors ?? []

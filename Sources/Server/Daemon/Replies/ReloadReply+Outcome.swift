@@ -2,7 +2,6 @@
 internal import Control
 
 extension ReloadReply {
-    /// What `reload` and `check` tell of an outcome.
     init(_ outcome: ReloadOutcome) {
         self.init(
             applied: outcome.isApplied,

@@ -3,12 +3,12 @@ internal import Control
 internal import Net
 
 extension ResolvConf {
-    /// Reads resolv.conf(5), and finds out whether its first server is one of ours, or is
-    /// systemd-resolved and asks one of ours.
+    /// Reads resolv.conf(5), and checks if its first server is this daemon, or systemd-resolved
+    /// with this daemon as its server.
     ///
     /// - Parameters:
-    ///   - addresses: where the daemon listens.
-    ///   - root: what stands before each path; nothing but in tests.
+    ///   - addresses: listen addresses of the daemon.
+    ///   - root: prefix of all paths; empty except in tests.
     init(pointingAt addresses: [SocketAddress], root: String = "") {
         self.init()
         guard let found = Self.servers(root + "/etc/resolv.conf") else { return }
@@ -17,7 +17,7 @@ extension ResolvConf {
         if Self.names(first, oneOf: addresses) {
             pointsHere = true
         } else if first == "127.0.0.53" || first == "127.0.0.54" {
-            // The servers of resolved, global ones first; it leaves out those on other ports.
+            // Servers of systemd-resolved, global ones first, without those on other ports.
             let uplinks = Self.servers(root + "/run/systemd/resolve/resolv.conf") ?? []
             let dropIn = root + "/etc/systemd/resolved.conf.d/httpdnsd.conf"
             let setting = Self.lines(dropIn).last { $0.hasPrefix("DNS=") }
@@ -32,7 +32,6 @@ extension ResolvConf {
         }
     }
 
-    /// The servers of a file in the form of resolv.conf(5); nil if it cannot be read.
     private static func servers(_ path: String) -> [String]? {
         guard (try? RegularFile(path).read(atMost: maximumOctets)) != nil else { return nil }
         return lines(path).compactMap { line in
@@ -41,16 +40,14 @@ extension ResolvConf {
         }
     }
 
-    /// The most octets that are read of a file.
     private static let maximumOctets = 64 << 10
 
-    /// The lines of a file; none if it cannot be read.
     private static func lines(_ path: String) -> [Substring] {
         let octets = (try? RegularFile(path).read(atMost: maximumOctets)) ?? []
         return String(decoding: octets, as: UTF8.self).split(separator: "\n")
     }
 
-    /// Whether a server's text names an address that the daemon listens on.
+    /// Returns true if `text` is a listen address of the daemon.
     private static func names(_ text: String, oneOf addresses: [SocketAddress]) -> Bool {
         guard let server = SocketAddress(text, defaultPort: 53) else { return false }
         return addresses.contains { address in

@@ -5,7 +5,6 @@ internal import DNSWire
 internal import Resolver
 
 extension Resolved {
-    /// What a client is told that asks `question`.
     init(_ resolution: Resolution, to question: Question, _ origins: Origins) {
         self.init(
             question,
@@ -20,9 +19,9 @@ extension Resolved {
         }
     }
 
-    /// What a client is told from an entry of the cache.
+    /// Makes the result of a cache entry.
     ///
-    /// - Parameter staleTTL: the seconds that its records get, if it is given as a last resort.
+    /// - Parameter staleTTL: TTL of the records in seconds if the entry is served stale.
     init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: Origins) {
         let isStale = entry.remaining == 0
         self.init(
@@ -55,7 +54,6 @@ extension Resolved {
 }
 
 extension QuerySource {
-    /// Who has said what a resolver found out.
     init(_ resolution: Resolution) {
         self =
             if resolution.isFailure {
@@ -73,9 +71,10 @@ extension QuerySource {
 }
 
 extension Origins {
-    /// What has a number, and where it is; nil for this daemon.
+    /// Returns vendor or upstream and server of a number; nil for this daemon.
     ///
-    /// The daemon has other numbers, too: when it says that nobody answered after a vendor had nothing.
+    /// The daemon has several numbers; one means that no source answered after a vendor had no
+    /// address.
     func server(_ number: UInt16) -> String? {
         let name = name(number)
         return name == self.name(Self.itself) ? nil : name

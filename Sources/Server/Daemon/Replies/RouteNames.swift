@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-/// The routes of the settings as an operator knows them: by their first domain.
+/// Names of routes for operators: place and first domain.
 ///
-/// There may be 100,000, so they are read once for each settings, on any thread.
+/// There may be 100,000 routes, so they are read once per reload, on any thread.
 struct RouteNames: Sendable {
-    /// A route by its place.
+    /// Position and first domain of a route.
     private struct Known: Sendable {
-        /// Which of the routes it is, counted from 0.
         let index: Int
 
-        /// Its first domain.
         let domain: String
     }
 
     private let known: [String: Known]
 
-    /// Reads them from the settings.
     init(_ routes: [RouteSettings]) {
         known = Dictionary(
             routes.enumerated().map { index, route in
@@ -27,12 +24,11 @@ struct RouteNames: Sendable {
         )
     }
 
-    /// The first domain of the route at a place; empty if there is none.
     func domain(_ place: String) -> String { known[place]?.domain ?? "" }
 
-    /// How the places of these routes are called after `new` ones have taken their place.
+    /// Maps the places of these routes to their places among `new` routes.
     ///
-    /// A route is the same if its first domain is.  Those that stay where they were are left out.
+    /// Routes with the same first domain are considered the same.  Unchanged places are omitted.
     func changes(to new: RouteNames) -> [String: String] {
         let places = Dictionary(
             new.known.map { ($1.domain, $0) },
@@ -46,7 +42,7 @@ struct RouteNames: Sendable {
         return changes
     }
 
-    /// Costs by place in the order of the settings; places that are not there come last.
+    /// Returns the costs in the order of the settings; unknown places come last.
     func costs(_ names: [String: UInt64]) -> [RouteCost] {
         let order = names.keys.sorted { first, second in
             let indices = (known[first]?.index ?? .max, known[second]?.index ?? .max)

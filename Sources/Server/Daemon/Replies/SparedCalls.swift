@@ -3,22 +3,22 @@ internal import DNSCache
 internal import Net
 internal import Resolver
 
-/// Calls that were not needed, by the vendor and by who spared them; what shares a call in a
-/// vendor's client is counted there.
+/// Calls avoided by the cache and the resolver, by vendor.
+///
+/// The vendor client itself counts lookups that share a call.
 struct SparedCalls {
-    /// Answers from the cache that a vendor would be asked for else.
+    /// Cache hits that would otherwise need the vendor.
     private(set) var cached: [String: UInt64] = [:]
 
-    /// Queries that waited for another one, which asked the vendor.
+    /// Queries merged into a query in flight to the vendor.
     private(set) var merged: [String: UInt64] = [:]
 
-    /// Queries for the other family of a name that a vendor had just had nothing for.
+    /// Queries for the other address family, when the vendor had no address for the name.
     let paired: [String: UInt64]
 
-    /// Private addresses that the resolver dropped from a vendor's answers.
+    /// Private addresses removed from the vendor's answers.
     let dropped: [String: UInt64]
 
-    /// The counts up to now.
     @ServiceLoop
     init(_ assembly: Assembly) {
         let resolver = assembly.resolver

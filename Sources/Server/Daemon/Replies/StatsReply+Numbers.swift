@@ -6,7 +6,7 @@ internal import Net
 internal import Resolver
 internal import Upstream
 
-// What the parts count, in the words of the control protocol.
+// Conversion of counters to the messages of the control protocol.
 
 extension LatencyQuantiles {
     init(_ sum: LatencySum) {
@@ -42,7 +42,7 @@ extension RefreshStats {
 }
 
 extension CacheStats {
-    /// Without hits and misses, which are counted where queries are.
+    /// Omits hits and misses, which `QueryCounters` counts.
     init(_ numbers: CacheNumbers) {
         self.init()
         entries = numbers.entries
@@ -58,8 +58,8 @@ extension CacheStats {
 
 extension VendorStats {
     /// - Parameters:
-    ///   - spared: what others than its client spared it.
-    ///   - routes: the routes of the settings.
+    ///   - spared: calls avoided outside the vendor client.
+    ///   - routes: names of the routes.
     init(
         name: String,
         _ statistics: VendorStatistics,

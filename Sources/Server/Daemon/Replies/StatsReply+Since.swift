@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 
-// What has been counted since an earlier moment; levels stay as they are.
+// Differences of counters; gauges keep their current value.
 
 extension UInt64 {
-    /// What has been counted since then; everything, if the count has begun anew meanwhile.
+    /// Returns the increase since `earlier`; the whole value if the counter was reset meanwhile.
     fileprivate func since(_ earlier: UInt64) -> UInt64 {
         self >= earlier ? self - earlier : self
     }

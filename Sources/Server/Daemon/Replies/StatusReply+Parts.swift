@@ -6,7 +6,6 @@ internal import HTTPDNS
 internal import Net
 
 extension StatusReply {
-    /// How the daemon and all its parts are doing.
     @ServiceLoop
     init(_ parts: Daemon.Parts, uptimeSeconds: Int, now: ContinuousClock.Instant) {
         let vendors = parts.assembly.vendors.map {
@@ -16,7 +15,7 @@ extension StatusReply {
             UpstreamStatus($0, parts.assembly.upstreamHealth, now: now)
         }
         let reload = parts.reloadProblem.map {
-            "the last reload failed, and the former settings are in force: \($0)"
+            "the last reload failed, the old configuration is in force: \($0)"
         }
         let problems =
             [reload].compactMap(\.self) + vendors.compactMap(\.problem)
@@ -54,7 +53,6 @@ extension StatusReply {
 }
 
 extension SnapshotStatus {
-    /// What is known of the file.
     init(_ file: CacheFile.Numbers, now: ContinuousClock.Instant) {
         self.init(path: file.path)
         if let latest = file.latest {
@@ -67,7 +65,7 @@ extension SnapshotStatus {
 }
 
 extension Duration {
-    /// As the control protocol gives latencies.
+    /// Milliseconds, the unit of latencies in the control protocol.
     var inMilliseconds: Double {
         let parts = components
         let microseconds = parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000
@@ -76,12 +74,11 @@ extension Duration {
 }
 
 extension ContinuousClock.Instant {
-    /// Whole seconds since an earlier instant.
     func seconds(since earlier: ContinuousClock.Instant) -> Int {
         Int((self - earlier).components.seconds)
     }
 
-    /// Seconds until this instant, a part of one counting whole; 0 if it is over.
+    /// Returns the seconds until this instant, rounded up; 0 if it has passed.
     func seconds(from now: ContinuousClock.Instant) -> Int {
         guard now < self else { return 0 }
         let parts = (self - now).components

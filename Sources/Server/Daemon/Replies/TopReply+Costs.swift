@@ -5,13 +5,13 @@ internal import HTTPDNS
 internal import Net
 
 extension TopReply<NameCost> {
-    /// The names that cost most, of all vendors.
+    /// Makes the list of the names with the highest cost, of all vendors.
     ///
-    /// - Parameter total: the names in all billable calls.
+    /// - Parameter total: number of names in all billable calls.
     @ServiceLoop
     init(costliest count: Int, total: UInt64, sinceSeconds: Int, _ parts: Daemon.Parts) {
         let routes = parts.assembly.routeNames
-        // The costliest of all are among the costliest of each.
+        // The top names overall are among the top names of the single vendors.
         let costs = parts.assembly.vendors.flatMap { vendor in
             vendor.client.costliestNames(count).map { entry in
                 NameCost(

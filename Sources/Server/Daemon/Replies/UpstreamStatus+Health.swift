@@ -4,7 +4,6 @@ internal import Net
 internal import Upstream
 
 extension UpstreamStatus {
-    /// How an upstream and its servers are doing.
     @ServiceLoop
     init(_ upstream: any Forwarding, _ health: HealthBook, now: ContinuousClock.Instant) {
         self.init(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
@@ -17,8 +16,8 @@ extension UpstreamStatus {
         lastError = numbers.lastError.map { "\($0)" }
         lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
         servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
-        // An upstream that has never answered is not up, however few its attempts.  Other failures of
-        // names say nothing about it: clients choose them.
+        // An upstream that has never answered is down, however few its queries.  Failures for
+        // single names say nothing about the upstream, because clients choose the names.
         let hasNeverAnswered = failures > 0 && failures >= calls
         let waiting = servers.count { $0.state != .up }
         let isDown = hasNeverAnswered || waiting == servers.count
@@ -26,18 +25,17 @@ extension UpstreamStatus {
         if health.isPaused(upstream.name) { state = .paused }
     }
 
-    /// What `status` says of it under "problems"; nil if all is well.
+    /// Problem shown by `status`; nil if there is none.
     var problem: String? {
         guard state != .up, state != .paused else { return nil }
         let waiting = servers.filter { $0.state != .up }
-        let why = waiting.first?.reason ?? lastError ?? "does not answer"
+        let why = waiting.first?.reason ?? lastError ?? "not responding"
         guard state == .degraded else { return "upstream \(name): \(why)" }
-        return "upstream \(name): \(waiting.count) of \(servers.count) servers not asked: \(why)"
+        return "upstream \(name): \(waiting.count) of \(servers.count) servers unavailable: \(why)"
     }
 }
 
 extension UpstreamServer {
-    /// How a server is doing.
     @ServiceLoop
     fileprivate init(_ server: any Forwarding, _ health: HealthBook, now: ContinuousClock.Instant) {
         self.init(
@@ -74,6 +72,5 @@ extension UpstreamServer {
 }
 
 extension UpstreamNumbers {
-    /// Failures of all kinds.
     fileprivate var failureCount: UInt64 { failures.values.reduce(0, +) }
 }

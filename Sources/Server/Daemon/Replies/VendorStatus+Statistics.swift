@@ -4,8 +4,10 @@ internal import HTTPDNS
 internal import Net
 
 extension VendorStatus {
-    /// A vendor is down when it rests as a whole, or the last call to every server failed, and
-    /// degraded when that to the current one did.
+    /// Makes the status of a vendor.
+    ///
+    /// A vendor is down if its circuit breaker is open or the last call to every server failed.  It
+    /// is degraded if the last call to the current server failed, or its budget is spent.
     init(
         _ settings: VendorSettings,
         _ statistics: VendorStatistics,
@@ -37,7 +39,6 @@ extension VendorStatus {
         state = health
     }
 
-    /// What the rest and the servers come to.
     private var health: HealthStatus {
         switch rest?.by {
         case .operator: .paused
@@ -52,33 +53,33 @@ extension VendorStatus {
         }
     }
 
-    /// What `status` says of it under "problems"; nil if all is well, or as an operator wants it.
+    /// Problem shown by `status`; nil if there is none, or if an operator paused the vendor.
     var problem: String? {
         switch rest?.by {
         case .operator:
             nil
         case .account where refusedClockSkewSeconds != nil:
-            "vendor \(name) refuses the account: its clock is \(refusedClockSkewSeconds ?? 0) s ahead of "
-                + "ours, too far to be repaired; set the clock of this machine (NTP)"
+            "vendor \(name): account refused: its clock is \(refusedClockSkewSeconds ?? 0) s ahead of "
+                + "this machine, too much to correct; set the clock of this machine (NTP)"
         case .account:
-            "vendor \(name) refuses the account: \(rest?.error ?? ""); once that is put right, "
-                + "`httpdnsctl resume \(name)` asks at once"
+            "vendor \(name): account refused: \(rest?.error ?? ""); correct the account, then run "
+                + "`httpdnsctl resume \(name)`"
         case .limit:
-            "vendor \(name) rests: all its servers said 429"
+            "vendor \(name): backing off: all servers returned HTTP 429"
         case .budget:
-            "vendor \(name) has spent its \(budget?.callsPerDay ?? 0) calls of today: fallbacks answer "
-                + "until midnight UTC, unless `vendors.\(name).budget` is raised"
+            "vendor \(name): daily budget of \(budget?.callsPerDay ?? 0) calls spent: fallbacks answer "
+                + "until midnight UTC, or until `vendors.\(name).budget` is raised"
         case nil where state == .up:
             nil
         case nil:
-            "vendor \(name) does not answer: "
+            "vendor \(name): not responding: "
                 + (servers.first { $0.current }?.lastError ?? "")
         }
     }
 }
 
 extension VendorRest {
-    /// Nil for a vendor that is asked.
+    /// Makes the reason why a vendor is not used; nil if it is used.
     init?(
         _ state: VendorStatistics.State,
         dayEndsIn: Duration,
@@ -100,7 +101,6 @@ extension VendorRest {
 }
 
 extension BudgetStatus {
-    /// Nil if nobody set a limit.
     init?(_ statistics: VendorStatistics) {
         guard let rule = statistics.budget else { return nil }
         self.init(
@@ -114,7 +114,6 @@ extension BudgetStatus {
 }
 
 extension PauseReply {
-    /// How a vendor is left.
     @ServiceLoop
     init(_ client: VendorClient, changed: Bool, now: ContinuousClock.Instant) {
         let statistics = client.statistics
