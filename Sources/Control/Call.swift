@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One call of a Varlink method, as it travels from the client to the daemon.
+/// Varlink method call: a message from the client to the daemon.
 package struct Call: Sendable, Equatable {
-    /// The full name of the method, such as `io.httpdnsd.Control.Status`.
+    /// Full name of the method, such as `io.httpdnsd.Control.Status`.
     package var method: String
 
-    /// The arguments; empty when the call has none.
+    /// Arguments; empty if the call has none.
     package var parameters: [String: JSONValue]
 
-    /// Whether the client takes several replies to this call.
+    /// True if the client accepts several replies to this call.
     package var more: Bool
 
-    /// Whether the client wants no reply at all.
+    /// True if the client wants no reply.
     package var oneway: Bool
 
-    /// Whether the client wants to leave the protocol after the reply; never granted here.
+    /// True if the client requests another protocol after the reply; always refused.
     package var upgrade: Bool
 
     // MARK: - Making
 
-    /// Makes a call without arguments, or with those given as JSON.
+    /// Creates a call from arguments in JSON form.
     package init(
         _ method: String,
         parameters: [String: JSONValue] = [:],
@@ -34,15 +34,15 @@ package struct Call: Sendable, Equatable {
         self.upgrade = upgrade
     }
 
-    /// Makes a call with typed arguments.
+    /// Creates a call from typed arguments.
     ///
-    /// - Throws: `EncodingError` if they have no JSON form.
+    /// - Throws: `EncodingError` if the arguments have no JSON form.
     package init(_ method: String, arguments: some CallParameters) throws {
         let octets = try JSONText.encode(arguments)
         self.init(method, parameters: try JSONText.decode([String: JSONValue].self, from: octets))
     }
 
-    /// Reads a call from one message.
+    /// Decodes a call from one message.
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
@@ -55,18 +55,18 @@ package struct Call: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// The interface the method belongs to: all before the last dot; empty without a dot.
+    /// Interface of the method: the part before the last dot; empty if there is no dot.
     package var interface: String {
         method.lastIndex(of: ".").map { String(method[..<$0]) } ?? ""
     }
 
-    /// The message to send, with its final NUL.
+    /// Encodes the message, including its final NUL.
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// The arguments as the type the method takes.
+    /// Decodes the arguments into the type that the method takes.
     ///
-    /// - Throws: `invalidParameter` naming the first argument that is unknown, missing or of
-    ///   another type; names are compared in alphabetical order.
+    /// - Throws: `invalidParameter` with the first argument, in alphabetical order, that is
+    ///   unknown; otherwise with the argument that is missing or has another type.
     package func arguments<Arguments: CallParameters>(
         as type: Arguments.Type
     ) throws(MethodError) -> Arguments {
@@ -84,9 +84,9 @@ package struct Call: Sendable, Equatable {
     }
 }
 
-/// The arguments of a method: a closed list of names.
+/// Arguments of a method: a closed list of names.
 package protocol CallParameters: Codable, Sendable {
-    /// The JSON names of the arguments.
+    /// JSON names of the arguments.
     associatedtype CodingKeys: CodingKey, CaseIterable
 }
 
@@ -124,7 +124,7 @@ extension Call: Codable {
 // MARK: - Errors of decoding
 
 extension ProtocolError {
-    /// The protocol's view of an error met while reading JSON.
+    /// Converts an error that JSON decoding threw.
     init(wrapping error: any Error) {
         self =
             switch error {
@@ -136,7 +136,7 @@ extension ProtocolError {
 }
 
 extension DecodingError {
-    /// The outermost field the error is about; nil if it is about the document.
+    /// Outermost field that the error concerns; nil if it concerns the whole document.
     var field: String? {
         switch self {
         case .keyNotFound(let key, let context):
@@ -148,13 +148,13 @@ extension DecodingError {
         }
     }
 
-    /// What went wrong in a few words, without the text of the message.
+    /// Short description of the error, without text of the message.
     var summary: String {
         switch self {
         case .keyNotFound(let key, _): "\"\(key.stringValue)\" is missing"
         case .typeMismatch, .valueNotFound:
-            field.map { "\"\($0)\" is of another type" } ?? "not an object"
-        case .dataCorrupted: field.map { "\"\($0)\" has no such value" } ?? "not JSON"
+            field.map { "\"\($0)\" has the wrong type" } ?? "not an object"
+        case .dataCorrupted: field.map { "\"\($0)\" has an invalid value" } ?? "not JSON"
         @unknown default: "not readable"
         }
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// The part of ``description`` about pausing, settings and the log.
+    /// Part of ``description``: pausing, settings and the log.
     static let changes = """
-        # Sends no more to a vendor or an upstream until Resume: the next one, or the fallback, answers.
-        # Calls under way go on. Exactly one of `vendor`, `upstream` and `name`, which is either. None
-        # of this name: NotFound. A changing call.
+        # Stops sending to a vendor or an upstream until Resume. The next vendor or the fallback
+        # answers. Calls in flight continue. Exactly one of `vendor`, `upstream` and `name` (a
+        # vendor, or else an upstream) is required. NotFound if none has this name. A changing call.
         # + in-flight: int
         method Pause(vendor: ?string, upstream: ?string, name: ?string) -> (
           vendor: ?string,
@@ -14,8 +14,8 @@ extension ControlInterface {
           rest: ?Rest
         )
 
-        # Asks a vendor or an upstream again, also a vendor that refused the account a moment ago. A
-        # changing call.
+        # Resumes a vendor or an upstream; also ends the suspension of a vendor that refused the
+        # account. A changing call.
         # + in-flight: int
         method Resume(vendor: ?string, upstream: ?string, name: ?string) -> (
           vendor: ?string,
@@ -24,11 +24,12 @@ extension ControlInterface {
           rest: ?Rest
         )
 
-        # line, column: from 1; 0 if the whole file is meant, or what it asks for does not work
+        # line, column: from 1; 0 if the complaint concerns the whole file, or a resource that it
+        # names
         type Complaint (file: string, line: int, column: int, message: string, hint: ?string)
 
-        # path: entries by their names, routes by their first domains
-        # old, new: in one line of YAML; of a secret that has another value neither
+        # path: vendors and upstreams by name, routes by first domain
+        # old, new: one line of YAML; both absent for a secret
         type Change (
           path: string,
           kind: (added, removed, changed, secret),
@@ -36,11 +37,11 @@ extension ControlInterface {
           new: ?string
         )
 
-        # Reads the settings again and puts them in force, all of them or none: `applied` says
-        # which. A changing call; it takes as long as reading the files does.
-        # notes: what the operator should know besides, such as that credentials are of the start
-        # + needs-restart: []string            options whose old values stay until then
-        # + removed-answers: int               from the cache: not right any more
+        # Reads the settings again and applies all of them or none; `applied` says which. A changing
+        # call. The reply takes as long as reading the files.
+        # notes: remarks for the operator, such as that systemd credentials date from the start
+        # + needs-restart: []string            options that keep their old values until a restart
+        # + removed-answers: int               answers removed from the cache as no longer valid
         method Reload() -> (
           applied: bool,
           problems: []Complaint,
@@ -49,9 +50,10 @@ extension ControlInterface {
           notes: ?[]string
         )
 
-        # What Reload would say of the file as it is now, or of a `text` which is called `file`.
-        # Changes nothing, and does not try whether addresses are free. `applied` is false. Since
-        # settings name files that the daemon then reads, it is for those who may change things.
+        # Returns what Reload would report for the settings file as it is now, or for `text`, whose
+        # problems name `file`. Changes nothing and does not try to bind addresses. `applied` is
+        # false. Requires the same rights as a changing call, because the daemon reads the files
+        # that settings name.
         # + needs-restart: []string
         # + removed-answers: int               always 0
         method Check(text: ?string, file: ?string) -> (
@@ -62,8 +64,9 @@ extension ControlInterface {
           notes: ?[]string
         )
 
-        # The settings that are in force, defaults included, as YAML that can be read again. Secrets
-        # stay where they are kept. Allowed as changing calls are, as settings name users' files.
+        # Returns the settings in force as YAML, including defaults. The YAML can be read again.
+        # Secrets are references to their files. Requires the same rights as a changing call,
+        # because settings name files of users.
         method Settings() -> (file: string, text: string)
 
         # place: file:line in the settings
@@ -76,14 +79,14 @@ extension ControlInterface {
           fallback: (upstream, none)
         )
 
-        # The routes that are in force, or the one of a name with the `pattern` that covers it. No
-        # route of it: NotFound.
+        # Returns the routes in force, or the route of `name` and the `pattern` that covers it.
+        # NotFound if no route covers the name.
         method Routes(name: ?string) -> (routes: []Route, pattern: ?string)
 
-        # The least important level that is logged: trace, debug, info, notice, warning, error or
-        # critical. With `level` it is changed, until the daemon ends or `settings` gives it back to
-        # the settings; that is a changing call.
-        # + settings-level: string             that of the settings or the command line
+        # Returns the lowest level that is logged: trace, debug, info, notice, warning, error or
+        # critical. With `level`, sets it until the daemon ends; `settings` returns to the
+        # configured level. Setting the level is a changing call.
+        # + settings-level: string             the level of the settings or the command line
         method LogLevel(level: ?string) -> (level: string)
         """
 }

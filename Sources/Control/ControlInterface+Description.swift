@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// The interface in Varlink's definition language, as `GetInterfaceDescription` returns it.
+    /// Interface in Varlink's definition language, as `GetInterfaceDescription` returns it.
     ///
-    /// That language has no hyphen in field names and our JSON has (settings, `--json` and metrics
-    /// share one spelling), so hyphenated fields stand in comments, and a type that consists mostly
-    /// of them is an `object`.  What is declared is exact, so `varlinkctl introspect` and code
-    /// generators read this text; see <doc:Protocol>.
+    /// That language has no hyphen in field names, but our JSON has (settings, `--json` and metrics
+    /// share one spelling). Fields with a hyphen are therefore listed in comments, and a type that
+    /// consists mostly of them is an `object`. All other declarations are exact, so
+    /// `varlinkctl introspect` and code generators can read this text; see <doc:Protocol>.
     package static let description = """
-        # httpdnsd: see what it does, and change what it holds.
+        # httpdnsd: inspect and control the daemon.
         #
         # Field names with a hyphen cannot be written in this language. They are listed in comments
-        # as `+ name: type`, and are sent as written there. Clients pass over fields they do not
+        # as `+ name: type` and are sent with that spelling. Clients ignore fields that they do not
         # know; a call with a parameter that is not declared here is refused (InvalidParameter).
         interface io.httpdnsd.Control
 
-        # ready: answers, and everything it asks is healthy; an operator's pause is healthy too
-        # degraded: answers, and something in `problems` needs a look
+        # ready: answers queries; all vendors and upstreams are healthy or paused by an operator
+        # degraded: answers queries; `problems` lists what is wrong
         type State (ready, degraded, starting, stopping)
 
-        # down: measured, or the vendor said so. paused: not asked, because an operator said so
+        # down: as measured, or as the vendor reported. paused: by an operator
         type Health (up, degraded, down, paused)
 
         # transport: udp or tcp. origin: settings or socket-activation
         type Listener (address: string, transport: string, origin: string)
 
-        # failed: calls that failed. failures: the same; goes, as it is a table in Stats
-        # + latency-p50-us: ?int               median time of a call
-        # + latency-ms-p50: ?float             the same; goes
+        # failed: failed calls. failures: the same; deprecated, because it is a table in Stats
+        # + latency-p50-us: ?int               median duration of a call
+        # + latency-ms-p50: ?float             the same; deprecated
         # + last-error: ?string
         # + last-error-age-seconds: ?int
         type VendorServer (
@@ -39,31 +39,33 @@ extension ControlInterface {
           failed: ?int
         )
 
-        # operator: with Pause. account: the vendor refuses it, one trial passes when the time is
-        # over. limit: all its servers said 429. budget: that of the day is spent
+        # operator: paused with Pause. account: the vendor refused the account; one probe call is
+        # made when the time is over. limit: all its servers returned HTTP 429. budget: the budget
+        # of the day is spent
         type Reason (operator, account, limit, budget)
 
-        # Why a vendor is not asked.
-        # + for-seconds: ?int                  how long still; absent: until Resume
+        # Reason why a vendor is not called.
+        # + for-seconds: ?int                  remaining time; absent: until Resume
         type Rest (by: Reason, error: ?string)
 
-        # within: the next call is made. spent: it is not, the fallback answers. exceeded: it is
+        # within: the next call is made. spent: it is not made and the fallback answers. exceeded:
+        # it is made although the budget is spent
         type BudgetState (within, spent, exceeded)
 
         # beyond: calls wanted beyond the budget, made or not
-        # + calls-per-day, spent-today: int    a day of UTC
+        # + calls-per-day, spent-today: int    per UTC day
         # + day-ends-seconds: int
         type Budget (beyond: int, state: BudgetState)
 
-        # How the addresses of a vendor's servers are kept up to date.
-        # + last-age-seconds: ?int             since they came last
+        # Refresh of a vendor's server addresses.
+        # + last-age-seconds: ?int             time since the last success
         type Refresh (count: int, failures: int, error: ?string)
 
         # calls: HTTP requests sent
         # + billable-calls, connections-opened, connections-reused: int
-        # protected: a forged answer is detected, by TLS or by the vendor's protocol
-        # + clock-skew-seconds: ?int           how far the vendor's clock is ahead of ours
-        # + refused-clock-skew-seconds: ?int   the same, if it is too far to be believed
+        # protected: forged answers are detected, by TLS or by the vendor's protocol
+        # + clock-skew-seconds: ?int           vendor's clock minus ours
+        # + refused-clock-skew-seconds: ?int   the same, if it is too large to be believed
         type VendorStatus (
           name: string,
           kind: string,
@@ -77,14 +79,14 @@ extension ControlInterface {
           refresh: ?Refresh
         )
 
-        # rests: left alone after failures, unless all others are too. loops: asks this daemon
-        # paused: by an operator
+        # rests: backed off after failures, unless all other servers are too. loops: leads back to
+        # this daemon. paused: by an operator
         type UpstreamState (up, rests, loops, paused)
 
-        # transport: udp, tcp, tls or https. reason: why it is left alone
-        # + for-seconds: ?int                  how long still; 0: the next query may try it
+        # transport: udp, tcp, tls or https. reason: why the server is not queried
+        # + for-seconds: ?int                  remaining back-off; 0: the next query may try it
         # + latency-us: ?int                   smoothed
-        # + latency-ms: ?float                 the same; goes, as failures does
+        # + latency-ms: ?float                 the same; deprecated, as is failures
         # + connections-opened, connections-reused: int
         # + last-error: ?string
         # + last-error-age-seconds: ?int
@@ -100,10 +102,10 @@ extension ControlInterface {
           failed: ?int
         )
 
-        # protected: nobody on the way can read or change its answers. validates: its AD is passed on
-        # + foreign-replies: ?int              messages that answered no query: forged, or late
+        # protected: encrypted and authenticated transport. validates: its AD bit is passed on
+        # + foreign-replies: ?int              messages that matched no query: forged or late
         # + latency-p50-us: ?int
-        # + latency-ms-p50: ?float             the same; goes, as failures does
+        # + latency-ms-p50: ?float             the same; deprecated, as is failures
         # + last-error: ?string
         # + last-error-age-seconds: ?int
         type UpstreamStatus (
@@ -118,25 +120,25 @@ extension ControlInterface {
           servers: []UpstreamServer
         )
 
-        # The file in which the cache survives a restart.
-        # + age-seconds: ?int                  since it was written, by whichever daemon
-        # + last-error: ?string                of the latest attempt to read or write it
+        # File that preserves the cache across restarts.
+        # + age-seconds: ?int                  since it was written, by any daemon process
+        # + last-error: ?string                of the last read or write
         type Snapshot (path: string, entries: int, octets: int)
 
         # + limit-octets: int
         type CacheUsage (entries: int, octets: int, snapshot: ?Snapshot)
 
-        # How often the network was another one, and how often the machine had slept.
-        # + last-age-seconds: ?int             since the latest of either
+        # Counts of network changes and of resumes from suspend.
+        # + last-age-seconds: ?int             time since the last of either
         type NetworkStats (changes: int, resumes: int)
 
-        # resting: for the time being, as somebody wants to see every query
+        # resting: suspended while all queries are logged or watched
         type AccelerationState (on, resting, off)
 
-        # Whether the kernel answers who asks over loopback. answers: since the start
+        # Answers from the kernel over loopback. answers: count since the start
         type Acceleration (state: AccelerationState, why: ?string, entries: int, answers: int)
 
-        # One screen: is all well, and if not, why.
+        # Overview of the daemon's state and problems.
         # + uptime-seconds: int
         # + resolv-conf: (points-here: ?bool, by: ?string, nameservers: []string)
         method Status() -> (
@@ -152,7 +154,7 @@ extension ControlInterface {
           problems: []string
         )
 
-        # Every table divides all queries: its numbers sum to `total`.
+        # Each table classifies all queries: its numbers sum to `total`.
         # + by-source: [string]int             cache, stale, vendor, upstream, local, ...
         # + by-rcode: [string]int              noerror, nodata, nxdomain, servfail, ..., none
         # + by-transport: [string]int          udp, tcp
@@ -173,14 +175,14 @@ extension ControlInterface {
           snapshot: ?Snapshot
         )
 
-        # route: file:line in the settings. domain: its first. names: in billable calls
+        # route: file:line in the settings. domain: its first. names: number in billable calls
         type RouteCost (route: string, domain: string, names: int)
 
-        # protected: a forged answer is detected
-        # A look-up ends as one of successes, empty and unanswered. Calls are HTTP requests.
-        # routes: divides billable-names. failed: calls that failed
-        # failures: the same as failures-by-kind; goes, as it is a number in Status
-        # dropped: addresses left out of answers: private, unusable
+        # protected: forged answers are detected
+        # A lookup ends as one of successes, empty and unanswered. Calls are HTTP requests.
+        # routes: billable-names by route. failed: failed calls
+        # failures: the same as failures-by-kind; deprecated, because it is a number in Status
+        # dropped: addresses removed from answers: private, unusable
         # + failures-by-kind: [string]int
         # avoided: calls that were not needed: cached, merged, paired, batched
         # + billable-calls, billable-names, connections-opened, connections-reused: int
@@ -200,7 +202,7 @@ extension ControlInterface {
           budget: ?Budget
         )
 
-        # failures: the same as failures-by-kind; goes
+        # failures: the same as failures-by-kind; deprecated
         # + failures-by-kind: [string]int
         # + tcp-retries, foreign-replies, connections-opened, connections-reused: int
         type UpstreamStats (
@@ -215,19 +217,20 @@ extension ControlInterface {
         # + in-flight: int
         type MissStats (merged: int, dropped: int)
 
-        # Answers asked for anew before their time is over: begun, and how that ended; or not begun.
-        # + over-budget: int                   too many in the last minute
+        # Refreshes of cached answers before they expire. held: not started, as no vendor would be
+        # called
+        # + over-budget: int                   not started: too many in the last minute
         type RefreshStats (started: int, done: int, failed: int, held: int)
 
         # + rss-octets: int
         # + cpu-seconds: float
         type ProcessStats (descriptors: int, threads: int)
 
-        # All counters. With `reset` (a changing call: see Denied) they start from zero after this
-        # reply, those of Top too; what is spent of a budget does not. A call with `more` may have
-        # another parameter:
-        # + every-seconds: ?int                1 to 86400: a reply now, and then each such time
-        # + since-seconds: int                 how long they have been counting
+        # All counters. `reset` (a changing call: see Denied) sets them to zero after this reply,
+        # including those of Top, but not the spent budget. A call with `more` may have another
+        # parameter:
+        # + every-seconds: ?int                1 to 86400: a reply now and after each interval
+        # + since-seconds: int                 time since the counters were zero
         method Stats(reset: ?bool) -> (
           queries: QueryStats,
           latency: (client: Latency, cache: Latency, vendor: Latency, upstream: Latency),
@@ -242,10 +245,10 @@ extension ControlInterface {
           process: ProcessStats
         )
 
-        # Removes entries of the cache and tells how many. Exactly one of `all`, `name`, `tree`,
-        # `negative`, `stale` and `source`; `type` goes with `name`. With `soft` they are marked
-        # stale instead: asked for anew, and given if nobody answers. Removing nothing is no error.
-        # A changing call.
+        # Removes entries from the cache and returns their number. Exactly one of `all`, `name`,
+        # `tree`, `negative`, `stale` and `source` is required; `type` requires `name`. With `soft`,
+        # entries are marked stale instead: they are resolved again, and served stale if that fails.
+        # Removing no entry is not an error. A changing call.
         method Flush(
           all: ?bool,
           name: ?string,
@@ -258,11 +261,12 @@ extension ControlInterface {
         ) -> (removed: int, marked: ?int)
 
         # rcode: in lower case, `nodata` for NOERROR without records
-        # protected: a forged answer would have been detected; absent for our own. validated: AD
-        # origin: the vendor or upstream, as in QueryEvent. source, server: the same; go
+        # protected: a forged answer would have been detected; absent for local answers
+        # validated: AD. origin: the vendor or upstream, as in QueryEvent
+        # source, server: the same as origin and origin-server; deprecated
         # + origin-server: ?string             its address or URL
-        # + age-seconds: int                   since the answer came
-        # + ttl-seconds: int                   until it is stale; 0 if it is
+        # + age-seconds: int                   since the answer was received
+        # + ttl-seconds: int                   until the answer is stale; 0 if it is
         type CachedEntry (
           name: string,
           type: string,
@@ -278,12 +282,13 @@ extension ControlInterface {
           records: []string
         )
 
-        # What the cache holds of a name. Causes no traffic. Nothing held: NotFound.
+        # Returns the cache entries of a name. Sends no query. NotFound if there are none.
         method Lookup(name: string, type: ?string) -> (entries: []CachedEntry)
 
         \(questions)
 
-        # calls: billable ones, at most. excess: how many of them may be of other names
+        # calls: upper bound of the billable calls. excess: how many of them may belong to other
+        # names
         type NameCost (
           name: string,
           vendor: string,
@@ -295,13 +300,13 @@ extension ControlInterface {
 
         # A query that was answered.
         # rcode: in lower case, `nodata` for NOERROR without records. source: as in Stats
-        # origin: the vendor or upstream that gave the answer, also if the cache kept it
-        # server: origin/origin-server; goes
+        # origin: the vendor or upstream of the answer, also for a cached answer
+        # server: origin/origin-server; deprecated
         # + origin-server: ?string             its address or URL
-        # fallback: why an upstream was asked in a vendor's place, empty or failed
+        # fallback: why an upstream answered in a vendor's place, empty or failed
         # flags: truncated, merged, refreshed, unprotected
         # + time-us: ?int                      since 1970
-        # + time-ms: int                       the same; goes
+        # + time-ms: int                       the same; deprecated
         # + took-us: int
         type QueryEvent (
           name: string,
@@ -316,27 +321,28 @@ extension ControlInterface {
           flags: []string
         )
 
-        # Queries for a name, or of a client. misses: those that the cache could not answer
+        # Counts for a name or a client. misses: queries that the cache could not answer
         # + fallback-empty, fallback-failed: int
         # + slowest-us: int
         type QueryCount (name: string, queries: int, misses: int)
 
-        # The entries with the most of something. At most 1024, or 10. `kind` is one of
-        #   cost                               NameCost, since the counters began
-        #   names, misses, fallback, clients   QueryCount, of the queries that are still known
-        #   slow                               QueryEvent, likewise
-        # total: names in billable calls or queries, of those that are not listed too
+        # Entries with the highest values. `count` is at most 1024, by default 10. `kind` is one of
+        #   cost                               NameCost, since the counters were zero
+        #   names, misses, fallback, clients   QueryCount, of recent queries
+        #   slow                               QueryEvent, of recent queries
+        # total: names in billable calls or queries, including those that are not listed
         # + since-seconds: int
-        # All but `cost` show what others ask, and are allowed as changing calls are.
+        # All kinds except `cost` show queries of other users, and require the rights of changing
+        # calls.
         method Top(kind: string, count: ?int) -> (kind: string, total: int, entries: []object)
 
-        # Queries as they are answered, all or those that fit the parameters, in a call with `more`:
-        # replies until `count` queries were told or the client has gone, the first, without queries,
-        # at once. Allowed as changing calls.
+        # Streams answered queries, all or those that match the parameters, in a call with `more`:
+        # until `count` queries are sent or the client disconnects. The first reply has no queries
+        # and is sent immediately. Requires the rights of changing calls.
         # source: as in Stats, or a vendor or upstream. rcode: as in QueryEvent
         # + slower-us: ?int
-        # + slower-ms: ?float                  the same; goes
-        # missed: queries that are not told, as there were too many
+        # + slower-ms: ?float                  the same; deprecated
+        # missed: queries that were not sent because there were too many
         method Watch(
           name: ?string,
           type: ?string,
@@ -348,7 +354,7 @@ extension ControlInterface {
 
         \(changes)
 
-        # The daemon and the libraries it runs with.
+        # Versions of the daemon and of its libraries.
         method Version() -> (
           version: string,
           swift: string,
@@ -357,16 +363,16 @@ extension ControlInterface {
           libyaml: string
         )
 
-        # Nothing matches.
+        # No match.
         error NotFound (what: string)
 
-        # A parameter of the right type with a value the method does not take.
+        # A parameter has the right type, but a value that the method does not accept.
         error InvalidArgument (argument: string, reason: string)
 
-        # Changing calls are for root, the daemon's own user and the group of the socket.
+        # Changing calls are allowed to root, to the daemon's user and to the group of the socket.
         error Denied (reason: string)
 
-        # The call was right and went wrong.
+        # The call was valid but failed.
         error Failed (reason: string)
 
         """

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ControlInterface {
-    /// The part of ``description`` about single questions and the cache as a whole.
+    /// Part of ``description``: resolving single names, and dumping the cache.
     static let questions = """
-        # The answer to a question. source: as in Stats
-        # origin: the vendor or upstream that gave it, also if the cache kept it
-        # server: origin/origin-server; goes
+        # The answer to a query. source: as in Stats
+        # origin: the vendor or upstream of the answer, also for a cached answer
+        # server: origin/origin-server; deprecated
         # + origin-server: ?string             its address or URL
-        # records: the data of those of that type. explanation: RFC 8914
-        # + ttl-seconds: ?int                  the lowest
-        # + took-us: ?int                      absent of an answer that was only foretold
+        # records: the data of the records of this type. explanation: RFC 8914
+        # + ttl-seconds: ?int                  the lowest TTL
+        # + took-us: ?int                      absent for a predicted answer
         type Resolved (
           name: string,
           type: string,
@@ -21,11 +21,12 @@ extension ControlInterface {
           explanation: ?string
         )
 
-        # stage: question, hosts, special, route, cache, vendors, upstreams. Of each, what it says
+        # stage: question, hosts, special, route, cache, vendors, upstreams. result: what the stage
+        # does
         type Step (stage: string, result: string, notes: []string)
 
-        # place: file:line in the settings. pattern: the one of its domains that covers the name
-        # silent: vendors that nobody waits for now, as nothing is heard of them
+        # place: file:line in the settings. pattern: the domain pattern that covers the name
+        # silent: vendors that do not respond, which queries do not wait for
         type RouteMatch (
           place: string,
           pattern: string,
@@ -35,21 +36,21 @@ extension ControlInterface {
           fallback: (upstream, none)
         )
 
-        # vendor: whose calls they are
-        # + billable-calls: int                by a client's question now, if the first try does
-        # + next-seconds: ?int                 until the name is asked for anew
-        # + next-by: ?string                   refresh: if it is in demand. query: the first then
-        # + next-billable-calls: int           what that costs
+        # vendor: the vendor that bills the calls
+        # + billable-calls: int                for a query now, if the first attempt succeeds
+        # + next-seconds: ?int                 until the name is resolved again
+        # + next-by: ?string                   refresh: if in demand. query: by the next query then
+        # + next-billable-calls: int           billable calls of that resolution
         type Cost (vendor: ?string)
 
         # A request to a vendor, or a query to an upstream.
-        # first; next: after a failure. hedge: after a silence. fresh: on a new connection
-        # repair: signed or written otherwise, as the vendor wants it
-        # request: values of parameters are left out. reused: of the connection
+        # first. next: after a failure. hedge: after no reply in time. fresh: on a new connection
+        # repair: with another signature or form, as the vendor requires
+        # request: without the values of its parameters. reused: an open connection was used
         # + after-us: ?int                     from the start until it was sent
-        # + took-us: ?int                      absent while it is under way
+        # + took-us: ?int                      absent while in flight
         # + connected-us, secured-us, first-octet-us: ?int  since it was sent
-        # + after-ms, took-ms, connected-ms, secured-ms, first-octet-ms: ?float  the same; go
+        # + after-ms, took-ms, connected-ms, secured-ms, first-octet-ms: ?float  deprecated
         type Attempt (
           name: string,
           server: string,
@@ -61,13 +62,13 @@ extension ControlInterface {
         )
 
         # + left-out: int                      attempts and notes beyond the first 64
-        # + billable-calls: int                caused by it, at most
+        # + billable-calls: int                upper bound
         type Report (answer: Resolved, attempts: []Attempt, notes: []string)
 
-        # How a client's question is answered now, as the stages say that decide it. Causes no
-        # traffic, unless `live` is true: then it is asked past the cache, and `live` of the reply
-        # tells how that went. That is allowed as changing calls are. The type is A if none is
-        # given. `answer` is absent if it has to be asked for.
+        # Returns how a client's query would be answered now, stage by stage. Sends nothing, unless
+        # `live` is true: then the name is resolved past the cache, and `live` of the reply lists
+        # the attempts. That requires the rights of changing calls. The default type is A. `answer`
+        # is absent if the name would have to be resolved.
         method Explain(name: string, type: ?string, live: ?bool) -> (
           name: string,
           type: string,
@@ -78,15 +79,16 @@ extension ControlInterface {
           live: ?Report
         )
 
-        # Asks for names as a client does, and costs what that costs: allowed as changing calls are.
-        # Without a type, for A and AAAA. In a call with `more`, of up to 1024 names, 16 at a time,
-        # each name has a reply, in the order of the names, and the last reply has none; else all of
-        # up to 16 names come in one.
+        # Resolves names as for a client, which can cause billable calls: requires the rights of
+        # changing calls. Without a type, resolves A and AAAA. A call with `more` has up to 1024
+        # names, 16 at a time; each name has a reply, in the order of the names, and the last reply
+        # has none. Other calls have up to 16 names and one reply.
         method Resolve(names: []string, type: ?string) -> (results: []Resolved)
 
-        # All that the cache holds, the oldest first, in a call with `more`: some entries a reply,
-        # and in the last one none. Allowed as changing calls are, as it shows what others ask.
-        # total: how many entries there are at that moment
+        # Returns all cache entries, the oldest first, in a call with `more`: some entries per
+        # reply, and none in the last one. Requires the rights of changing calls, because it shows
+        # queries of others.
+        # total: number of entries at that moment
         method Dump() -> (entries: []CachedEntry, total: int)
         """
 }

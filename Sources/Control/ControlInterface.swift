@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The interface of the daemon, `io.httpdnsd.Control`.
+/// Varlink interface of the daemon, `io.httpdnsd.Control`.
 package enum ControlInterface {
-    /// The name of the interface.
+    /// Name of the interface.
     package static let name = "io.httpdnsd.Control"
 
-    /// The methods of the interface.
+    /// Methods of the interface.
     package enum Method: String, CaseIterable, Sendable {
         case status = "Status"
         case stats = "Stats"
@@ -25,10 +25,10 @@ package enum ControlInterface {
         case logLevel = "LogLevel"
         case version = "Version"
 
-        /// The full name, as a call carries it.
+        /// Full name, as in a call.
         package var fullName: String { ControlInterface.name + "." + rawValue }
 
-        /// Reads the full name of a method of this interface.
+        /// Parses the full name of a method of this interface; nil for any other name.
         package init?(fullName: String) {
             let prefix = ControlInterface.name + "."
             guard fullName.hasPrefix(prefix) else { return nil }

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The sizes an outsider can influence on the control socket.
+/// Limits on what a peer of the control socket can demand.
 package enum ControlLimits {
-    /// The longest call the daemon reads, in octets without the final NUL: 64 KiB.
+    /// Longest call that the daemon reads, in octets without the final NUL: 64 KiB.
     ///
-    /// The longest honest call is a flush of one name, less than 2 KiB.
+    /// A flush of one name takes less than 2 KiB.
     package static let callOctets = 64 * 1024
 
-    /// The longest reply a client reads, in octets without the final NUL: 16 MiB.
+    /// Longest reply that a client reads, in octets without the final NUL: 16 MiB.
     ///
-    /// The same as systemd's own Varlink clients accept.
+    /// systemd's Varlink clients have the same limit.
     package static let replyOctets = 16 * 1024 * 1024
 
-    /// How many entries a list of `Top` may have: as many names as are counted apart for a vendor.
+    /// Allowed number of entries in a reply to `Top`: the names that are counted separately per
+    /// vendor.
     package static let topEntries = 1...1024
 
-    /// How many it has if nobody says.
+    /// Default number of entries in a reply to `Top`.
     package static let topEntriesDefault = 10
 
-    /// How many names a call of `Resolve` may have that takes several replies.
+    /// Allowed number of names in a `Resolve` call with several replies.
     package static let resolvedNames = 1...1024
 
-    /// How many it may have if all are to come with one reply: they are asked together, in 5 s.
+    /// Allowed number of names in a `Resolve` call with one reply: all are resolved together within
+    /// 5 s.
     package static let resolvedAtOnce = 1...resolvedTogether
 
-    /// How many names of a call are asked at the same time.
+    /// Number of names of one call that are resolved concurrently.
     package static let resolvedTogether = 16
 }

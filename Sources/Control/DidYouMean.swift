@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds the known word that a mistyped word stands for.
+/// Suggests the known word for a mistyped word.
 package enum DidYouMean {
-    /// The longest word that is compared, in letters; no word of the settings or verbs is as long.
+    /// Longest word that is compared, in letters; no option or command is as long.
     package static let longestWord = 64
 
     /// Returns the candidate nearest to `word`, or nil if none is near enough.
     ///
-    /// The first three letters or more of a single candidate mean that one.  Otherwise a letter more,
-    /// less, other or swapped counts one; case does not count.  A word of up to 3 letters bears one
-    /// mistake, one of up to 7 two, longer ones three.
+    /// Three or more initial letters match if they fit a single candidate. Otherwise each letter
+    /// that is added, missing, replaced or swapped counts as one mistake, and case is ignored. A
+    /// word of up to 3 letters may have one mistake, a word of up to 7 letters two, and a longer
+    /// word three.
     package static func closest(to word: String, among candidates: some Sequence<String>) -> String?
     {
         let typed = letters(of: word)
@@ -25,17 +26,17 @@ package enum DidYouMean {
         return nearest.word
     }
 
-    /// Returns the same as the hint of a message.
+    /// Returns the same candidate as the hint of a message.
     package static func hint(for word: String, among candidates: some Sequence<String>) -> String? {
         closest(to: word, among: candidates).map { "did you mean `\($0)`?" }
     }
 
-    /// The letters that are compared.
+    /// Returns the letters to compare, in lower case.
     private static func letters(of word: String) -> [Unicode.Scalar] {
         Array(word.lowercased().unicodeScalars.prefix(longestWord + 1))
     }
 
-    /// The optimal string alignment distance: Levenshtein's, with swapped neighbours as one.
+    /// Returns the optimal string alignment distance (Levenshtein with transpositions).
     private static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...second.count)

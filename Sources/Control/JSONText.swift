@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import FoundationEssentials
 
-/// JSON text from values and back, the one place that meets Foundation.
+/// Conversion of values to and from JSON text; the only code of this module that uses Foundation.
 package enum JSONText {
-    /// The JSON of `value`, with sorted keys so that equal values give equal text.
+    /// Returns the JSON of `value`, with sorted keys so that equal values have equal text.
     ///
-    /// - Throws: `EncodingError` for a number JSON has no form for (NaN, infinity).
+    /// - Throws: `EncodingError` for a number without a JSON form (NaN, infinity).
     package static func encode(_ value: some Encodable, indented: Bool = false) throws -> [UInt8] {
         if !indented, let value = value as? any JSONWritable {
             var writer = JSONWriter()
@@ -18,9 +18,9 @@ package enum JSONText {
         return [UInt8](try encoder.encode(value))
     }
 
-    /// Reads a value of the given type.
+    /// Decodes a value of the given type.
     ///
-    /// UTF-8 is demanded before Foundation sees the octets, as it would guess UTF-16 and UTF-32.
+    /// Only UTF-8 is accepted; Foundation alone would also detect UTF-16 and UTF-32.
     ///
     /// - Throws: `ProtocolError.notUTF8`, or a `DecodingError`.
     package static func decode<Value: Decodable>(

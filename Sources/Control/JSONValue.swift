@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Any JSON value, for the parts of a message whose shape is not known in advance.
+/// Any JSON value, for parts of a message whose structure is not known in advance.
 package enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// An integer above the signed range.
+    /// Integer above the signed range.
     case unsigned(UInt64)
     case number(Double)
     case string(String)
@@ -16,13 +16,13 @@ package enum JSONValue: Sendable, Equatable {
 // MARK: - Reading
 
 extension JSONValue {
-    /// The member `name` of an object; nil if it has none or this is no object.
+    /// Returns member `name`; nil if there is none or the value is not an object.
     package subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
-    /// The text of a string; nil for anything else.
+    /// Text of a string; nil for any other value.
     package var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
@@ -34,7 +34,7 @@ extension JSONValue {
 extension JSONValue: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        // The commonest first: every failed attempt makes an error with the path to it.
+        // Most frequent types first: each failed attempt creates an error with its coding path.
         if let value = try? container.decode(String.self) {
             self = .string(value)
         } else if let value = try? container.decode(Int64.self) {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes JSON without a detour over Codable, for replies that have much of it.
+/// JSON serializer that bypasses Codable, for large replies.
 ///
-/// The text is that of ``JSONText``, provided that members are written in the order of their names.
+/// Its text equals that of ``JSONText`` if members are written in alphabetical order.
 package struct JSONWriter {
-    /// What was written so far.
+    /// Text written so far.
     package private(set) var octets: [UInt8] = []
 
-    /// Whether the next member or element is the first one, which no comma precedes.
+    /// True if no comma precedes the next member or element.
     private var isFirst = true
 
-    /// Makes one that has written nothing.
+    /// Creates an empty writer.
     package init() {}
 
     // MARK: - Objects and lists
 
-    /// Writes an object, whose members `body` writes.
+    /// Writes an object; `body` writes its members.
     package mutating func object(_ body: (inout JSONWriter) -> Void) {
         enclose(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
     }
 
-    /// Writes a list with an element for each of `values`.
+    /// Writes a list with one element per value.
     package mutating func list<Value>(
         _ values: [Value],
         _ write: (inout JSONWriter, Value) -> Void
@@ -33,7 +33,7 @@ package struct JSONWriter {
         }
     }
 
-    /// Writes the name of a member, behind which its value is written.
+    /// Writes the name of a member; its value must follow.
     package mutating func name(_ name: String) {
         separate()
         octets.append(UInt8(ascii: "\""))
@@ -70,7 +70,7 @@ package struct JSONWriter {
 
     // MARK: - Private
 
-    /// Writes `body` between two characters.
+    /// Writes `body` between two delimiters.
     private mutating func enclose(
         _ start: UInt8,
         _ end: UInt8,
@@ -83,13 +83,13 @@ package struct JSONWriter {
         isFirst = false
     }
 
-    /// Writes the comma between two members or elements.
+    /// Writes a comma unless this is the first member or element.
     private mutating func separate() {
         if !isFirst { octets.append(UInt8(ascii: ",")) }
         isFirst = false
     }
 
-    /// A control character in a string.
+    /// Returns the escape sequence of a control character.
     private static func escape(_ octet: UInt8) -> String {
         switch octet {
         case 0x08: return "\\b"
@@ -104,8 +104,8 @@ package struct JSONWriter {
     }
 }
 
-/// What writes its own JSON, because there is much of it.
+/// Type that serializes itself with `JSONWriter`, for large replies.
 package protocol JSONWritable: Encodable {
-    /// Writes the text that its coding makes, too.
+    /// Writes the same text as the type's Codable conformance.
     func write(to writer: inout JSONWriter)
 }

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Cuts a stream of octets into NUL-terminated messages, never holding more than one may be long.
+/// Splitter of an octet stream into NUL-terminated messages, with bounded memory.
 ///
-/// Pure: the caller reads at most `room` octets from its socket, appends them, and takes messages
-/// with `next()` until there is none.  Pipelined messages stay in the buffer until they are taken,
-/// and while they do there is less room, so a client that does not wait for answers is slowed by
-/// its own socket buffer and not stored here.
+/// Pure state machine: the caller reads at most `room` octets from its socket, appends them, and
+/// calls `next()` until it returns nil. Pipelined messages stay in the buffer until they are taken
+/// and reduce `room`, so a client that does not wait for replies fills its own socket buffer.
 package struct MessageDecoder: Sendable {
-    /// The longest message allowed, in octets without its NUL.
+    /// Longest allowed message, in octets without its NUL.
     package let maximumOctets: Int
 
-    /// What came and was not taken; at most `maximumOctets + 1` octets from `start` on.
+    /// Received octets; at most `maximumOctets + 1` octets from `start` on are not yet taken.
     private var buffer: [UInt8] = []
 
-    /// Where in `buffer` the next message begins.
+    /// Index in `buffer` of the next message.
     private var start = 0
 
-    /// Where in `buffer` the search for a NUL goes on; nothing before it, from `start`, is one.
+    /// Index in `buffer` where the search for a NUL continues; there is none between `start` and
+    /// here.
     private var scanned = 0
 
     // MARK: - Making
 
-    /// Makes an empty decoder for messages of at most `maximumOctets`.
+    /// Creates an empty decoder for messages of at most `maximumOctets`.
     package init(maximumOctets: Int) {
         precondition(maximumOctets > 0, "a message holds at least one octet")
         self.maximumOctets = maximumOctets
@@ -29,19 +29,19 @@ package struct MessageDecoder: Sendable {
 
     // MARK: - Reading
 
-    /// How many octets may be appended now; 0 only when `next()` has something to say.
+    /// Number of octets that may be appended now; 0 only if `next()` would return or throw.
     package var room: Int { maximumOctets + 1 - (buffer.count - start) }
 
-    /// Whether the beginning of a message is waiting for the rest of it.
+    /// True if part of a message is buffered.
     ///
-    /// True at the end of a stream means that the peer went away in the middle of a message.
+    /// At the end of a stream this means that the peer disconnected within a message.
     package var isInsideMessage: Bool { start < buffer.count }
 
     // MARK: - Changing
 
-    /// Takes what was read from the stream: at most `room` octets.
+    /// Appends octets that were read from the stream: at most `room`.
     package mutating func append(_ octets: some Collection<UInt8>) {
-        precondition(octets.count <= room, "more octets than the decoder has room for")
+        precondition(octets.count <= room, "too many octets: at most `room` can be appended")
         if start > 0 {
             buffer.removeSubrange(..<start)
             scanned -= start
@@ -50,9 +50,9 @@ package struct MessageDecoder: Sendable {
         buffer.append(contentsOf: octets)
     }
 
-    /// Takes the next complete message, without its NUL, or nil if it has not all come yet.
+    /// Returns the next complete message without its NUL, or nil if it is not complete.
     ///
-    /// - Throws: `tooLong` once the message that is coming exceeds the limit.
+    /// - Throws: `tooLong` once the incomplete message exceeds the limit.
     package mutating func next() throws(ProtocolError) -> [UInt8]? {
         while scanned < buffer.count {
             if buffer[scanned] == 0 {

@@ -1,42 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a method did not do what it was asked: the errors a reply can carry.
+/// Errors that a reply can carry.
 package enum MethodError: Error, Equatable, Sendable {
-    /// Nothing matches `what`, such as a name the cache does not hold.
+    /// No match, such as a name that is not cached.
     case notFound(what: String)
 
-    /// An argument has the right type but not a value the method takes.
+    /// An argument has the right type, but a value that the method does not accept.
     case invalidArgument(argument: String, reason: String)
 
-    /// The caller may not use this method.
+    /// The caller has no right to use this method.
     case denied(reason: String)
 
-    /// The method was right and went wrong.
+    /// The call was valid but failed.
     case failed(reason: String)
 
-    /// There is no such interface.
+    /// The interface does not exist.
     case interfaceNotFound(String)
 
-    /// The interface has no such method.
+    /// The interface does not have this method.
     case methodNotFound(String)
 
-    /// The method is known and not offered.
+    /// The method exists but is not supported.
     case methodNotImplemented(String)
 
-    /// A parameter is unknown, missing or of another type.
+    /// A parameter is unknown, missing or of the wrong type.
     case invalidParameter(String)
 
-    /// The method answers only calls that take several replies.
+    /// The method requires a call that accepts several replies.
     case expectedMore
 
-    /// An error this end does not know, from a peer of another version.
+    /// An error that is unknown here, from a peer of another version.
     case unknown(name: String, parameters: JSONValue)
 }
 
 // MARK: - Names
 
 extension MethodError {
-    /// The full name on the wire.
+    /// Full name of the error in a reply.
     package var name: String {
         switch self {
         case .notFound: ControlInterface.name + ".NotFound"
@@ -52,7 +52,7 @@ extension MethodError {
         }
     }
 
-    /// What the error tells besides its name.
+    /// Parameters of the error in a reply.
     package var parameters: [String: JSONValue] {
         switch self {
         case .notFound(let what): ["what": .string(what)]
@@ -69,7 +69,7 @@ extension MethodError {
         }
     }
 
-    /// Reads an error from its wire form; a name not known here becomes `unknown`.
+    /// Decodes an error from a reply; an unknown name becomes `unknown`.
     package init(name: String, parameters: JSONValue) {
         let text = { (field: String) in parameters[field]?.text ?? "" }
         self =
@@ -94,7 +94,7 @@ extension MethodError {
 // MARK: - Text
 
 extension MethodError: CustomStringConvertible {
-    /// One line for a terminal or a log.
+    /// Text for a terminal or a log, one line.
     package var description: String {
         switch self {
         case .notFound(let what): "nothing found for \(what)"
@@ -103,9 +103,9 @@ extension MethodError: CustomStringConvertible {
         case .failed(let reason): reason
         case .interfaceNotFound(let interface): "no interface \(interface)"
         case .methodNotFound(let method): "no method \(method)"
-        case .methodNotImplemented(let method): "method \(method) is not offered"
-        case .invalidParameter(let parameter): "parameter \"\(parameter)\" is not right"
-        case .expectedMore: "the method answers only calls with \"more\""
+        case .methodNotImplemented(let method): "method \(method) is not supported"
+        case .invalidParameter(let parameter): "parameter \"\(parameter)\" is invalid"
+        case .expectedMore: "the method requires a call with \"more\""
         case .unknown(let name, _): "error \(name)"
         }
     }

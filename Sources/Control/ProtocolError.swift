@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is wrong with octets that should be a Varlink message.
+/// Errors of a Varlink message that cannot be decoded.
 ///
-/// None of these has an answer in the protocol: the stream can no longer be trusted, so the end
-/// that sees one closes the connection.
+/// The protocol has no reply to them: after such an error the receiver cannot trust the stream and
+/// closes the connection.
 package enum ProtocolError: Error, Equatable, Sendable {
-    /// More octets than `limit` came without the NUL that ends a message.
+    /// More than `limit` octets arrived without a final NUL.
     case tooLong(limit: Int)
 
     /// The message is not UTF-8 (RFC 8259 §8.1).
     case notUTF8
 
-    /// The message is not JSON, or is JSON but not the object a call or a reply is.
+    /// The message is not JSON, or not the object of a call or a reply.
     case malformed(reason: String)
 }
 
 extension ProtocolError: CustomStringConvertible {
-    /// One line for a log or a terminal.
+    /// Text for a log or a terminal, one line.
     package var description: String {
         switch self {
         case .tooLong(let limit): "message longer than \(limit) octets"

@@ -2,18 +2,18 @@
 
 /// One reply to a call: results or an error.
 package struct Reply: Sendable, Equatable {
-    /// The results, or what the error tells; empty when there is nothing to tell.
+    /// Results, or parameters of the error.
     package var parameters: JSONValue
 
-    /// Whether more replies to the same call follow.
+    /// True if more replies to the same call follow.
     package var continues: Bool
 
-    /// The full name of an error; nil when the method succeeded.
+    /// Full name of the error; nil if the method succeeded.
     package var error: String?
 
     // MARK: - Making
 
-    /// Makes a reply of its parts.
+    /// Creates a reply from its parts.
     package init(
         parameters: JSONValue = .object([:]),
         continues: Bool = false,
@@ -24,12 +24,12 @@ package struct Reply: Sendable, Equatable {
         self.error = error
     }
 
-    /// Makes the reply that tells of an error.
+    /// Creates an error reply.
     package init(_ error: MethodError) {
         self.init(parameters: .object(error.parameters), error: error.name)
     }
 
-    /// Reads a reply from one message; fields it does not know are passed over.
+    /// Decodes a reply from one message and ignores unknown fields.
     ///
     /// - Throws: `notUTF8` or `malformed`.
     package init(message: [UInt8]) throws(ProtocolError) {
@@ -40,9 +40,9 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// The message, final NUL included, that carries `results` without a detour over `JSONValue`.
+    /// Encodes `results` as a message with its final NUL, without conversion to `JSONValue`.
     ///
-    /// - Throws: `EncodingError` if they have no JSON form.
+    /// - Throws: `EncodingError` if the results have no JSON form.
     package static func message(
         results: some Encodable,
         continues: Bool = false
@@ -53,12 +53,12 @@ package struct Reply: Sendable, Equatable {
 
     // MARK: - Reading
 
-    /// The message to send, with its final NUL.
+    /// Encodes the message, including its final NUL.
     package func message() throws -> [UInt8] { try JSONText.encode(self) + [0] }
 
-    /// The results as the type the method returns.
+    /// Decodes the results into the type that the method returns.
     ///
-    /// - Throws: the `MethodError` the daemon sent, or `ProtocolError.malformed`.
+    /// - Throws: the `MethodError` in the reply, or `ProtocolError.malformed`.
     package func results<Results: Decodable>(as type: Results.Type) throws -> Results {
         if let error { throw MethodError(name: error, parameters: parameters) }
         do {
@@ -68,24 +68,25 @@ package struct Reply: Sendable, Equatable {
         }
     }
 
-    /// Reads the results of a message without a detour over `JSONValue`, and whether more follow.
+    /// Decodes the results of a message without conversion to `JSONValue`, and reports if more
+    /// replies follow.
     ///
-    /// - Throws: the `MethodError` the daemon sent, or `ProtocolError`.
+    /// - Throws: the `MethodError` in the reply, or `ProtocolError`.
     package static func results<Results: Decodable>(
         as type: Results.Type,
         in message: [UInt8]
     ) throws -> (results: Results, continues: Bool) {
         guard let envelope = try? JSONText.decode(Envelope<Results>.self, from: message) else {
-            // It has none, or others: the long way says what it has.
+            // Not these results: decode the general form, which reports the error.
             let reply = try Reply(message: message)
             return (try reply.results(as: type), reply.continues)
         }
         return (envelope.parameters, envelope.continues ?? false)
     }
 
-    /// A reply whose results keep their own type.
+    /// Reply with typed results.
     fileprivate struct Envelope<Parameters> {
-        /// The results.
+        /// Results of the method.
         let parameters: Parameters
 
         /// True if more replies follow.

@@ -1,37 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the program tells its caller.
+/// Exit codes of the program.
 enum ExitStatus: Int32 {
-    /// The verb did what it was asked.
     case ok = 0
-    /// The daemon was asked, and the answer is no.
+    /// The command failed or found nothing.
     case failed = 1
-    /// The command line is wrong; the daemon was not asked.
+    /// The command line is wrong; the daemon was not called.
     case usage = 2
-    /// The daemon could not be asked.
+    /// The daemon could not be reached.
     case unreachable = 3
-    /// `status` only: the daemon answers, and something needs a look.
+    /// `status` and `doctor` only: there are problems.
     case degraded = 4
 }
 
-/// Why a verb did not do what it was asked.
+/// Failure of a command.
 struct Failure: Error, Equatable {
-    /// What went wrong, in one line; may quote the daemon or the command line.
+    /// Cause, one line; may contain text of the daemon or the command line.
     var message: String
 
-    /// What the user can do about it.
     var hint: String?
 
-    /// What the program exits with.
     var status: ExitStatus
 
-    /// The name of the daemon's error, such as `io.httpdnsd.Control.NotFound`; nil for others.
+    /// Name of the daemon's error, such as `io.httpdnsd.Control.NotFound`; nil for other failures.
     var error: String?
 
-    /// Whether the reply that is on standard output says it, so that JSON needs no error besides.
+    /// True if the printed reply already reports the failure, so that `--json` prints no error
+    /// object.
     var isInReply = false
 
-    /// Makes a failure of its parts.
     init(message: String, hint: String? = nil, status: ExitStatus, error: String? = nil) {
         self.message = message
         self.hint = hint
@@ -39,11 +36,11 @@ struct Failure: Error, Equatable {
         self.error = error
     }
 
-    /// The failure as an object, for `--json`.
+    /// JSON form of a failure.
     struct Report: Encodable {
-        /// What went wrong.
+        /// Error object.
         struct Fault: Encodable {
-            /// The daemon's error, or `usage`, `unreachable` or `failed`.
+            /// Name of the daemon's error, or `usage`, `unreachable` or `failed`.
             let name: String
             let message: String
             let hint: String?
@@ -52,15 +49,15 @@ struct Failure: Error, Equatable {
         let error: Fault
     }
 
-    /// The line for standard output with `--json`.
+    /// Line for standard output with `--json`.
     var json: String {
         let name = error ?? "\(status)"
         let report = Report(error: Report.Fault(name: name, message: message, hint: hint))
-        // Strings always have a JSON form.
+        // The encoding of strings cannot fail.
         return ((try? JSONOutput.text(report, indented: false)) ?? "{}") + "\n"
     }
 
-    /// The lines for standard error, safe to print on a terminal.
+    /// Lines for standard error, safe to print on a terminal.
     var text: String {
         let first = "httpdnsctl: " + printable(message)
         return hint.map { first + "\nhint: " + printable($0) } ?? first

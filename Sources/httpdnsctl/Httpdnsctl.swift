@@ -2,19 +2,19 @@
 import ArgumentParser
 import Control
 
-/// The command line: options, a verb, and the verb's own arguments.
+/// Root command: global options and the subcommands.
 struct Httpdnsctl: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "httpdnsctl",
-        abstract: "See what a running httpdnsd does, and change what it holds.",
-        usage: "httpdnsctl [--socket PATH] [--json] VERB ...",
+        abstract: "Inspect and control a running httpdnsd.",
+        usage: "httpdnsctl [--socket PATH] [--json] COMMAND ...",
         discussion: """
             EXIT CODES
               0  ok
-              1  the verb failed, or found nothing
+              1  the command failed, or found nothing
               2  the command line is wrong
               3  the daemon could not be reached
-              4  the daemon is degraded (status), or something around it is (doctor)
+              4  the daemon is degraded (status), or a check failed (doctor)
 
             EXAMPLES
               httpdnsctl status
@@ -39,24 +39,22 @@ struct Httpdnsctl: ParsableCommand {
         ]
     )
 
-    /// The options written before the verb.
     @OptionGroup var before: OptionsBefore
 
-    /// Runs when there is no verb.
     func run() throws {
-        throw ValidationError("A verb is missing, such as 'status'.")
+        throw ValidationError("No command given. Try `httpdnsctl status` or `httpdnsctl --help`.")
     }
 }
 
-/// The options every verb has, written before it.
+/// Global options before the command.
 ///
-/// A type of its own, because the parser hands a group that a verb shares with the root the values
-/// of the root alone, and would forget what is written after the verb.
+/// Separate from `Options`: the parser gives a shared option group only the values of the root
+/// command, and would ignore options after the command.
 struct OptionsBefore: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The daemon's control socket. (default: \(Product.defaultSocket))",
+            "Path of the control socket. (default: \(Product.defaultSocket))",
             valueName: "path"
         ),
         completion: .file()
@@ -67,14 +65,14 @@ struct OptionsBefore: ParsableArguments {
     var json = false
 }
 
-/// The options every verb has, written after it, together with those before it.
+/// Global options after the command, combined with those before it.
 struct Options: ParsableArguments {
     @ParentCommand var root: Httpdnsctl
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The daemon's control socket. (default: \(Product.defaultSocket))",
+            "Path of the control socket. (default: \(Product.defaultSocket))",
             valueName: "path"
         ),
         completion: .file()
@@ -84,9 +82,7 @@ struct Options: ParsableArguments {
     @Flag(name: .long, help: "Print the reply as JSON with sorted keys.")
     var json = false
 
-    /// The socket to use.
     var path: String { socket ?? root.before.socket ?? Product.defaultSocket }
 
-    /// Whether to print JSON.
     var printsJSON: Bool { json || root.before.json }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
-/// A time on the command line: `50ms`, `1.5s`, `800us`, or a plain number of milliseconds.
+/// Time on the command line: `50ms`, `1.5s`, `800us`, or a plain number of milliseconds.
 struct Latency: ExpressibleByArgument, Equatable {
-    /// The time in microseconds.
     let microseconds: Int
 
-    /// Reads a time; nil for anything else, and for more than an hour.
+    /// Parses a time; nil if malformed, or above an hour.
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let units = ["": 1_000.0, "ms": 1_000, "us": 1, "µs": 1, "s": 1_000_000]

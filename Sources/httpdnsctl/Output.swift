@@ -4,22 +4,21 @@ import Glibc
 
 /// Standard output and standard error.
 enum Output {
-    /// Whether standard output takes colours: a terminal that was not told otherwise.
+    /// True if standard output is a terminal with colours.
     ///
-    /// `NO_COLOR` counts when it is set and not empty, as its convention says.
+    /// A non-empty `NO_COLOR` disables colours, as its convention says.
     static var isColoured: Bool {
         isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty
             && environment("TERM") != "dumb"
     }
 
-    /// The colours and the width of standard output.
     static var palette: Palette { Palette(isEnabled: isColoured, width: width) }
 
-    /// The width of the terminal behind standard output in characters, at least 40; nil if it is none.
+    /// Width of the terminal in characters, at least 40; nil if standard output is not a terminal.
     private static var width: Int? {
         guard isatty(STDOUT_FILENO) == 1 else { return nil }
         var size = winsize()
-        // SAFETY: TIOCGWINSZ writes the one structure it is given.
+        // SAFETY: TIOCGWINSZ writes one structure.
         guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
             return nil
         }
@@ -28,32 +27,31 @@ enum Output {
 
     /// Writes `text` to standard output.
     ///
-    /// - Throws: `Failure` if not all of it could be written; a reader that went away is `ok`, as
-    ///   it has seen what it wanted.
+    /// - Throws: `Failure` if not all of it could be written; with status `ok` if the reader closed
+    ///   the pipe.
     static func write(_ text: String) throws(Failure) {
         guard !text.isEmpty, let fault = write(text, to: STDOUT_FILENO) else { return }
         guard fault != EPIPE else { throw Failure(message: "output closed", status: .ok) }
         throw Failure(message: "cannot write the output: \(systemMessage(fault))", status: .failed)
     }
 
-    /// Writes a line to standard error; there is nobody to tell if that fails.
+    /// Writes a line to standard error and ignores errors.
     static func error(_ message: String) {
         _ = write(message.hasSuffix("\n") ? message : message + "\n", to: STDERR_FILENO)
     }
 
-    /// Shows what is being done on the terminal behind standard error, in place of what it showed
-    /// before.
+    /// Replaces the progress line on standard error.
     static func progress(_ message: String) {
         _ = write("\r\u{1B}[K" + message, to: STDERR_FILENO)
     }
 
     /// Writes all of `text`.
     ///
-    /// - Returns: the error number, or nil if all went out.
+    /// - Returns: the error number; nil on success.
     private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            // SAFETY: write(2) reads no more than the count of the buffer it is given.
+            // SAFETY: write(2) reads at most the count of the buffer.
             let count = unsafe rest.withUnsafeBytes { buffer in
                 unsafe Glibc.write(descriptor, buffer.baseAddress, buffer.count)
             }
@@ -66,7 +64,6 @@ enum Output {
         return nil
     }
 
-    /// An environment variable; empty if it is not set.
     private static func environment(_ name: String) -> String {
         // SAFETY: getenv returns nil or a C string, copied before anything changes the environment.
         guard let value = unsafe getenv(name) else { return "" }
@@ -74,28 +71,27 @@ enum Output {
     }
 }
 
-/// The system's words for an error number.
 func systemMessage(_ number: Int32) -> String {
     // SAFETY: strerror returns a C string that stays until its next call; this program has one thread.
     unsafe String(cString: strerror(number))
 }
 
-/// JSON for people and scripts.
+/// JSON output.
 enum JSONOutput {
-    /// The text of `value`, keys sorted, safe to print on a terminal.
+    /// Returns the JSON of `value` with sorted keys, safe to print on a terminal.
     static func text(_ value: some Encodable, indented: Bool) throws(Failure) -> String {
         do {
             return escaped(
                 String(decoding: try JSONText.encode(value, indented: indented), as: UTF8.self)
             )
         } catch {
-            throw Failure(message: "the reply has no JSON form: \(error)", status: .failed)
+            throw Failure(message: "cannot encode the reply as JSON: \(error)", status: .failed)
         }
     }
 
-    /// The same JSON with unprintable characters written as `\uXXXX`.
+    /// Replaces unprintable characters by `\uXXXX`.
     ///
-    /// Such characters can only stand inside strings, except for the line feeds of the layout.
+    /// Such characters occur only inside strings, except for the line feeds between members.
     private static func escaped(_ json: String) -> String {
         let isScalarPlain = { scalar in scalar == "\n" || isPrintable(scalar) }
         guard !json.unicodeScalars.allSatisfy(isScalarPlain) else { return json }

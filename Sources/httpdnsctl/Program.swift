@@ -3,17 +3,15 @@ import ArgumentParser
 import Control
 import Glibc
 
-/// Where the program begins.
+/// Entry point.
 @main
 struct Program {
-    /// Runs the verb of the command line, and exits with the code DESIGN promises.
     static func main() {
-        // A reader that goes away, such as `head`, shows as an error of write(2) instead.
+        // Without SIGPIPE, a closed pipe such as that of `head` is an error of write(2).
         signal(SIGPIPE, SIG_IGN)
         exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 
-    /// Runs the verb of `arguments`, printing what went wrong to standard error.
     private static func run(_ arguments: [String]) -> ExitStatus {
         let printsJSON = arguments.prefix { $0 != "--" }.contains("--json")
         do {
@@ -27,7 +25,7 @@ struct Program {
         } catch let failure as Failure {
             guard failure.status != .ok else { return .ok }
             if printsJSON, !failure.isInReply {
-                // A reader that went away needs no error.
+                // No error object if the reader closed the pipe.
                 try? Output.write(failure.json)
             } else {
                 Output.error(failure.text)
@@ -54,9 +52,9 @@ struct Program {
         }
     }
 
-    /// Returns the failure of a verb that there is not, with the verb that is near.
+    /// Returns the failure of an unknown command, with the nearest command as hint.
     ///
-    /// The parser would call it an unexpected argument.
+    /// The parser would report an unexpected argument.
     private static func unknownVerb(in arguments: [String]) -> Failure? {
         var rest = arguments[...]
         while let first = rest.first, first.hasPrefix("-") {
@@ -68,8 +66,8 @@ struct Program {
         let verbs = Httpdnsctl.configuration.subcommands.map { $0._commandName } + ["help"]
         guard let verb = rest.first, !verbs.contains(verb) else { return nil }
         return Failure(
-            message: "there is no verb `\(verb)`",
-            hint: DidYouMean.hint(for: verb, among: verbs) ?? "`httpdnsctl --help` lists all verbs",
+            message: "unknown command `\(verb)`",
+            hint: DidYouMean.hint(for: verb, among: verbs) ?? "`httpdnsctl --help` lists them all",
             status: .usage
         )
     }

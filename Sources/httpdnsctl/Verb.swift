@@ -2,21 +2,20 @@
 import ArgumentParser
 import Control
 
-/// One verb of the command line.
+/// A subcommand that calls the daemon.
 protocol Verb: ParsableCommand {
-    /// The options every verb has.
     var options: Options { get }
 
-    /// Asks the daemon and prints the answer.
+    /// Calls the daemon and prints the reply.
     ///
     /// - Throws: `Failure`.
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus
 }
 
 extension Verb {
-    /// Prints `results` as JSON, or as what `render` makes of their typed form.
+    /// Prints a reply as JSON, or as text from `render`.
     ///
-    /// - Returns: the typed form.
+    /// - Returns: the decoded results.
     @discardableResult
     func show<Results: Decodable>(
         _ reply: Reply,
@@ -34,14 +33,14 @@ extension Verb {
 }
 
 extension Reply {
-    /// The results, with whatever is wrong with them as a `Failure` of the verb.
+    /// Decodes the results and converts all errors to `Failure`.
     func checked<Results: Decodable>(as type: Results.Type) throws(Failure) -> Results {
         do {
             return try results(as: type)
         } catch let error as MethodError {
             throw Failure(message: error.description, status: .failed, error: error.name)
         } catch {
-            throw Failure(message: "the daemon's reply is not readable: \(error)", status: .failed)
+            throw Failure(message: "cannot decode the daemon's reply: \(error)", status: .failed)
         }
     }
 }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether the kernel answers in the daemon's place, and how much.
+/// State and counts of kernel acceleration: answers that an eBPF program sends.
 package struct AccelerationStatus: Codable, Sendable, Equatable {
-    /// Whether it does.
+    /// State of the acceleration.
     package var state: State
 
-    /// Why it does not, or not now; nil if it does.
+    /// Reason for a state other than `on`; nil if `on`.
     package var why: String?
 
-    /// Answers that it has.
+    /// Number of answers that the kernel holds.
     package var entries: UInt64 = 0
 
-    /// Answers that it gave since the daemon's start.
+    /// Answers that the kernel sent since the daemon's start.
     package var answers: UInt64 = 0
 
     /// The state of the acceleration.
     package enum State: String, Codable, Sendable {
         case on
 
-        /// For the time being somebody wants to see every query.
+        /// Suspended while all queries are logged or watched.
         case resting
         case off
     }
 
-    /// Makes a status of something that has answered nothing.
+    /// Creates a status with zero counts.
     package init(state: State, why: String? = nil) {
         self.state = state
         self.why = why

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What may be spent on a vendor's calls, and what has been.
+/// Budget of a vendor's calls, and its use.
 package struct BudgetStatus: Codable, Sendable, Equatable {
-    /// Calls that are allowed a day.
+    /// Allowed calls per UTC day.
     package var callsPerDay: UInt64
 
-    /// Calls of the present day of UTC, whenever counting began; a restart begins at 0.
+    /// Calls in the current UTC day; a restart of the daemon begins at 0.
     package var spentToday: UInt64
 
-    /// Calls that were wanted beyond it: not made, or made all the same.
+    /// Calls wanted beyond the budget, made or not.
     package var beyond: UInt64
 
-    /// What becomes of the next call.
+    /// State that decides if the next call is made.
     package var state: State
 
-    /// How long the present day of UTC still lasts.
+    /// Remaining time of the current UTC day.
     package var dayEndsSeconds: Int
 
-    /// What becomes of the next call.
+    /// State that decides if the next call is made.
     package enum State: String, Codable, Sendable {
-        /// It is made: the day's calls are not spent.
+        /// The next call is made: the budget is not spent.
         case within
 
-        /// It is not made: the route's fallback answers until the day ends.
+        /// The next call is not made: the route's fallback answers until the day ends.
         case spent
 
-        /// It is made although the day's calls are spent, as the settings want it.
+        /// The next call is made although the budget is spent, as the settings request.
         case exceeded
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case callsPerDay = "calls-per-day"
         case spentToday = "spent-today"
@@ -37,9 +37,9 @@ package struct BudgetStatus: Codable, Sendable, Equatable {
         case dayEndsSeconds = "day-ends-seconds"
     }
 
-    /// Makes the state of a budget.
+    /// Creates the state of a budget.
     ///
-    /// - Parameter onlyWarns: whether calls beyond the budget are made.
+    /// - Parameter onlyWarns: true if calls beyond the budget are made.
     package init(
         callsPerDay: UInt64,
         spentToday: UInt64,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One of the replies to `Dump`: some entries of the cache, and in the end none.
+/// One of the replies to `Dump`: some cache entries; none in the last reply.
 package struct DumpReply: Codable, Sendable, Equatable {
-    /// The entries, the oldest first.
+    /// Cache entries, the oldest first.
     package var entries: [CachedEntry]
 
-    /// How many there are in all at this moment; those that come meanwhile may be left out.
+    /// Number of entries at this moment; entries that are added later may be left out.
     package var total: Int
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(entries: [CachedEntry], total: Int) {
         self.entries = entries
         self.total = total
@@ -17,7 +17,7 @@ package struct DumpReply: Codable, Sendable, Equatable {
 
 // MARK: - JSON
 
-// By hand: hundreds of thousands of entries are nothing special, and Codable takes ten times as long.
+// Written without Codable, which takes ten times as long: a dump can have 500,000 entries.
 
 extension DumpReply: JSONWritable {
     package func write(to writer: inout JSONWriter) {

@@ -1,69 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Explain`: which question.
+/// Arguments of `Explain`.
 package struct ExplainRequest: CallParameters, Equatable {
-    /// The name, in presentation form.
+    /// Name in presentation form.
     package var name: String
 
-    /// The type, as a mnemonic or `TYPE65`; A if nil.
+    /// Type as a mnemonic or `TYPE65`; A if nil.
     package var type: String?
 
-    /// True: it is asked now, past the cache, and told how that went.
+    /// True to resolve the name now, past the cache, and report the attempts.
     package var live: Bool?
 
-    /// Makes the request.
+    /// Creates the request.
     package init(name: String, type: String? = nil, live: Bool? = nil) {
         self.name = name
         self.type = type
         self.live = live
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case name, type, live }
 }
 
-/// The reply to `Explain`.
+/// Reply to `Explain`.
 package struct ExplainReply: Codable, Sendable, Equatable {
-    /// The name, in presentation form.
+    /// Name in presentation form.
     package var name: String
 
-    /// The type, as a mnemonic or `TYPE65`.
+    /// Type as a mnemonic or `TYPE65`.
     package var type: String
 
-    /// What each stage says, in the order in which they are asked.
+    /// Results of the stages, in their order.
     package var steps: [ExplainStep] = []
 
-    /// The route that has the name; absent if none does.
+    /// Route that covers the name; nil if there is none.
     package var route: ExplainedRoute?
 
-    /// What is answered; absent if that has to be asked for, and is not known before.
+    /// Answer; nil if it is unknown until the name is resolved.
     package var answer: Resolved?
 
-    /// What it costs.
+    /// Billable calls of the answer.
     package var cost = ExplainedCost()
 
-    /// How it went; absent unless it was asked for now.
+    /// Report of the live resolution; nil unless it was requested.
     package var live: LiveReport?
 
-    /// Makes the reply about a question.
+    /// Creates a reply for a question.
     package init(name: String, type: String) {
         self.name = name
         self.type = type
     }
 }
 
-/// What one stage says.
+/// Result of one stage.
 package struct ExplainStep: Codable, Sendable, Equatable {
-    /// The stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
+    /// Stage: `question`, `hosts`, `special`, `route`, `cache`, `vendors`, `upstreams`.
     package var stage: String
 
-    /// What it does with the question, for people.
+    /// Description of what the stage does with the query.
     package var result: String
 
-    /// More about it, for people, a line each.
+    /// Further remarks, one line each.
     package var notes: [String]
 
-    /// Makes a step.
+    /// Creates a step.
     package init(_ stage: String, _ result: String, notes: [String] = []) {
         self.stage = stage
         self.result = result
@@ -71,27 +71,27 @@ package struct ExplainStep: Codable, Sendable, Equatable {
     }
 }
 
-/// The route of a name.
+/// Route of a name.
 package struct ExplainedRoute: Codable, Sendable, Equatable {
-    /// Its place in the settings, as `file:line`.
+    /// Place in the settings, as `file:line`.
     package var place: String
 
-    /// The pattern that covers the name, as the settings write it.
+    /// Pattern that covers the name, as written in the settings.
     package var pattern: String
 
-    /// The vendors that are asked for addresses, in order.
+    /// Vendors in their order.
     package var vendors: [String]
 
-    /// Those of them that nobody waits for now, as nothing is heard of them.
+    /// Vendors among them that do not respond; a query does not wait for them.
     package var silent: [String]
 
-    /// The upstreams that it names; none for those that all names have.
+    /// Upstreams of the route; empty if the route uses the default upstreams.
     package var upstreams: [String]
 
-    /// Who is asked where vendors have nothing: `upstream` or `none`.
+    /// Source of the answer if no vendor has one: `upstream` or `none`.
     package var fallback: String
 
-    /// Makes a route of its parts.
+    /// Creates a route from its parts.
     package init(
         place: String,
         pattern: String,
@@ -109,27 +109,30 @@ package struct ExplainedRoute: Codable, Sendable, Equatable {
     }
 }
 
-/// What the answer to a question costs.
+/// Billable calls of an answer.
 package struct ExplainedCost: Codable, Sendable, Equatable {
-    /// Billable calls that a client's question would cause now, if the first try is answered; trials
-    /// of vendors that nobody waits for count, too.
+    /// Billable calls that a query would cause now if the first attempt succeeds, including probes
+    /// of vendors that do not respond.
     package var billableCalls = 0
 
-    /// The vendor that would be paid now, or next if that is nothing; absent if none would.
+    /// Vendor that would bill these calls, or the next ones if there are none now; nil if none
+    /// would.
     package var vendor: String?
 
-    /// After how many seconds the name is asked for anew; absent if the cache has no answer to it.
+    /// Seconds until the name is resolved again; nil if the answer is not cached.
     package var nextSeconds: Int?
 
-    /// What has it asked for anew then: `refresh`, which the name must be in demand for, before the
-    /// answer's time is over; `query`, the first one after it: nobody refreshes failures, what lives
-    /// for some seconds only, and what was refreshed in vain.
+    /// Trigger of that resolution.
+    ///
+    /// `refresh`: prefetch before the answer expires, if the name is in demand. `query`: the first
+    /// query after the answer expires; failures, answers with a TTL of a few seconds and answers
+    /// whose refresh failed are not prefetched.
     package var nextBy: String?
 
-    /// Billable calls that this will cost.
+    /// Billable calls of that resolution.
     package var nextBillableCalls = 0
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case billableCalls = "billable-calls"
         case vendor
@@ -138,82 +141,83 @@ package struct ExplainedCost: Codable, Sendable, Equatable {
         case nextBillableCalls = "next-billable-calls"
     }
 
-    /// Makes the cost of an answer that costs nothing.
+    /// Creates a cost of zero.
     package init() {}
 }
 
-/// How it went to ask a question past the cache.
+/// Report of a resolution past the cache.
 package struct LiveReport: Codable, Sendable, Equatable {
-    /// What came of it.
+    /// Answer of the resolution.
     package var answer: Resolved
 
-    /// Requests and queries, in the order in which they were sent.
+    /// Requests and queries, in the order of sending.
     package var attempts: [LiveAttempt] = []
 
-    /// What was decided on the way, for people.
+    /// Decisions during the resolution, as text.
     package var notes: [String] = []
 
-    /// Attempts and notes that are not told, as there were too many.
+    /// Number of attempts and notes that are not listed because there were too many.
     package var leftOut = 0
 
-    /// Billable calls that it may have caused.
+    /// Upper bound of the billable calls.
     package var billableCalls = 0
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case answer, attempts, notes
         case leftOut = "left-out"
         case billableCalls = "billable-calls"
     }
 
-    /// Makes a report without attempts.
+    /// Creates a report without attempts.
     package init(answer: Resolved) { self.answer = answer }
 }
 
-/// One request to a vendor, or query to an upstream.
+/// One request to a vendor, or one query to an upstream.
 package struct LiveAttempt: Codable, Sendable, Equatable {
-    /// The vendor or upstream, by its name in the settings.
+    /// Name of the vendor or upstream in the settings.
     package var name: String
 
-    /// Its server: an address, or a URL.
+    /// Address or URL of its server.
     package var server: String
 
-    /// Why it was sent: `first`, `next` (after a failure), `hedge` (after a silence), `fresh` (on a
-    /// new connection), `repair` (signed or written otherwise).
+    /// Reason of the attempt: `first`, `next` (after a failure), `hedge` (no reply in time),
+    /// `fresh` (on a new connection), `repair` (with another signature or form).
     package var why: String
 
-    /// The HTTP request, or the transport; the values of its parameters are left out.
+    /// HTTP request without the values of its parameters, or the transport.
     package var request: String?
 
-    /// Whether an open connection carried it; absent if that is not known.
+    /// True if an open connection was reused; nil if unknown.
     package var reused: Bool?
 
-    /// The HTTP status; absent without one.
+    /// HTTP status; nil without one.
     package var status: Int?
 
-    /// What it said, for people: addresses with their TTLs; or what went wrong.
+    /// Result as text: addresses with their TTLs, or an error.
     package var result: String
 
-    /// When it was sent, from the start.
+    /// Time from the start until the attempt was sent.
     package let afterMs: Double
 
-    /// How long it took; absent while it is under way.
+    /// Duration; nil while in flight.
     package var tookMs: Double? { didSet { tookUs = tookMs.map(microseconds) } }
 
-    /// From its beginning until there was a connection, until TLS was ready, and until the reply
-    /// began; absent if an open connection was there, or that is not known.
+    /// Times from sending until the connection was open, TLS was ready and the reply began; nil if
+    /// a connection was reused or the time is unknown.
     package var connectedMs: Double? { didSet { connectedUs = connectedMs.map(microseconds) } }
     package var securedMs: Double? { didSet { securedUs = securedMs.map(microseconds) } }
     package var firstOctetMs: Double? { didSet { firstOctetUs = firstOctetMs.map(microseconds) } }
 
-    /// The same in microseconds, as in all other messages; the fields in milliseconds go.
+    /// The same times in microseconds, the unit of all other messages; those in milliseconds are
+    /// deprecated.
     package let afterUs: UInt64?
     package private(set) var tookUs: UInt64?
     package private(set) var connectedUs: UInt64?
     package private(set) var securedUs: UInt64?
     package private(set) var firstOctetUs: UInt64?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case name, server, why, request, reused, status, result
         case afterMs = "after-ms"
@@ -228,7 +232,7 @@ package struct LiveAttempt: Codable, Sendable, Equatable {
         case firstOctetUs = "first-octet-us"
     }
 
-    /// Makes an attempt that is under way.
+    /// Creates an attempt in flight.
     package init(name: String, server: String, why: String, afterMs: Double) {
         self.name = name
         self.server = server

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Flush`: exactly one of `all`, `name`, `tree`, `negative`, `stale` and `source`;
-/// and `soft`.
+/// Arguments of `Flush`: exactly one of `all`, `name`, `tree`, `negative`, `stale` and `source`,
+/// and optionally `soft`.
 package struct FlushRequest: CallParameters, Equatable {
-    /// True: everything.
+    /// True for all entries.
     package var all: Bool?
 
     /// Entries of exactly this name, in presentation form.
@@ -12,52 +12,52 @@ package struct FlushRequest: CallParameters, Equatable {
     /// With `name`: only entries of this type, as a mnemonic or `TYPE65`.
     package var type: String?
 
-    /// Entries of this name and of all names below it.
+    /// Entries of this name and all names below it.
     package var tree: String?
 
-    /// True: entries that say that something does not exist, or that asking failed.
+    /// True for negative entries: no such name, no data, or a failure.
     package var negative: Bool?
 
-    /// True: entries whose time is over.
+    /// True for stale entries.
     package var stale: Bool?
 
-    /// Entries that came from this vendor or upstream, by its name in the settings; or from any
-    /// `vendor`, or any `upstream`.
+    /// Entries from the vendor or upstream with this name in the settings, from any `vendor`, or
+    /// from any `upstream`.
     package var source: String?
 
-    /// True: entries are not removed but marked stale, so that they are asked for anew, and given
-    /// if nobody answers.
+    /// True to mark entries stale instead of removing them: they are resolved again, and served
+    /// stale if that fails.
     package var soft: Bool?
 
-    /// What to remove, once the arguments agree with each other.
+    /// Entries to remove.
     package enum Scope: Sendable, Hashable {
-        /// Everything.
+        /// All entries.
         case all
 
-        /// One name, and if `type` is given only that type of it.
+        /// Entries of one name, and only of `type` if given.
         case name(String, type: String?)
 
-        /// A name and all below it.
+        /// Entries of a name and all names below it.
         case tree(String)
 
         /// Entries without records.
         case negative
 
-        /// Entries whose time is over.
+        /// Stale entries.
         case stale
 
-        /// Entries that came from somewhere.
+        /// Entries from a vendor or upstream.
         case source(String)
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable {
         case all, name, type, tree, negative, stale, source, soft
     }
 
     // MARK: - Making
 
-    /// Makes the request for a scope.
+    /// Creates the request for a scope.
     package init(_ scope: Scope, soft: Bool? = nil) {
         self.soft = soft
         switch scope {
@@ -74,9 +74,10 @@ package struct FlushRequest: CallParameters, Equatable {
 
     // MARK: - Reading
 
-    /// The scope the arguments mean; `false` counts as not given.
+    /// Returns the scope of the arguments; `false` counts as absent.
     ///
-    /// - Throws: `invalidArgument` if not exactly one is given, or `type` without `name`.
+    /// - Throws: `invalidArgument` unless exactly one scope is given, or for a `type` without
+    ///   `name`.
     package func scope() throws(MethodError) -> Scope {
         var scopes: [Scope] = []
         if all == true { scopes.append(.all) }
@@ -92,21 +93,21 @@ package struct FlushRequest: CallParameters, Equatable {
             )
         }
         guard type == nil || name != nil else {
-            throw .invalidArgument(argument: "type", reason: "needs a name")
+            throw .invalidArgument(argument: "type", reason: "requires a name")
         }
         return scope
     }
 }
 
-/// The reply to `Flush`.
+/// Reply to `Flush`.
 package struct FlushReply: Codable, Sendable, Equatable {
-    /// How many entries were removed.
+    /// Number of removed entries.
     package var removed: Int
 
-    /// How many were marked stale, if that was asked for.
+    /// Number of entries marked stale; nil unless `soft`.
     package var marked: Int?
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(removed: Int, marked: Int? = nil) {
         self.removed = removed
         self.marked = marked

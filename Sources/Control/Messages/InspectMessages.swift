@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reply to `Settings`: the settings that are in force.
+/// Reply to `Settings`: the settings in force.
 package struct SettingsReply: Codable, Sendable, Equatable {
-    /// The file that the daemon reads, as it was named on the command line.
+    /// File that the daemon reads, as given on its command line.
     package var file: String
 
-    /// The settings in force as YAML, defaults included; secrets by the places where they are kept.
+    /// Settings in force as YAML, including defaults; secrets as references to their files.
     package var text: String
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(file: String, text: String) {
         self.file = file
         self.text = text
     }
 }
 
-/// The arguments of `Routes`.
+/// Arguments of `Routes`.
 package struct RoutesRequest: CallParameters, Equatable {
-    /// Only the route of this name; nil for all routes.
+    /// Name to find the route of; nil for all routes.
     package var name: String?
 
-    /// Makes the request.
+    /// Creates the request.
     package init(name: String? = nil) { self.name = name }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case name }
 }
 
-/// The reply to `Routes`.
+/// Reply to `Routes`.
 package struct RoutesReply: Codable, Sendable, Equatable {
-    /// The routes in the order of the settings.
+    /// Routes in the order of the settings.
     package var routes: [RouteEntry]
 
-    /// The pattern that covers the name; nil without one.
+    /// Pattern that covers the name; nil without a name.
     package var pattern: String?
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(routes: [RouteEntry], pattern: String? = nil) {
         self.routes = routes
         self.pattern = pattern
@@ -44,25 +44,25 @@ package struct RoutesReply: Codable, Sendable, Equatable {
 
 /// A route of the settings in force.
 package struct RouteEntry: Codable, Sendable, Equatable {
-    /// Its place in the settings, as `file:line`.
+    /// Place in the settings, as `file:line`.
     package var place: String
 
-    /// The patterns of its names, as the settings write them.
+    /// Patterns of its names, as written in the settings.
     package var domains: [String]
 
-    /// The patterns of names that it is not for.
+    /// Patterns of names that the route excludes.
     package var except: [String]
 
-    /// The vendors that are asked for addresses, in order.
+    /// Vendors in their order.
     package var vendors: [String]
 
-    /// The upstreams that it names; none for those that all names have.
+    /// Upstreams of the route; empty if the route uses the default upstreams.
     package var upstreams: [String]
 
-    /// The source of answers that no vendor has: `upstream` or `none`.
+    /// Source of the answer if no vendor has one: `upstream` or `none`.
     package var fallback: String
 
-    /// Makes a route of its parts.
+    /// Creates a route from its parts.
     package init(
         place: String,
         domains: [String],
@@ -80,34 +80,33 @@ package struct RouteEntry: Codable, Sendable, Equatable {
     }
 }
 
-/// The arguments of `LogLevel`.
+/// Arguments of `LogLevel`.
 package struct LogLevelRequest: CallParameters, Equatable {
-    /// The least important level that is logged from now on, or `settings` for that of the settings;
-    /// nil changes nothing.
+    /// New log level; `settings` for the configured level; nil to change nothing.
     package var level: String?
 
-    /// Makes the request.
+    /// Creates the request.
     package init(level: String? = nil) { self.level = level }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case level }
 }
 
-/// The reply to `LogLevel`: the levels as they are now.
+/// Reply to `LogLevel`.
 package struct LogLevelReply: Codable, Sendable, Equatable {
-    /// The least important level that is logged.
+    /// Lowest level that is logged.
     package var level: String
 
-    /// The level that the settings, or the command line, say.
+    /// Level of the settings or the command line.
     package var settingsLevel: String
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case level
         case settingsLevel = "settings-level"
     }
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(level: String, settingsLevel: String) {
         self.level = level
         self.settingsLevel = settingsLevel

@@ -1,79 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Lookup`: what the cache holds of a name.
+/// Arguments of `Lookup`.
 package struct LookupRequest: CallParameters, Equatable {
-    /// The name, in presentation form.
+    /// Name in presentation form.
     package var name: String
 
-    /// Only entries of this type, as a mnemonic or `TYPE65`; all types if nil.
+    /// Only entries of this type, as a mnemonic or `TYPE65`; nil for all types.
     package var type: String?
 
-    /// Makes the request.
+    /// Creates the request.
     package init(name: String, type: String? = nil) {
         self.name = name
         self.type = type
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case name, type }
 }
 
-/// The reply to `Lookup`; never without entries, as that is the error `NotFound`.
+/// Reply to `Lookup`; never empty: without entries, the reply is the error `NotFound`.
 package struct LookupReply: Codable, Sendable, Equatable {
-    /// The entries, by type.
+    /// Entries in the order of their types.
     package var entries: [CachedEntry]
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(entries: [CachedEntry]) { self.entries = entries }
 }
 
-/// One entry of the cache.
+/// One cache entry.
 package struct CachedEntry: Codable, Sendable, Equatable {
-    /// The name, in presentation form.
+    /// Name in presentation form.
     package var name: String
 
-    /// The type, as a mnemonic or `TYPE65`.
+    /// Type as a mnemonic or `TYPE65`.
     package var type: String
 
-    /// The response code in lower case; `nodata` is NOERROR without records.
+    /// Response code in lower case; `nodata` is NOERROR without records.
     package var rcode: String
 
-    /// Who answered: the name of a vendor or an upstream, or `local`.
+    /// Name of the vendor or upstream that answered, or `local`.
     package var source: String
 
-    /// The server that answered, such as `192.0.2.1:443` or
-    /// `udp://192.0.2.53`; empty if none did.
+    /// Server that answered, such as `192.0.2.1:443` or `udp://192.0.2.53`; empty if none.
     package var server: String
 
-    /// The vendor or upstream that answered, and its address or URL; nil if it was the daemon itself.
+    /// Vendor or upstream that answered, and its address or URL; nil for an answer of the daemon.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Whether nobody on the way here could read or change it; nil unless an upstream answered.
+    /// True if the transport was encrypted and authenticated; nil unless an upstream answered.
     package var protected: Bool?
 
-    /// Whether it was validated by an upstream that is believed: AD.
+    /// True if a trusted upstream validated the answer (AD).
     package var validated: Bool
 
-    /// How long ago the answer came.
+    /// Time since the answer was received.
     package var ageSeconds: Int
 
-    /// How long the entry stays fresh; 0 once it is stale.
+    /// Time until the entry is stale; 0 once it is.
     package var ttlSeconds: Int
 
-    /// Whether the time to live has passed.
+    /// True if the TTL has expired.
     package var stale: Bool
 
-    /// How often the entry answered since it came.
+    /// Number of queries that the entry answered.
     package var hits: UInt64
 
-    /// Which of several entries for one question this is, such as `do` for DNSSEC; often empty.
+    /// Distinguishes entries for the same question, such as `do` for DNSSEC; often empty.
     package var variant: String
 
-    /// The records, in presentation form; none in a negative entry.
+    /// Records in presentation form; empty in a negative entry.
     package var records: [String]
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case name, type, rcode, source, server, origin, protected, validated
         case originServer = "origin-server"
@@ -82,7 +81,7 @@ package struct CachedEntry: Codable, Sendable, Equatable {
         case stale, hits, variant, records
     }
 
-    /// Makes an entry of its parts.
+    /// Creates an entry from its parts.
     package init(
         name: String,
         type: String,

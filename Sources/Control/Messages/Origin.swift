@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The vendor or upstream that gave an answer, and its server.
+/// Vendor or upstream of an answer, and its server.
 ///
-/// `source` and `server` mean one thing in answers (how the client was answered; `name/server`) and
-/// another in entries of the cache (the name; the address).  These two mean the same everywhere.
+/// The older fields `source` and `server` have one meaning in answers (type of the source;
+/// `name/server`) and another in cache entries (name; address). `origin` and `origin-server` mean
+/// the same in all messages.
 package struct AnswerOrigin: Sendable, Equatable {
-    /// The name in the settings, or `hosts`; nil for an answer of the daemon itself.
+    /// Name in the settings, or `hosts`; nil for an answer of the daemon itself.
     package let name: String?
 
-    /// The address or URL of the server; nil if there is none.
+    /// Address or URL of the server; nil if there is none.
     package let server: String?
 
-    /// Reads `name/server`, as answers have it; the name has no slash.
+    /// Parses `name/server`, the form in answers; the name contains no slash.
     package init(_ text: String?) {
         let parts = (text ?? "").split(separator: "/", maxSplits: 1).map(String.init)
         name = parts.first
@@ -19,7 +20,7 @@ package struct AnswerOrigin: Sendable, Equatable {
     }
 }
 
-/// A time in milliseconds as whole microseconds, rounded; 0 for one that is negative or not finite.
+/// Converts milliseconds to whole microseconds, rounded; 0 if negative or not finite.
 func microseconds(_ milliseconds: Double) -> UInt64 {
     UInt64(exactly: (milliseconds * 1_000).rounded()) ?? 0
 }

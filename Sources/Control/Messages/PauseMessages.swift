@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Pause` and `Resume`: exactly one of them.
+/// Arguments of `Pause` and `Resume`: exactly one of them is given.
 package struct PauseRequest: CallParameters, Equatable {
-    /// The name of a vendor in the settings.
+    /// Name of a vendor in the settings.
     package var vendor: String?
 
-    /// The name of an upstream in the settings.
+    /// Name of an upstream in the settings.
     package var upstream: String?
 
-    /// The name of a vendor or, if there is none of this name, of an upstream.
+    /// Name of a vendor or, if no vendor has this name, of an upstream.
     package var name: String?
 
-    /// Makes the request.
+    /// Creates the request.
     package init(vendor: String? = nil, upstream: String? = nil, name: String? = nil) {
         self.vendor = vendor
         self.upstream = upstream
@@ -23,11 +23,11 @@ package struct PauseRequest: CallParameters, Equatable {
         case vendor(String)
         case upstream(String)
 
-        /// A vendor or, if there is none of this name, an upstream.
+        /// A vendor or, if no vendor has this name, an upstream.
         case either(String)
     }
 
-    /// The vendor or upstream that is meant.
+    /// Returns the vendor or upstream that the arguments select.
     ///
     /// - Throws: `invalidArgument` unless exactly one argument is given.
     package func subject() throws(MethodError) -> Subject {
@@ -43,35 +43,36 @@ package struct PauseRequest: CallParameters, Equatable {
         }
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case vendor, upstream, name }
 }
 
-/// The reply to `Pause` and `Resume`: how the vendor or upstream is left.
+/// Reply to `Pause` and `Resume`: the new state of the vendor or upstream.
 package struct PauseReply: Codable, Sendable, Equatable {
-    /// The name of the vendor; nil if it is an upstream.
+    /// Name of the vendor; nil for an upstream.
     package var vendor: String?
 
-    /// The name of the upstream; nil if it is a vendor.
+    /// Name of the upstream; nil for a vendor.
     package var upstream: String?
 
-    /// Whether anything is other than it was.
+    /// True if the call changed the state.
     package var changed: Bool
 
-    /// Calls of a vendor under way, which go on; 0 of an upstream, whose queries end within seconds.
+    /// Vendor calls in flight, which continue; 0 for an upstream, as its queries end within
+    /// seconds.
     package var inFlight: Int
 
-    /// Why it is not asked; nil if it is.
+    /// Reason why the vendor or upstream is not used; nil if it is used.
     package var rest: VendorRest?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case vendor, upstream, changed
         case inFlight = "in-flight"
         case rest
     }
 
-    /// Makes the reply about a vendor.
+    /// Creates the reply about a vendor.
     package init(vendor: String, changed: Bool, inFlight: Int, rest: VendorRest?) {
         self.vendor = vendor
         self.changed = changed
@@ -79,7 +80,7 @@ package struct PauseReply: Codable, Sendable, Equatable {
         self.rest = rest
     }
 
-    /// Makes the reply about an upstream.
+    /// Creates the reply about an upstream.
     package init(upstream: String, changed: Bool, isPaused: Bool) {
         self.upstream = upstream
         self.changed = changed

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Check`.
+/// Arguments of `Check`.
 package struct CheckRequest: CallParameters, Equatable {
-    /// The text to check; nil for the daemon's own file as it is now.
+    /// Text to check; nil for the daemon's settings file as it is now.
     package var text: String?
 
-    /// What its problems are to call it.
+    /// File name to use in reported problems.
     package var file: String?
 
-    /// Makes the request; without a text, for the daemon's own file.
+    /// Creates the request; without a text, for the daemon's own file.
     package init(text: String? = nil, file: String? = nil) {
         self.text = text
         self.file = file
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case text, file }
 }
 
-/// One thing that is wrong, or odd, in settings.
+/// An error or warning about the settings.
 package struct SettingsComplaint: Codable, Sendable, Equatable {
-    /// The file as the daemon knows it.
+    /// File as the daemon names it.
     package var file: String
 
-    /// Where, from 1; 0 if the whole file is meant, or what it asks for does not work.
+    /// Position from 1; 0 if the complaint concerns the whole file or a resource that it names.
     package var line: Int
     package var column: Int
 
-    /// What is wrong; never holds the value of a secret.
+    /// Description; never contains the value of a secret.
     package var message: String
 
-    /// What would be right.
+    /// Suggested correction.
     package var hint: String?
 
-    /// Makes a complaint of its parts.
+    /// Creates a complaint of its parts.
     package init(file: String, line: Int, column: Int, message: String, hint: String?) {
         self.file = file
         self.line = line
@@ -43,25 +43,25 @@ package struct SettingsComplaint: Codable, Sendable, Equatable {
     }
 }
 
-/// One thing that new settings say otherwise.
+/// A difference between the old and the new settings.
 package struct SettingChange: Codable, Sendable, Equatable {
-    /// What is changed.
+    /// Kind of change.
     package enum Kind: String, Codable, Sendable {
         case added, removed, changed
 
-        /// A secret has another value, which is not shown.
+        /// A secret with another value, which is not shown.
         case secret
     }
 
-    /// The option; entries by their names, routes by their first domains.
+    /// Path of the option; vendors and upstreams by name, routes by first domain.
     package var path: String
     package var kind: Kind
 
-    /// The values in one line of YAML; nil where there is none to show.
+    /// Values as one line of YAML; nil if there is no value or it must not be shown.
     package var old: String?
     package var new: String?
 
-    /// Makes a change of its parts.
+    /// Creates a change from its parts.
     package init(path: String, kind: Kind, old: String?, new: String?) {
         self.path = path
         self.kind = kind
@@ -70,37 +70,37 @@ package struct SettingChange: Codable, Sendable, Equatable {
     }
 }
 
-/// The reply to `Reload` and `Check`.
+/// Reply to `Reload` and `Check`.
 package struct ReloadReply: Codable, Sendable, Equatable {
-    /// Whether the settings are in force now, as far as they need no restart; false of a check.
+    /// True if the settings are in force now, except for `needsRestart`; false after a check.
     package var applied: Bool
 
-    /// Why they are not, or would not be; empty if nothing is wrong.
+    /// Errors that prevent or would prevent the reload; empty if there are none.
     package var problems: [SettingsComplaint]
 
-    /// What is merely odd in them.
+    /// Warnings about the settings.
     package var warnings: [SettingsComplaint]
 
-    /// In what they differ from those that were in force.
+    /// Differences from the settings that were in force.
     package var changes: [SettingChange]
 
-    /// The options among them that are only read when the daemon starts.
+    /// Changed options that take effect only at a restart.
     package var needsRestart: [String]
 
-    /// Answers that were removed from the cache, as they are not right any more.
+    /// Answers that were removed from the cache because they are no longer valid.
     package var removedAnswers: Int
 
-    /// Notes for the operator, as sentences; nil if there are none.
+    /// Remarks for the operator; nil if there are none.
     package var notes: [String]?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case applied, problems, warnings, changes, notes
         case needsRestart = "needs-restart"
         case removedAnswers = "removed-answers"
     }
 
-    /// Makes the reply of its parts.
+    /// Creates the reply of its parts.
     package init(
         applied: Bool,
         problems: [SettingsComplaint] = [],

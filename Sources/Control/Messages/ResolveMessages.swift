@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Resolve`: names to ask for now, through cache, vendors and upstreams.
+/// Arguments of `Resolve`: names to resolve through cache, vendors and upstreams.
 package struct ResolveRequest: CallParameters, Equatable {
-    /// The names, in presentation form; at most as many as `ControlLimits` says.
+    /// Names in presentation form; `ControlLimits` limits their number.
     package var names: [String]
 
-    /// The type, as a mnemonic or `TYPE65`; A and AAAA if nil.
+    /// Type as a mnemonic or `TYPE65`; A and AAAA if nil.
     package var type: String?
 
-    /// Makes the request.
+    /// Creates the request.
     package init(names: [String], type: String? = nil) {
         self.names = names
         self.type = type
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case names, type }
 
-    /// Checks how many names there are.
+    /// Checks the number of names.
     ///
-    /// - Parameter isStream: whether each name gets a reply of its own.
-    /// - Throws: `invalidArgument` if they are too many, or none.
+    /// - Parameter isStream: true if each name has a reply of its own.
+    /// - Throws: `invalidArgument` for too many names, or none.
     package func check(isStream: Bool) throws(MethodError) {
         let range = isStream ? ControlLimits.resolvedNames : ControlLimits.resolvedAtOnce
         guard !range.contains(names.count) else { return }
@@ -32,52 +32,52 @@ package struct ResolveRequest: CallParameters, Equatable {
     }
 }
 
-/// The reply to `Resolve`: of one name in a call with `more`, and in the end of none; else of all.
+/// Reply to `Resolve`: one name per reply in a call with `more`, and none in the last; else all
+/// names.
 package struct ResolveReply: Codable, Sendable, Equatable {
-    /// What was found, by name in the order of the arguments, A before AAAA.
+    /// Results in the order of the names, A before AAAA.
     package var results: [Resolved]
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(results: [Resolved]) { self.results = results }
 }
 
-/// What a client would have been answered.
+/// Answer that a client would have received.
 package struct Resolved: Codable, Sendable, Equatable {
-    /// The name, in presentation form.
+    /// Name in presentation form.
     package var name: String
 
-    /// The type, as a mnemonic or `TYPE65`.
+    /// Type as a mnemonic or `TYPE65`.
     package var type: String
 
-    /// In the words of `Stats`: `noerror`, `nodata`, `nxdomain` and others.
+    /// Response code as in `Stats`: `noerror`, `nodata`, `nxdomain` and others.
     package var rcode: String
 
-    /// Who answered, in the words of `Stats`: `cache`, `stale`, `vendor`, `upstream`, `local` or
+    /// Type of the source as in `Stats`: `cache`, `stale`, `vendor`, `upstream`, `local` or
     /// `failed`.
     package var source: String
 
-    /// Who gave the answer, also if the cache kept it, such as `tencent/192.0.2.1:443`; absent for
-    /// answers of the daemon itself.
+    /// Source of the answer, also of a cached one, such as `tencent/192.0.2.1:443`; nil for an
+    /// answer of the daemon itself.
     package var server: String?
 
-    /// The vendor or upstream that answered, and its address or URL; absent if `server`
-    /// is.
+    /// Vendor or upstream that answered, and its address or URL; nil if `server` is nil.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// The data of the records of that type, in presentation form.
+    /// Data of the records of this type, in presentation form.
     package var records: [String]
 
-    /// The lowest TTL of the answer; absent without records.
+    /// Lowest TTL of the answer; nil without records.
     package var ttlSeconds: Int?
 
-    /// Why there is no better answer (RFC 8914); absent if there is nothing to say.
+    /// Extended DNS error (RFC 8914); nil if there is none.
     package var explanation: String?
 
-    /// From the question to its answer; absent of an answer that was only foretold.
+    /// Time from the query to the answer; nil for a predicted answer.
     package var tookUs: Int?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case name, type, rcode, source, server, origin, records
         case originServer = "origin-server"
@@ -86,7 +86,7 @@ package struct Resolved: Codable, Sendable, Equatable {
         case tookUs = "took-us"
     }
 
-    /// Makes a result of its parts.
+    /// Creates a result from its parts.
     package init(
         name: String,
         type: String,
@@ -111,6 +111,6 @@ package struct Resolved: Codable, Sendable, Equatable {
         self.tookUs = tookUs
     }
 
-    /// Whether there are records of the type that was asked for.
+    /// True if there are records of the requested type.
     package var isResolved: Bool { rcode == "noerror" && !records.isEmpty }
 }

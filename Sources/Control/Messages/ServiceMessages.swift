@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The interface every Varlink service has, `org.varlink.service`.
+/// The interface of every Varlink service, `org.varlink.service`.
 package enum ServiceInterface {
-    /// The name of the interface.
+    /// Name of the interface.
     package static let name = "org.varlink.service"
 
-    /// The method that tells what the service is and which interfaces it has.
+    /// Method that describes the service and lists its interfaces.
     package static let getInfo = name + ".GetInfo"
 
-    /// The method that gives the text of an interface.
+    /// Method that returns the description of an interface.
     package static let getInterfaceDescription = name + ".GetInterfaceDescription"
 }
 
-/// The arguments of a method that takes none.
+/// Arguments of a method without parameters.
 package struct NoParameters: CallParameters, Equatable {
-    /// Makes no arguments.
+    /// Creates empty arguments.
     package init() {}
 
     /// No names.
     package enum CodingKeys: CodingKey, CaseIterable {}
 }
 
-/// The reply to `org.varlink.service.GetInfo`.
+/// Reply to `org.varlink.service.GetInfo`.
 package struct InfoReply: Codable, Sendable, Equatable {
-    /// Who makes the service.
+    /// Vendor of the service.
     package var vendor: String
 
-    /// What the service is called.
+    /// Name of the service.
     package var product: String
 
-    /// Its version.
+    /// Version of the service.
     package var version: String
 
-    /// Where to read about it.
+    /// URL of the documentation.
     package var url: String
 
-    /// The interfaces it has, this one first.
+    /// Interfaces of the service; its own comes first.
     package var interfaces: [String]
 
-    /// Makes the reply of its parts.
+    /// Creates the reply from its parts.
     package init(
         vendor: String,
         product: String,
@@ -54,23 +54,23 @@ package struct InfoReply: Codable, Sendable, Equatable {
     }
 }
 
-/// The arguments of `org.varlink.service.GetInterfaceDescription`.
+/// Arguments of `org.varlink.service.GetInterfaceDescription`.
 package struct DescriptionRequest: CallParameters, Equatable {
-    /// The name of the interface.
+    /// Name of the interface.
     package var interface: String
 
-    /// Makes the request.
+    /// Creates the request.
     package init(interface: String) { self.interface = interface }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case interface }
 }
 
-/// The reply to `org.varlink.service.GetInterfaceDescription`.
+/// Reply to `org.varlink.service.GetInterfaceDescription`.
 package struct DescriptionReply: Codable, Sendable, Equatable {
-    /// The text of the interface in Varlink's definition language.
+    /// Interface in Varlink's definition language.
     package var description: String
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(description: String) { self.description = description }
 }

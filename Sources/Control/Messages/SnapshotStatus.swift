@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The file in which the cache survives a restart.
+/// State of the file that preserves the cache across restarts.
 package struct SnapshotStatus: Codable, Sendable, Equatable {
-    /// Its path.
+    /// Path of the file.
     package var path: String
 
-    /// How long ago it was written, by this daemon or the one before; nil if that is not known.
+    /// Time since the file was written, by any daemon process; nil if unknown.
     package var ageSeconds: Int?
 
-    /// Answers in it.
+    /// Number of answers in the file.
     package var entries: UInt64 = 0
 
-    /// Its length, in octets.
+    /// Size of the file in octets.
     package var octets: UInt64 = 0
 
-    /// Why it could not be read or written when that was tried last; nil if it could.
+    /// Error of the last read or write; nil if it succeeded.
     package var lastError: String?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case path
         case ageSeconds = "age-seconds"
@@ -25,6 +25,6 @@ package struct SnapshotStatus: Codable, Sendable, Equatable {
         case lastError = "last-error"
     }
 
-    /// Makes the status of a file of which nothing is known.
+    /// Creates a status with only a path.
     package init(path: String) { self.path = path }
 }

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The cache: what it holds now, and what happened to it.
+/// Contents of the cache, and its counters.
 package struct CacheStats: Codable, Sendable, Equatable {
-    /// Answers held now.
+    /// Cached answers.
     package var entries: UInt64 = 0
 
-    /// Memory used for answers now, in octets.
+    /// Memory of cached answers, in octets.
     package var octets: UInt64 = 0
 
-    /// Memory it may use, in octets.
+    /// Limit of `octets`.
     package var limitOctets: UInt64 = 0
 
-    /// Memory of its index, in octets; counted apart from `octets`.
+    /// Memory of the index, in octets; not part of `octets`.
     package var indexOctets: UInt64 = 0
 
-    /// Questions it answered.
+    /// Queries answered from the cache.
     package var hits: UInt64 = 0
 
-    /// Questions it could not answer.
+    /// Queries that the cache could not answer.
     package var misses: UInt64 = 0
 
-    /// Answers put in.
+    /// Answers inserted.
     package var insertions: UInt64 = 0
 
-    /// Answers thrown out to make room.
+    /// Answers evicted because the cache was full.
     package var evictions: UInt64 = 0
 
-    /// Answers removed because they were too old even to be served stale.
+    /// Answers removed because they were too old to be served stale.
     package var expired: UInt64 = 0
 
-    /// Answers held now that have no records.
+    /// Cached answers without records.
     package var negativeEntries: UInt64 = 0
 
-    /// Where it survives a restart; nil if it does not.
+    /// State of the cache file; nil if there is none.
     package var snapshot: SnapshotStatus?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case entries, octets
         case limitOctets = "limit-octets"
@@ -45,16 +45,16 @@ package struct CacheStats: Codable, Sendable, Equatable {
         case snapshot
     }
 
-    /// Makes counters that are all zero.
+    /// Creates counters that are all zero.
     package init() {}
 }
 
-/// What was asked of an upstream resolver.
+/// Counters of an upstream.
 package struct UpstreamStats: Codable, Sendable, Equatable {
-    /// Its name in the settings.
+    /// Name in the settings.
     package var name: String
 
-    /// Whether nobody on the way can read or change its answers.
+    /// True if its transport is encrypted and authenticated.
     package var protected: Bool
 
     /// Queries sent.
@@ -63,32 +63,32 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
     /// Queries answered.
     package var successes: UInt64 = 0
 
-    /// Queries that failed, by kind.
+    /// Failed queries by kind.
     ///
-    /// The same as `failuresByKind`; `failures` is a number in other messages, and goes.
+    /// Deprecated: the same as `failuresByKind`; in other messages `failures` is a number.
     package var failures: Counts = [:] {
         didSet { (failed, failuresByKind) = (failures.values.reduce(0, +), failures) }
     }
 
-    /// Queries that failed.
+    /// Failed queries.
     package private(set) var failed: UInt64? = 0
 
-    /// The same by kind.
+    /// Failed queries by kind.
     package private(set) var failuresByKind: Counts? = [:]
 
-    /// Queries asked again over TCP because the reply was truncated.
+    /// Queries repeated over TCP because the reply was truncated.
     package var tcpRetries: UInt64 = 0
 
-    /// Messages from the server's address that answered no query: forged, or late.
+    /// Messages from the server's address that matched no query: forged or late.
     package var foreignReplies: UInt64 = 0
 
-    /// Connections begun, also in vain.
+    /// Connection attempts, including failed ones.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries put on a connection that was there already.
+    /// Queries sent on an open connection.
     package var connectionsReused: UInt64 = 0
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case name, protected, queries, successes, failures, failed
         case failuresByKind = "failures-by-kind"
@@ -98,104 +98,104 @@ package struct UpstreamStats: Codable, Sendable, Equatable {
         case connectionsReused = "connections-reused"
     }
 
-    /// Makes counters that are all zero.
+    /// Creates counters that are all zero.
     package init(name: String, protected: Bool) {
         self.name = name
         self.protected = protected
     }
 }
 
-/// Queries the cache could not answer.
+/// Counters of queries that the cache could not answer.
 package struct MissStats: Codable, Sendable, Equatable {
-    /// Being resolved now.
+    /// Queries that are being resolved now.
     package var inFlight: UInt64 = 0
 
-    /// Joined a query in flight for the same question.
+    /// Queries that joined the resolution of the same question.
     package var merged: UInt64 = 0
 
-    /// Given up because too many were in flight.
+    /// Queries dropped because too many were in flight.
     package var dropped: UInt64 = 0
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case inFlight = "in-flight"
         case merged, dropped
     }
 
-    /// Makes counters that are all zero.
+    /// Creates counters that are all zero.
     package init() {}
 }
 
-/// Answers that are asked for anew before their time is over.
+/// Counters of refreshes of cached answers before they expire.
 package struct RefreshStats: Codable, Sendable, Equatable {
-    /// Begun; each ends as one of `done` and `failed`, or is under way.
+    /// Refreshes started; each ends as `done` or `failed`, or is in flight.
     package var started: UInt64 = 0
 
-    /// Brought an answer.
+    /// Refreshes with a new answer.
     package var done: UInt64 = 0
 
-    /// Brought none; the old answer stays as it is.
+    /// Refreshes without an answer; the old answer is unchanged.
     package var failed: UInt64 = 0
 
-    /// Not begun: too many look-ups of vendors in the last minute.
+    /// Refreshes not started because of too many vendor lookups in the last minute.
     package var overBudget: UInt64 = 0
 
-    /// Not begun: no vendor would have been asked.
+    /// Refreshes not started because no vendor would have been called.
     package var held: UInt64 = 0
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case started, done, failed
         case overBudget = "over-budget"
         case held
     }
 
-    /// Makes counters that are all zero.
+    /// Creates counters that are all zero.
     package init() {}
 }
 
-/// What was noticed of the network that the machine is in.
+/// Counters of network events on the machine.
 package struct NetworkStats: Codable, Sendable, Equatable {
-    /// How often addresses, default routes or links were others than before.
+    /// Changes of addresses, default routes or links.
     package var changes: UInt64 = 0
 
-    /// How often the machine had slept.
+    /// Resumes from suspend.
     package var resumes: UInt64 = 0
 
-    /// How long ago the latest of either was; nil if there was none.
+    /// Time since the last change or resume; nil if there was none.
     package var lastAgeSeconds: Int?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case changes, resumes
         case lastAgeSeconds = "last-age-seconds"
     }
 
-    /// Makes a network in which nothing has happened.
+    /// Creates counters without events.
     package init() {}
 }
 
-/// What the process uses.
+/// Resource use of the process.
 package struct ProcessStats: Codable, Sendable, Equatable {
-    /// Resident memory, in octets.
+    /// Resident memory in octets.
     package var rssOctets: UInt64 = 0
 
-    /// Open descriptors.
+    /// Open file descriptors.
     package var descriptors: UInt64 = 0
 
-    /// Threads.
+    /// Number of threads.
     package var threads: UInt64 = 0
 
-    /// Processor time used, user and system, in seconds.
+    /// User and system CPU time in seconds.
     package var cpuSeconds: Double = 0
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case rssOctets = "rss-octets"
         case descriptors, threads
         case cpuSeconds = "cpu-seconds"
     }
 
-    /// Makes a process that uses nothing.
+    /// Creates zero resource use.
     package init() {}
 }

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Named counters; a map so that a daemon can count what an older client does not know.
+/// Named counters; a map, so that a daemon can send counters that an older client does not know.
 package typealias Counts = [String: UInt64]
 
-/// The arguments of `Stats`.
+/// Arguments of `Stats`.
 package struct StatsRequest: CallParameters, Equatable {
-    /// True: the counters start again from zero after this reply.
+    /// True to reset the counters to zero after this reply.
     package var reset: Bool?
 
-    /// In a call with `more`: a reply at once and then one every so many seconds, 1 to 86400.
+    /// In a call with `more`: interval between replies in seconds, 1 to 86400; the first is
+    /// immediate.
     package var everySeconds: Int?
 
-    /// Makes the request.
+    /// Creates the request.
     package init(reset: Bool? = nil, everySeconds: Int? = nil) {
         self.reset = reset
         self.everySeconds = everySeconds
     }
 
-    /// The time between two replies; nil for one reply only.
+    /// Interval between replies; nil for one reply only.
     ///
-    /// - Throws: `invalidArgument` for a time out of range, or together with `reset`.
+    /// - Throws: `invalidArgument` if the interval is out of range, or for `reset` with an
+    ///   interval.
     package func interval() throws(MethodError) -> Duration? {
         guard let everySeconds else { return nil }
         guard (1...86_400).contains(everySeconds) else {
@@ -31,81 +33,81 @@ package struct StatsRequest: CallParameters, Equatable {
         return .seconds(everySeconds)
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable {
         case reset
         case everySeconds = "every-seconds"
     }
 }
 
-/// The reply to `Stats`: everything that is counted.
+/// Reply to `Stats`: all counters.
 ///
-/// Counters only grow, until a reset lets all of them start again from zero and sets `sinceSeconds`
-/// back.  What is a level stays as it is: what the cache holds, what is in flight, what the process
-/// uses, and what has been spent today of a budget.
+/// Counters only increase. A reset sets all of them and `sinceSeconds` to zero. Levels are not
+/// reset: cache contents, queries in flight, resource use of the process, and today's spent budget.
 package struct StatsReply: Codable, Sendable, Equatable {
-    /// How long the counters have been counting.
+    /// Time since the counters were zero.
     package var sinceSeconds: Int
 
-    /// The queries of clients.
+    /// Queries from clients.
     package var queries = QueryStats()
 
-    /// How long answers took.
+    /// Latencies of answers.
     package var latency = LatencyStats()
 
-    /// The cache.
+    /// Contents and counters of the cache.
     package var cache = CacheStats()
 
-    /// The vendors, in the order of the settings.
+    /// Vendors in the order of the settings.
     package var vendors: [VendorStats] = []
 
-    /// The upstream resolvers, in the order of the settings.
+    /// Upstreams in the order of the settings.
     package var upstreams: [UpstreamStats] = []
 
-    /// Datagrams: `received`, `ignored`, `truncated-replies` and others.
+    /// Datagrams by outcome: `ignored`, `truncated-replies` and others.
     package var packets: Counts = [:]
 
-    /// Queries the cache could not answer.
+    /// Queries that the cache could not answer.
     package var misses = MissStats()
 
-    /// Answers asked for anew before their time is over.
+    /// Refreshes of cached answers before they expire.
     package var refresh = RefreshStats()
 
-    /// The network that the machine is in.
+    /// Network events.
     package var network = NetworkStats()
 
-    /// What the kernel answers in the daemon's place; its answers are in all tables.
+    /// Kernel acceleration; its answers are also counted in all tables.
     package var acceleration: AccelerationStatus?
 
-    /// What the process uses.
+    /// Resource use of the process.
     package var process = ProcessStats()
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case sinceSeconds = "since-seconds"
         case queries, latency, cache, vendors, upstreams, packets, misses, refresh, network
         case acceleration, process
     }
 
-    /// Makes counters that are all zero.
+    /// Creates counters that are all zero.
     package init(sinceSeconds: Int) { self.sinceSeconds = sinceSeconds }
 }
 
-/// The queries of clients, divided in three ways; each table sums to `total`.
+/// Queries from clients, classified in three ways; each table sums to `total`.
 package struct QueryStats: Codable, Sendable, Equatable {
-    /// All queries.
+    /// Number of all queries.
     package var total: UInt64 = 0
 
-    /// By who answered: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and so on.
+    /// Queries by source: `cache`, `stale`, `vendor`, `upstream`, `local`, `refused` and others.
     package var bySource: Counts = [:]
 
-    /// By response code: `noerror`, `nodata`, `nxdomain`, `servfail` …, `none` if not answered.
+    /// Queries by response code: `noerror`, `nodata`, `nxdomain`, `servfail` …, `none` if not
+    /// answered.
     package var byRcode: Counts = [:]
 
-    /// By transport: `udp`, `tcp`.
+    /// Queries by transport: `udp`, `tcp`.
     package var byTransport: Counts = [:]
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case total
         case bySource = "by-source"
@@ -113,49 +115,49 @@ package struct QueryStats: Codable, Sendable, Equatable {
         case byTransport = "by-transport"
     }
 
-    /// Makes counters that are all zero.
+    /// Creates counters that are all zero.
     package init() {}
 }
 
-/// How long answers took, by what they waited for.
+/// Latencies by what is measured.
 package struct LatencyStats: Codable, Sendable, Equatable {
-    /// From a client's query to its reply, all queries.
+    /// Time from a client's query to its reply, all queries.
     package var client = LatencyQuantiles()
 
-    /// The same, for queries the cache answered.
+    /// The same for queries that the cache answered.
     package var cache = LatencyQuantiles()
 
-    /// One vendor call.
+    /// Duration of a vendor call.
     package var vendor = LatencyQuantiles()
 
-    /// One upstream query.
+    /// Duration of an upstream query.
     package var upstream = LatencyQuantiles()
 
-    /// Makes latencies without samples.
+    /// Creates latencies without samples.
     package init() {}
 }
 
-/// A distribution of times, in microseconds.
+/// Distribution of times in microseconds.
 package struct LatencyQuantiles: Codable, Sendable, Equatable {
-    /// How many times were measured; the rest is 0 if none were.
+    /// Number of samples; if 0, all quantiles are 0.
     package var count: UInt64 = 0
 
-    /// Half of them were at most this.
+    /// Median.
     package var p50: UInt64 = 0
 
-    /// Nine of ten were at most this.
+    /// 90th percentile.
     package var p90: UInt64 = 0
 
-    /// 99 of 100 were at most this.
+    /// 99th percentile.
     package var p99: UInt64 = 0
 
-    /// 999 of 1000 were at most this.
+    /// 99.9th percentile.
     package var p999: UInt64 = 0
 
-    /// The longest.
+    /// Maximum.
     package var max: UInt64 = 0
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case count
         case p50 = "p50-us"
@@ -165,10 +167,10 @@ package struct LatencyQuantiles: Codable, Sendable, Equatable {
         case max = "max-us"
     }
 
-    /// Makes a distribution without samples.
+    /// Creates a distribution without samples.
     package init() {}
 
-    /// Makes a distribution of its parts, times in microseconds.
+    /// Creates a distribution from its parts, times in microseconds.
     package init(
         count: UInt64,
         p50: UInt64,

@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reply to `Status`: one screen that tells whether all is well, and if not, why.
+/// Reply to `Status`: an overview of the daemon's state and problems.
 package struct StatusReply: Codable, Sendable, Equatable {
-    /// What the daemon as a whole is doing.
+    /// State of the daemon.
     package var state: State
 
-    /// The version of the daemon.
+    /// Version of the daemon.
     package var version: String
 
-    /// Its process.
+    /// Process ID of the daemon.
     package var pid: Int
 
-    /// How long it has been running.
+    /// Time since the daemon started.
     package var uptimeSeconds: Int
 
-    /// Where it listens.
+    /// Addresses on which the daemon listens.
     package var listeners: [ListenerStatus] = []
 
-    /// The vendors, in the order of the settings.
+    /// Vendors in the order of the settings.
     package var vendors: [VendorStatus] = []
 
-    /// The upstream resolvers, in the order of the settings.
+    /// Upstreams in the order of the settings.
     package var upstreams: [UpstreamStatus] = []
 
-    /// How full the cache is.
+    /// Usage of the cache.
     package var cache = CacheUsage()
 
-    /// The network that the machine is in.
+    /// Network events.
     package var network = NetworkStats()
 
-    /// Whether the kernel answers in the daemon's place.
+    /// State of kernel acceleration.
     package var acceleration: AccelerationStatus?
 
-    /// Who answers the programs of this machine.
+    /// Content of `/etc/resolv.conf`.
     package var resolvConf = ResolvConf()
 
-    /// Why the state is `degraded`, one sentence each; empty otherwise.
+    /// Reasons for the state `degraded`, one sentence each; empty otherwise.
     package var problems: [String] = []
 
     /// The state of the daemon.
@@ -43,7 +43,7 @@ package struct StatusReply: Codable, Sendable, Equatable {
         case ready, degraded, starting, stopping
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case state, version, pid
         case uptimeSeconds = "uptime-seconds"
@@ -52,7 +52,7 @@ package struct StatusReply: Codable, Sendable, Equatable {
         case problems
     }
 
-    /// Makes a status without listeners, vendors and upstreams.
+    /// Creates a status without listeners, vendors and upstreams.
     package init(state: State, version: String, pid: Int, uptimeSeconds: Int) {
         self.state = state
         self.version = version
@@ -61,18 +61,18 @@ package struct StatusReply: Codable, Sendable, Equatable {
     }
 }
 
-/// One address the daemon answers on.
+/// Address on which the daemon listens.
 package struct ListenerStatus: Codable, Sendable, Equatable {
-    /// The address and port, such as `127.0.0.1:53`.
+    /// Address and port, such as `127.0.0.1:53`.
     package var address: String
 
     /// `udp` or `tcp`.
     package var transport: String
 
-    /// Where the socket comes from: `settings` or `socket-activation`.
+    /// Origin of the socket: `settings` or `socket-activation`.
     package var origin: String
 
-    /// Makes a listener of its parts.
+    /// Creates a listener from its parts.
     package init(address: String, transport: String, origin: String) {
         self.address = address
         self.transport = transport
@@ -80,40 +80,40 @@ package struct ListenerStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// Whether something can be asked.
+/// Health of a vendor, an upstream or one of their servers.
 package enum HealthStatus: String, Codable, Sendable {
-    /// It answers, or has not been asked.
+    /// It answers, or has not been used yet.
     case up
     /// Some of its servers do not answer.
     case degraded
     /// It does not answer, or refuses to.
     case down
-    /// It is not asked, because an operator said so.
+    /// An operator has paused it.
     case paused
 }
 
-/// How full the cache is.
+/// Usage of the cache.
 package struct CacheUsage: Codable, Sendable, Equatable {
-    /// Answers held.
+    /// Cached answers.
     package var entries: UInt64 = 0
 
-    /// Memory used, in octets.
+    /// Memory of cached answers, in octets.
     package var octets: UInt64 = 0
 
-    /// Memory it may use, in octets.
+    /// Limit of `octets`.
     package var limitOctets: UInt64 = 0
 
-    /// Where it survives a restart; nil if it does not.
+    /// State of the cache file; nil if there is none.
     package var snapshot: SnapshotStatus?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case entries, octets
         case limitOctets = "limit-octets"
         case snapshot
     }
 
-    /// Makes the usage of a cache.
+    /// Creates the usage of a cache.
     package init(entries: UInt64 = 0, octets: UInt64 = 0, limitOctets: UInt64 = 0) {
         self.entries = entries
         self.octets = octets
@@ -121,26 +121,26 @@ package struct CacheUsage: Codable, Sendable, Equatable {
     }
 }
 
-/// What `/etc/resolv.conf` says.
+/// Content of `/etc/resolv.conf`.
 package struct ResolvConf: Codable, Sendable, Equatable {
-    /// Whether its first name server is one of our listeners, or a local resolver that asks one of
-    /// them; nil if it could not be read.
+    /// True if the first nameserver is a listener of the daemon, or a local resolver that forwards
+    /// to one; nil if the file could not be read.
     package var pointsHere: Bool?
 
-    /// The local resolver between programs and the daemon, such as `systemd-resolved`; nil if there is
-    /// none, or it does not ask the daemon.
+    /// Local resolver that forwards to the daemon, such as `systemd-resolved`; nil if there is
+    /// none.
     package var by: String?
 
-    /// Its name servers, in order.
+    /// Nameservers in order.
     package var nameservers: [String]
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case pointsHere = "points-here"
         case by, nameservers
     }
 
-    /// Makes the finding.
+    /// Creates the content from its parts.
     package init(pointsHere: Bool? = nil, nameservers: [String] = []) {
         self.pointsHere = pointsHere
         self.nameservers = nameservers

@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Top`: which list, and how much of it.
+/// Arguments of `Top`.
 package struct TopRequest: CallParameters, Equatable {
-    /// What the list is ordered by, one of `Kind`.
+    /// Raw value of a `Kind`.
     package var kind: String
 
-    /// How many entries at most; 10 if nil.
+    /// Maximum number of entries; 10 if nil.
     package var count: Int?
 
-    /// What lists can be ordered by.
+    /// Order of a list.
     package enum Kind: String, CaseIterable, Sendable {
-        /// Names by queries.
+        /// Names by number of queries.
         case names
 
-        /// Names by queries that the cache could not answer.
+        /// Names by number of cache misses.
         case misses
 
-        /// The queries that took longest.
+        /// Queries with the longest response times.
         case slow
 
-        /// Names by queries that upstreams answered in a vendor's place.
+        /// Names by number of answers from the fallback upstream.
         case fallback
 
-        /// Clients by queries.
+        /// Clients by number of queries.
         case clients
 
-        /// Names by billable calls.
+        /// Names by number of billable calls.
         case cost
     }
 
-    /// Makes the request.
+    /// Creates the request.
     package init(kind: String, count: Int? = nil) {
         self.kind = kind
         self.count = count
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable { case kind, count }
 
-    /// What the arguments mean.
+    /// Returns the decoded arguments.
     ///
-    /// - Throws: `invalidArgument` for a kind there is not, and a count out of range.
+    /// - Throws: `invalidArgument` for an unknown kind or a count out of range.
     package func selection() throws(MethodError) -> (kind: Kind, count: Int) {
         guard let kind = Kind(rawValue: kind) else {
             let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
             throw .invalidArgument(
                 argument: "kind",
-                reason: "there is no such list; there is: \(kinds)"
+                reason: "no such list; use one of: \(kinds)"
             )
         }
         let count = count ?? ControlLimits.topEntriesDefault
@@ -61,32 +61,31 @@ package struct TopRequest: CallParameters, Equatable {
     }
 }
 
-/// The reply to `Top`.
+/// Reply to `Top`.
 ///
-/// Its entries are `NameCost` for the kind `cost`, `QueryEvent` for `slow`, and `QueryCount` for the
-/// others.
+/// Entries are `NameCost` for `cost`, `QueryEvent` for `slow`, and `QueryCount` for other kinds.
 package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
-    /// What it is ordered by.
+    /// Raw value of a `TopRequest.Kind`.
     package var kind: String
 
-    /// How far back it looks: of `cost` since the counters began, of the others since the oldest
-    /// query that is still known.
+    /// Period that the list covers: for `cost` since the counters were zero, otherwise since the
+    /// oldest query in memory.
     package var sinceSeconds: Int
 
-    /// What there is in all, of what is not listed too: names in billable calls, or queries.
+    /// Total of names in billable calls, or of queries, including those that are not listed.
     package var total: UInt64
 
-    /// The largest first; equal ones by name.
+    /// Entries in descending order; equal entries by name.
     package var entries: [Entry]
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case kind
         case sinceSeconds = "since-seconds"
         case total, entries
     }
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(kind: TopRequest.Kind, sinceSeconds: Int, total: UInt64, entries: [Entry]) {
         self.kind = kind.rawValue
         self.sinceSeconds = sinceSeconds
@@ -95,24 +94,25 @@ package struct TopReply<Entry: Codable & Sendable & Equatable>: Codable, Sendabl
     }
 }
 
-/// How often a name was asked for, or a client asked, among the queries that are still known.
+/// Query counts of a name or a client, among the recent queries in memory.
 package struct QueryCount: Codable, Sendable, Equatable {
-    /// The name, in presentation form, or the client's IP address.
+    /// Name in presentation form, or IP address of the client.
     package var name: String
 
     package var queries: UInt64
 
-    /// Those that the cache could not answer.
+    /// Queries that the cache could not answer.
     package var misses: UInt64
 
-    /// Those that an upstream answered because a vendor had nothing, and because none answered.
+    /// Queries that an upstream answered because a vendor had no address, or because no vendor
+    /// answered.
     package var fallbackEmpty: UInt64
     package var fallbackFailed: UInt64
 
-    /// The longest time to an answer, in microseconds.
+    /// Longest response time in microseconds.
     package var slowestUs: UInt32
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case name, queries, misses
         case fallbackEmpty = "fallback-empty"
@@ -120,7 +120,7 @@ package struct QueryCount: Codable, Sendable, Equatable {
         case slowestUs = "slowest-us"
     }
 
-    /// Makes the counts of a name.
+    /// Creates the counts of a name.
     package init(
         name: String,
         queries: UInt64 = 0,
@@ -138,27 +138,27 @@ package struct QueryCount: Codable, Sendable, Equatable {
     }
 }
 
-/// What a name has cost with one vendor.
+/// Billable calls of a name at one vendor.
 package struct NameCost: Codable, Sendable, Equatable {
-    /// The name, in presentation form.
+    /// Name in presentation form.
     package var name: String
 
-    /// The vendor that was asked.
+    /// Vendor that was called.
     package var vendor: String
 
-    /// Billable calls about the name, at most.
+    /// Upper bound of the billable calls for this name.
     package var calls: UInt64
 
-    /// How many of them may have been about other names; at least `calls - excess` were not.
+    /// Number of these calls that may belong to other names; at least `calls - excess` do not.
     package var excess: UInt64
 
-    /// The place of the route that sent it there last, as `file:line`.
+    /// Place of the route of the last call, as `file:line`.
     package var route: String
 
-    /// The first domain of that route; empty if the settings have it no more.
+    /// First domain of that route; empty if the route is no longer in the settings.
     package var domain: String
 
-    /// Makes the cost of a name.
+    /// Creates the cost of a name.
     package init(
         name: String,
         vendor: String,

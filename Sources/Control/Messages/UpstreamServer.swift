@@ -1,72 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How one server of an upstream resolver is doing.
+/// State of one server of an upstream.
 package struct UpstreamServer: Codable, Sendable, Equatable {
-    /// Its URL and, where that does not say it, its address: `tls://dns.example (192.0.2.53)`.
+    /// URL, with the address if the URL does not contain it: `tls://dns.example (192.0.2.53)`.
     package var url: String
 
-    /// How it is spoken to: `udp` (and TCP where need be), `tcp`, `tls` or `https`.
+    /// Transport: `udp` (with TCP for truncated replies), `tcp`, `tls` or `https`.
     package var transport: String
 
-    /// Whether nobody on the way can read or change its answers.
+    /// True if its transport is encrypted and authenticated.
     package var protected: Bool
 
-    /// Whether it is asked.
+    /// State of the server.
     package var state: State
 
-    /// For how long it is still left alone; 0 once the next query may try it; nil if it is asked.
+    /// Remaining back-off in seconds; 0 if the next query may try the server; nil if not backed
+    /// off.
     package var forSeconds: Int?
 
-    /// Why it is left alone; nil if it is asked.
+    /// Reason for the back-off; nil if not backed off.
     package var reason: String?
 
-    /// The smoothed time of its answers in milliseconds; nil before the first.
+    /// Smoothed response time in milliseconds; nil before the first response.
     package var latency: Double? {
         didSet { latencyUs = latency.map(microseconds) }
     }
 
-    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    /// The same in microseconds, the unit of all other messages; `latency-ms` is deprecated.
     package private(set) var latencyUs: UInt64?
 
-    /// Queries sent to it; each ends as one of `successes` and `failures`.
+    /// Queries sent; each ends as one of `successes` and `failures`.
     package var queries: UInt64 = 0
 
-    /// Those that it answered.
+    /// Queries answered.
     package var successes: UInt64 = 0
 
-    /// Those that brought no answer.
+    /// Queries without an answer.
     package var failures: UInt64 = 0 {
         didSet { failed = failures }
     }
 
-    /// The same, by the name that all messages share; `failures` goes.
+    /// The same under the name that all messages share; `failures` is deprecated.
     package private(set) var failed: UInt64? = 0
 
-    /// Connections begun, also in vain.
+    /// Connection attempts, including failed ones.
     package var connectionsOpened: UInt64 = 0
 
-    /// Queries put on a connection that was there already.
+    /// Queries sent on an open connection.
     package var connectionsReused: UInt64 = 0
 
-    /// What went wrong last; nil if nothing ever did.
+    /// Last error; nil if there was none.
     package var lastError: String?
 
-    /// How long ago that was; nil if nothing ever did.
+    /// Time since the last error; nil if there was none.
     package var lastErrorAgeSeconds: Int?
 
-    /// Whether a server is asked.
+    /// State of a server.
     package enum State: String, Codable, Sendable {
-        /// It is.
+        /// The server is queried.
         case up
-        /// After failures it is left alone for a while, unless all others are too.
+        /// The server is backed off after failures, unless all other servers are too.
         case rests
-        /// What it is asked comes back to this daemon, so it is not asked.
+        /// Queries to the server return to this daemon, so it is not queried.
         case loops
-        /// An operator has paused its upstream.
+        /// An operator has paused the upstream.
         case paused
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case url, transport, protected, state
         case forSeconds = "for-seconds"
@@ -80,7 +81,7 @@ package struct UpstreamServer: Codable, Sendable, Equatable {
         case lastErrorAgeSeconds = "last-error-age-seconds"
     }
 
-    /// Makes a server that has not been asked.
+    /// Creates a server without queries.
     package init(url: String, transport: String, protected: Bool, state: State = .up) {
         self.url = url
         self.transport = transport

@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How an upstream resolver is doing.
+/// State of an upstream.
 package struct UpstreamStatus: Codable, Sendable, Equatable {
-    /// Its name in the settings.
+    /// Name in the settings.
     package var name: String
 
-    /// Its URL, such as `tls://dot.pub`; never with credentials.
+    /// URL, such as `tls://dot.pub`; never with credentials.
     package var url: String
 
-    /// Whether nobody on the way can read or change its answers.
+    /// True if its transport is encrypted and authenticated.
     package var protected: Bool
 
-    /// Whether its word is passed on that it validated an answer (AD).
+    /// True if the AD bit of its answers is passed on.
     package var validates = false
 
-    /// Whether it can be asked.
+    /// Health of the upstream.
     package var state: HealthStatus
 
-    /// Queries sent to it.
+    /// Queries sent.
     package var calls: UInt64 = 0
 
-    /// Those of the queries that failed.
+    /// Queries that failed.
     package var failures: UInt64 = 0 {
         didSet { failed = failures }
     }
 
-    /// The same, by the name that all messages share; `failures` goes.
+    /// The same under the name that all messages share; `failures` is deprecated.
     package private(set) var failed: UInt64? = 0
 
-    /// Messages from its addresses that answered no query: forged, or late; nil if there were none.
+    /// Messages from its addresses that matched no query: forged or late; nil if there were none.
     package var foreignReplies: UInt64?
 
-    /// Its servers, in the order of the settings.
+    /// Servers in the order of the settings.
     package var servers: [UpstreamServer] = []
 
-    /// The median time of a query in milliseconds; nil before the first.
+    /// Median duration of a query in milliseconds; nil before the first.
     package var latencyMedian: Double? {
         didSet { latencyMedianUs = latencyMedian.map(microseconds) }
     }
 
-    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    /// The same in microseconds, the unit of all other messages; `latency-ms-p50` is deprecated.
     package private(set) var latencyMedianUs: UInt64?
 
-    /// What went wrong last; nil if nothing ever did.
+    /// Last error; nil if there was none.
     package var lastError: String?
 
-    /// How long ago that was; nil if nothing ever did.
+    /// Time since the last error; nil if there was none.
     package var lastErrorAgeSeconds: Int?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case name, url, protected, validates, state, calls, failures, failed, servers
         case foreignReplies = "foreign-replies"
@@ -58,7 +58,7 @@ package struct UpstreamStatus: Codable, Sendable, Equatable {
         case lastErrorAgeSeconds = "last-error-age-seconds"
     }
 
-    /// Makes an upstream that has not been asked.
+    /// Creates an upstream without queries.
     package init(name: String, url: String, protected: Bool, state: HealthStatus = .up) {
         self.name = name
         self.url = url

@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a vendor is doing.
+/// State of a vendor.
 package struct VendorStatus: Codable, Sendable, Equatable {
-    /// Its name in the settings.
+    /// Name in the settings.
     package var name: String
 
-    /// `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
+    /// Kind: `tencent`, `alibaba`, `json`, `baidu` or `volcengine`.
     package var kind: String
 
-    /// How it is asked: `https`, `aes`, `gcm` and so on.
+    /// Channel: `https`, `aes`, `gcm` and others.
     package var channel: String
 
-    /// Whether a forged answer is detected, by TLS or by the vendor's protocol.
+    /// True if forged answers are detected, by TLS or by the vendor's protocol.
     package var protected = true
 
-    /// Whether it can be asked.
+    /// Health of the vendor.
     package var state: HealthStatus
 
-    /// Why it is not asked; nil if it is.
+    /// Reason why the vendor is not called; nil if it is.
     package var rest: VendorRest?
 
-    /// Its servers, in the order they are tried.
+    /// Servers in the order in which they are tried.
     package var servers: [VendorServer] = []
 
     /// HTTP requests sent since the daemon started.
     package var calls: UInt64 = 0
 
-    /// Those of the calls that the vendor bills.
+    /// Calls that the vendor bills.
     package var billableCalls: UInt64 = 0
 
     /// Connections opened since the daemon started.
     package var connectionsOpened: UInt64 = 0
 
-    /// Calls made on a connection that was open already.
+    /// Calls on an open connection.
     package var connectionsReused: UInt64 = 0
 
-    /// What may be spent; nil if nobody set a limit.
+    /// Budget; nil if the settings have none.
     package var budget: BudgetStatus?
 
-    /// How its servers' addresses are kept up to date; nil if they come from the settings alone.
+    /// Refresh of the server addresses; nil if only the settings provide them.
     package var refresh: AddressRefresh?
 
-    /// How far the vendor's clock is ahead of ours; nil until a reply told.
+    /// Seconds by which the vendor's clock is ahead of ours; nil before the first reply.
     package var clockSkewSeconds: Int?
 
-    /// How far the vendor's clock is said to be ahead of ours, if that is too far to be believed.
+    /// The same, if the difference is too large to be believed.
     package var refusedClockSkewSeconds: Int?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case name, kind, channel, protected, state, rest, servers, calls
         case billableCalls = "billable-calls"
@@ -58,7 +58,7 @@ package struct VendorStatus: Codable, Sendable, Equatable {
         case refusedClockSkewSeconds = "refused-clock-skew-seconds"
     }
 
-    /// Makes a vendor that has not been asked.
+    /// Creates a vendor without calls.
     package init(name: String, kind: String, channel: String, state: HealthStatus = .up) {
         self.name = name
         self.kind = kind
@@ -67,40 +67,40 @@ package struct VendorStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// Why a vendor is not asked, and until when.
+/// Reason and duration of a vendor's suspension.
 package struct VendorRest: Codable, Sendable, Equatable {
-    /// Who wants it left alone.
+    /// Cause of the suspension.
     package var by: Reason
 
-    /// How long still; nil if until somebody resumes it.
+    /// Remaining seconds; nil if until `Resume`.
     package var forSeconds: Int?
 
-    /// What it said; nil if it did not have to say anything.
+    /// Error of the vendor; nil if there is none.
     package var error: String?
 
-    /// Who wants a vendor left alone.
+    /// Cause of a suspension.
     package enum Reason: String, Codable, Sendable {
         /// An operator, with `Pause`.
         case `operator`
 
-        /// The vendor: it refuses the account.  One trial call passes when the time is over.
+        /// The vendor refuses the account. One probe call is made when the time is over.
         case account
 
-        /// The vendor: all its servers said 429.
+        /// All servers of the vendor returned HTTP 429.
         case limit
 
-        /// The settings: the budget of the day is spent.
+        /// The budget of the day is spent.
         case budget
     }
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case by
         case forSeconds = "for-seconds"
         case error
     }
 
-    /// Makes a reason.
+    /// Creates a reason.
     package init(by reason: Reason, forSeconds: Int? = nil, error: String? = nil) {
         by = reason
         self.forSeconds = forSeconds
@@ -108,28 +108,28 @@ package struct VendorRest: Codable, Sendable, Equatable {
     }
 }
 
-/// How the addresses of a vendor's servers are kept up to date.
+/// Refresh of the addresses of a vendor's servers.
 package struct AddressRefresh: Codable, Sendable, Equatable {
-    /// How often the vendor told them.
+    /// Successful refreshes.
     package var count: UInt64
 
-    /// How often it was asked in vain.
+    /// Failed refreshes.
     package var failures: UInt64
 
-    /// How long ago it told them last; nil if it never did.
+    /// Time since the last successful refresh; nil if there was none.
     package var lastAgeSeconds: Int?
 
-    /// Why it was asked in vain the last time; nil if it was not.
+    /// Error of the last refresh; nil if it succeeded.
     package var error: String?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case count, failures
         case lastAgeSeconds = "last-age-seconds"
         case error
     }
 
-    /// Makes a report.
+    /// Creates a report.
     package init(count: UInt64, failures: UInt64, lastAgeSeconds: Int? = nil, error: String? = nil)
     {
         self.count = count
@@ -139,43 +139,43 @@ package struct AddressRefresh: Codable, Sendable, Equatable {
     }
 }
 
-/// How one server of a vendor is doing.
+/// State of one server of a vendor.
 package struct VendorServer: Codable, Sendable, Equatable {
-    /// The address, with its port if that is not the scheme's.
+    /// Address, with the port unless it is the default of the scheme.
     package var address: String
 
-    /// Whether it is the one asked first.
+    /// True if the server is tried first.
     package var current: Bool
 
-    /// Whether it can be asked.
+    /// Health of the server.
     package var state: HealthStatus
 
-    /// Calls made to it.
+    /// Calls to the server.
     package var calls: UInt64 = 0
 
-    /// Those of the calls that failed.
+    /// Calls that failed.
     package var failures: UInt64 = 0 {
         didSet { failed = failures }
     }
 
-    /// The same, by the name that all messages share; `failures` goes.
+    /// The same under the name that all messages share; `failures` is deprecated.
     package private(set) var failed: UInt64? = 0
 
-    /// The median time of a call in milliseconds; nil before the first.
+    /// Median duration of a call in milliseconds; nil before the first.
     package var latencyMedian: Double? {
         didSet { latencyMedianUs = latencyMedian.map(microseconds) }
     }
 
-    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    /// The same in microseconds, the unit of all other messages; `latency-ms-p50` is deprecated.
     package private(set) var latencyMedianUs: UInt64?
 
-    /// What went wrong last; nil if nothing ever did.
+    /// Last error; nil if there was none.
     package var lastError: String?
 
-    /// How long ago that was; nil if nothing ever did.
+    /// Time since the last error; nil if there was none.
     package var lastErrorAgeSeconds: Int?
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case address, current, state, calls, failures, failed
         case latencyMedian = "latency-ms-p50"
@@ -184,7 +184,7 @@ package struct VendorServer: Codable, Sendable, Equatable {
         case lastErrorAgeSeconds = "last-error-age-seconds"
     }
 
-    /// Makes a server that has not been asked.
+    /// Creates a server without calls.
     package init(address: String, current: Bool = false, state: HealthStatus = .up) {
         self.address = address
         self.current = current

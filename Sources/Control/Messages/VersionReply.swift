@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reply to `Version`: what runs, for bug reports.
+/// Reply to `Version`: versions for bug reports.
 package struct VersionReply: Codable, Sendable, Equatable {
-    /// The version of the daemon.
+    /// Version of the daemon.
     package var version: String
 
-    /// The compiler it was built with.
+    /// Swift compiler of the build.
     package var swift: String
 
-    /// The libcurl it runs with.
+    /// Loaded version of libcurl.
     package var libcurl: String
 
-    /// The OpenSSL it runs with.
+    /// Loaded version of OpenSSL.
     package var openssl: String
 
-    /// The libyaml it runs with.
+    /// Loaded version of libyaml.
     package var libyaml: String
 
-    /// Makes the reply of its parts.
+    /// Creates the reply from its parts.
     package init(
         version: String,
         swift: String,

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The arguments of `Watch`: which queries are told; those that are not given let all pass.
+/// Arguments of `Watch`: filters for queries; absent arguments match all.
 package struct WatchRequest: CallParameters, Equatable {
-    /// Only this name and those below it.
+    /// Only this name and the names below it.
     package var name: String?
 
     /// Only this record type.
     package var type: String?
 
-    /// Only answers of this source, in the words of `Stats`, or of this vendor or upstream.
+    /// Only answers of this source as in `Stats`, or of this vendor or upstream.
     package var source: String?
 
-    /// Only answers with this RCODE, in the words of `Stats`: `nodata` is NOERROR without records.
+    /// Only answers with this RCODE as in `Stats`: `nodata` is NOERROR without records.
     package var rcode: String?
 
     /// Only queries of this client, an IP address.
     package var client: String?
 
-    /// Only answers that took longer, in milliseconds.
+    /// Only answers slower than this, in milliseconds; deprecated.
     package var slowerMs: Double?
 
-    /// The same in microseconds; not together with `slowerMs`, which goes.
+    /// Only answers slower than this, in microseconds; not together with `slowerMs`.
     package var slowerUs: Int?
 
-    /// After so many queries the call ends; 1 to 1,000,000.
+    /// Number of queries after which the call ends; 1 to 1,000,000.
     package var count: Int?
 
-    /// Makes the request.
+    /// Creates the request.
     package init() {}
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey, CaseIterable {
         case name, type, source, rcode, client
         case slowerMs = "slower-ms"
@@ -38,64 +38,64 @@ package struct WatchRequest: CallParameters, Equatable {
     }
 }
 
-/// One of the replies to `Watch`: what has been asked since the last one.
+/// One of the replies to `Watch`: queries since the previous reply.
 package struct WatchReply: Codable, Sendable, Equatable {
-    /// The queries, in the order in which they came.
+    /// Queries in the order of arrival.
     package var queries: [QueryEvent]
 
-    /// How many more there were that were not looked at, or are not told, as there were too many.
+    /// Queries that were not sent because there were too many.
     package var missed: UInt64
 
-    /// Makes the reply.
+    /// Creates the reply.
     package init(queries: [QueryEvent], missed: UInt64 = 0) {
         self.queries = queries
         self.missed = missed
     }
 }
 
-/// A query that was answered.
+/// An answered query.
 package struct QueryEvent: Codable, Sendable, Equatable {
-    /// When it came: milliseconds since 1970.
+    /// Arrival time in milliseconds since 1970; deprecated.
     package var timeMs: Int64
 
-    /// The same in microseconds, as in all other messages; the field in milliseconds goes.
+    /// Arrival time in microseconds since 1970.
     package private(set) var timeUs: Int64?
 
-    /// The name, in presentation form; one of more than 216 octets ends in `...`.
+    /// Name in presentation form; a name of more than 216 octets ends in `...`.
     package var name: String
 
     package var type: String
 
-    /// In the words of `Stats`: `noerror`, `nodata`, `nxdomain` and others.
+    /// Response code as in `Stats`: `noerror`, `nodata`, `nxdomain` and others.
     package var rcode: String
 
-    /// Who answered, in the words of `Stats`: `cache`, `vendor`, `upstream` and others.
+    /// Type of the source as in `Stats`: `cache`, `vendor`, `upstream` and others.
     package var source: String
 
-    /// The server that gave the answer, also if the cache kept it; absent for answers of the daemon.
+    /// Server of the answer, also of a cached one; nil for an answer of the daemon itself.
     package var server: String?
 
-    /// The vendor or upstream of `server`, and its address or URL; absent likewise.
+    /// Vendor or upstream of `server`, and its address or URL; nil if `server` is nil.
     package private(set) var origin: String?
     package private(set) var originServer: String?
 
-    /// Why an upstream was asked for what is a vendor's to tell: `empty` or `failed`.
+    /// Reason why an upstream answered in a vendor's place: `empty` or `failed`.
     package var fallback: String?
 
     /// `udp` or `tcp`.
     package var transport: String
 
-    /// The client's IP address.
+    /// IP address of the client.
     package var client: String
 
-    /// From the query's arrival to its reply, in microseconds.
+    /// Time from arrival to reply in microseconds.
     package var tookUs: UInt32
 
-    /// `truncated`, `merged` (another client's wait brought it), `refreshed` (it is asked anew),
-    /// `unprotected` (a stranger on the way can have forged the answer).
+    /// Flags: `truncated`, `merged` (joined a resolution in flight), `refreshed` (a refresh was
+    /// started), `unprotected` (the answer can have been forged in transit).
     package var flags: [String]
 
-    /// The names on the wire.
+    /// JSON field names.
     package enum CodingKeys: String, CodingKey {
         case timeMs = "time-ms"
         case timeUs = "time-us"
@@ -105,7 +105,7 @@ package struct QueryEvent: Codable, Sendable, Equatable {
         case flags
     }
 
-    /// Makes the event of its parts.
+    /// Creates the event from its parts.
     package init(
         timeMs: Int64,
         name: String,

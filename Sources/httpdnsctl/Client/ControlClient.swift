@@ -2,33 +2,31 @@
 import Control
 import Glibc
 
-/// A client of the control socket that waits for each reply.
+/// Synchronous client of the control socket.
 struct ControlClient {
-    /// How long one call may take, connecting included: 10 s.
+    /// Time limit of a call, including the connection: 10 s.
     ///
-    /// The daemon answers every verb from memory, within milliseconds.
+    /// The daemon answers most calls from memory within milliseconds.
     static let timeout = Duration.seconds(10)
 
-    /// The path of the socket.
     let socket: String
 
-    /// How long one call may take here.
     var limit = Self.timeout
 
-    /// Makes one call over a connection of its own.
+    /// Makes one call on a new connection.
     ///
-    /// - Throws: `Failure` with `unreachable` if no whole reply came, `failed` if it is not one.
+    /// - Throws: `Failure` with `unreachable` without a complete reply, with `failed` if the reply
+    ///   is malformed.
     func call(_ call: Call) throws(Failure) -> Reply {
         var connection = try ControlConnection.open(path: socket, timeout: limit)
         return try connection.exchange(call)
     }
 
-    /// Makes a call that takes several replies, and hands over each until the daemon says that it
-    /// was the last one.
+    /// Makes a call with several replies, and passes each to `take` until the last one.
     ///
-    /// - Parameter silence: how long nothing may come, besides the usual time for a reply; nil if
-    ///   that says nothing.
-    /// - Throws: as `call`, also if the daemon ends before it said so.
+    /// - Parameter silence: maximum time between replies, in addition to the usual time limit; nil
+    ///   for no limit.
+    /// - Throws: as `call`, also if the connection ends before the last reply.
     func stream(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -43,7 +41,7 @@ struct ControlClient {
         }
     }
 
-    /// The same for one who wants results of their own type only, which takes a tenth of the time.
+    /// Like `stream`, but decodes directly into `Results`, which takes a tenth of the time.
     func stream<Results: Decodable>(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -61,7 +59,6 @@ struct ControlClient {
         }
     }
 
-    /// A connection on which a call was made that takes several replies.
     private func opened(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters,
@@ -75,7 +72,6 @@ struct ControlClient {
         return connection
     }
 
-    /// Makes a call of a method of the daemon's interface.
     func call(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters = NoParameters()
@@ -83,7 +79,6 @@ struct ControlClient {
         try call(try prepared(method, arguments))
     }
 
-    /// The call of a method.
     private func prepared(
         _ method: ControlInterface.Method,
         _ arguments: some CallParameters
@@ -91,7 +86,7 @@ struct ControlClient {
         do {
             return try Call(method.fullName, arguments: arguments)
         } catch {
-            throw Failure(message: "the arguments have no JSON form: \(error)", status: .usage)
+            throw Failure(message: "cannot encode the arguments as JSON: \(error)", status: .usage)
         }
     }
 }

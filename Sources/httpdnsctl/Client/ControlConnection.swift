@@ -2,31 +2,28 @@
 import Control
 import Glibc
 
-/// One connection to the control socket, closed when it goes out of scope.
+/// Connection to the control socket, closed when the value goes out of scope.
 struct ControlConnection: ~Copyable {
-    /// The most octets one read takes.
     private static let readOctets = 64 * 1024
 
-    /// The connected socket, which never blocks: `poll` waits, and knows the deadline.
+    /// Connected, non-blocking socket; `poll` waits until the deadline.
     private let descriptor: Int32
 
-    /// The path, for messages.
     private let path: String
 
-    /// How long each wait for a further reply may take; nil for as long as the daemon likes.
+    /// Time limit of each further reply; nil for no limit.
     var timeout: Duration? {
         didSet { deadline = timeout.map { .now.advanced(by: $0) } }
     }
 
-    /// When the present one ends; never if nil.
+    /// End of the current wait; nil for no limit.
     private var deadline: ContinuousClock.Instant?
 
-    /// What came and was not read yet.
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
     // MARK: - Making
 
-    /// Takes over a socket that is not connected yet.
+    /// Takes ownership of a socket that is not connected yet.
     private init(descriptor: Int32, path: String, timeout: Duration) {
         self.descriptor = descriptor
         self.path = path
@@ -36,16 +33,15 @@ struct ControlConnection: ~Copyable {
 
     /// Connects to the socket at `path`.
     ///
-    /// - Parameter timeout: how long the daemon may take for the first reply to a call, connecting
-    ///   included, and then for each further one.
-    ///
-    /// - Throws: `Failure` with `usage` for a path no socket can have, else `unreachable`.
+    /// - Parameter timeout: time limit of the first reply, including the connection, and of each
+    ///   further reply.
+    /// - Throws: `Failure` with `usage` for an invalid socket path, otherwise with `unreachable`.
     static func open(path: String, timeout: Duration) throws(Failure) -> ControlConnection {
         var address = sockaddr_un()
         let capacity = MemoryLayout.size(ofValue: address.sun_path)
         guard !path.isEmpty, path.utf8.count < capacity, !path.utf8.contains(0) else {
             throw Failure(
-                message: "a socket path has 1 to \(capacity - 1) octets: \"\(path)\"",
+                message: "invalid socket path \"\(path)\": must have 1 to \(capacity - 1) octets",
                 status: .usage
             )
         }
@@ -59,7 +55,7 @@ struct ControlConnection: ~Copyable {
         let descriptor = Glibc.socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else {
             throw Failure(
-                message: "cannot make a socket: \(systemMessage(errno))",
+                message: "cannot create a socket: \(systemMessage(errno))",
                 status: .unreachable
             )
         }
@@ -76,24 +72,22 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Talking
 
-    /// Sends a call and waits for its reply.
     mutating func exchange(_ call: Call) throws(Failure) -> Reply {
         try begin(call)
         return try receive { try Reply(message: $0) }
     }
 
-    /// Sends a call that takes several replies; each is read with `next`.
     mutating func begin(_ call: Call) throws(Failure) {
         let message: [UInt8]
         do {
             message = try call.message()
         } catch {
-            throw Failure(message: "the call has no JSON form: \(error)", status: .usage)
+            throw Failure(message: "cannot encode the call as JSON: \(error)", status: .usage)
         }
         try send(message)
     }
 
-    /// Waits for the next reply to a call with `more`, as `read` makes it of its message.
+    /// Waits for the next reply to a call with `more` and decodes it with `read`.
     mutating func next<Value>(_ read: ([UInt8]) throws -> Value) throws(Failure) -> Value {
         let reply = try receive(read)
         deadline = timeout.map { .now.advanced(by: $0) }
@@ -102,13 +96,14 @@ struct ControlConnection: ~Copyable {
 
     // MARK: - Private
 
-    /// Connects; the kernel ends that wait, which only a daemon that accepts nobody makes long.
+    /// Connects; the wait is long only if the daemon accepts no connections, and the kernel limits
+    /// it.
     private func connect(
         to address: inout sockaddr_un,
         within timeout: Duration
     ) throws(Failure) {
         var limit = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
-        // SAFETY: each call reads the value it is given, of the size it is told.
+        // SAFETY: each call reads its argument, whose size is passed.
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe setsockopt(
                 descriptor,
@@ -128,7 +123,6 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    /// Sends all of `message`.
     private func send(_ message: [UInt8]) throws(Failure) {
         var rest = message[...]
         while !rest.isEmpty {
@@ -150,7 +144,6 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    /// Reads until one whole reply is there.
     private mutating func receive<Value>(
         _ read: ([UInt8]) throws -> Value
     ) throws(Failure) -> Value {
@@ -173,7 +166,7 @@ struct ControlConnection: ~Copyable {
             }
         } catch let error as ProtocolError {
             throw Failure(
-                message: "what answers on \(path) does not speak Varlink: \(error)",
+                message: "no Varlink service on \(path): \(error)",
                 status: .failed
             )
         } catch let error as Failure {
@@ -183,7 +176,6 @@ struct ControlConnection: ~Copyable {
         }
     }
 
-    /// Waits until the socket is ready for `events`, at most until the deadline.
     private func wait(for events: Int16) throws(Failure) {
         while true {
             var milliseconds: Int64 = -1
@@ -194,7 +186,7 @@ struct ControlConnection: ~Copyable {
                 milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
             }
             var entry = pollfd(fd: descriptor, events: events, revents: 0)
-            // SAFETY: poll(2) reads and writes the one entry it is told of.
+            // SAFETY: poll(2) reads and writes one entry.
             let count = unsafe poll(&entry, 1, Int32(clamping: milliseconds))
             if count > 0 { return }
             if count < 0, errno != EINTR { throw Unreachable.talking(to: path, error: errno) }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Whether the daemon is there, and is what it should be.
+/// Checks of the daemon: its unit, settings, state, vendors and upstreams.
 extension Check {
-    /// What systemd says.
     static let unit = Check("unit") { machine in
-        guard let unit = machine.unit else { return [.skipped("systemd does not run here")] }
+        guard let unit = machine.unit else { return [.skipped("systemd is not running")] }
         let isUp = machine.status != nil
         var verdicts: [Verdict] = []
         switch unit.active {
@@ -14,8 +13,8 @@ extension Check {
         case _ where isUp:
             verdicts.append(
                 .warning(
-                    "a daemon runs, but not as httpdnsd.service",
-                    fix: "end it, then systemctl enable --now httpdnsd"
+                    "a daemon is running, but not as httpdnsd.service",
+                    fix: "stop that daemon, then systemctl enable --now httpdnsd"
                 )
             )
         case "failed":
@@ -31,7 +30,7 @@ extension Check {
         if unit.active == "active", unit.enabled == "disabled" {
             verdicts.append(
                 .warning(
-                    "httpdnsd.service does not start with the machine",
+                    "httpdnsd.service does not start at boot",
                     fix: "systemctl enable httpdnsd"
                 )
             )
@@ -39,25 +38,25 @@ extension Check {
         return verdicts
     }
 
-    /// Explains a unit that systemd does not start again, and names the command that does.
+    /// Explains a failed unit that systemd does not restart, and names the command that restarts
+    /// it.
     ///
-    /// A start limit refuses `systemctl restart` until its interval is over, and a socket unit that has
-    /// failed with the service keeps queries from it: `reset-failed` ends both.
+    /// A start limit refuses `systemctl restart` until its interval is over, and a socket unit that
+    /// failed with the service blocks queries: `reset-failed` clears both.
     private static func failed(_ unit: Surroundings.UnitState) -> Verdict {
         guard unit.result == "exit-code", unit.code == 2 else {
             return .failure(
-                "httpdnsd.service has failed (\(unit.result)), and is not started again",
-                fix: "journalctl -u httpdnsd -n 20 shows why; then systemctl reset-failed "
+                "httpdnsd.service failed (\(unit.result)) and is not restarted",
+                fix: "for the cause: journalctl -u httpdnsd -n 20; then systemctl reset-failed "
                     + "'httpdnsd*'; systemctl restart httpdnsd"
             )
         }
         return .failure(
-            "httpdnsd.service has failed: there is an error in the settings",
-            fix: "httpdnsd --check shows it; when it is corrected, systemctl restart httpdnsd"
+            "httpdnsd.service failed because of an error in the settings",
+            fix: "httpdnsd --check shows the error; when corrected, systemctl restart httpdnsd"
         )
     }
 
-    /// What the daemon says of itself.
     static let daemon = Check("daemon") { machine in
         switch machine.daemon {
         case .failure(let failure):
@@ -71,35 +70,33 @@ extension Check {
                 let problems = status.problems.joined(separator: "; ")
                 return [.warning("degraded: \(problems)", fix: "httpdnsctl status")]
             case .starting, .stopping:
-                return [.warning("\(status.state.rawValue)", fix: "look again in a few seconds")]
+                return [.warning("\(status.state.rawValue)", fix: "retry in a few seconds")]
             }
         }
     }
 
-    /// Whether daemon and client are of one build.
     static let version = Check("version") { machine in
         guard let status = machine.status else { return [] }
         guard status.version != machine.version else {
-            return [.ok("daemon and client are \(machine.version)")]
+            return [.ok("daemon and httpdnsctl have version \(machine.version)")]
         }
         return [
             .warning(
-                "the daemon is \(status.version), httpdnsctl \(machine.version)",
-                fix: "systemctl restart httpdnsd, if both are installed anew"
+                "the daemon has version \(status.version), httpdnsctl \(machine.version)",
+                fix: "systemctl restart httpdnsd, if both were updated"
             )
         ]
     }
 
-    /// Who may talk to the daemon.
     static let controlSocket = Check("control-socket") { machine in
         guard let socket = machine.socket else {
-            return [.skipped("there is no \(machine.socketPath)")]
+            return [.skipped("\(machine.socketPath) does not exist")]
         }
-        let who = "\(socket.path) is for root and group \(socket.groupName)"
+        let who = "\(socket.path) is accessible to root and group \(socket.groupName)"
         if socket.mode & 0o002 != 0 {
             return [
                 .warning(
-                    "everybody may use \(socket.path)",
+                    "\(socket.path) is accessible to all users",
                     fix: "set control.mode to \"0660\" in httpdnsd.yaml"
                 )
             ]
@@ -107,52 +104,53 @@ extension Check {
         guard socket.isWritable else {
             return [
                 .warning(
-                    "\(who), and you are in neither",
-                    fix: "use sudo, or: usermod -aG \(socket.groupName) USER, and log in anew"
+                    "\(who), but not to you",
+                    fix: "use sudo, or usermod -aG \(socket.groupName) USER and log in again"
                 )
             ]
         }
         return [.ok(who)]
     }
 
-    /// Whether the settings would be taken at the next start, and are in force.
+    /// Validity of the settings file, and differences from the settings in force.
     static let settings = Check("settings") { machine in
         if let rehearsal = machine.rehearsal { return verdicts(on: rehearsal, machine) }
         guard machine.hasSettings else {
             return [
                 .warning(
-                    "there is no \(machine.settingsPath)",
+                    "\(machine.settingsPath) does not exist",
                     fix: "httpdnsd --print-config > \(machine.settingsPath)"
                 )
             ]
         }
-        guard machine.isRoot else { return [.skipped("secrets can be read by root only")] }
+        guard machine.isRoot else { return [.skipped("only root can read the secrets")] }
         guard let check = machine.settings else {
-            return [.skipped("httpdnsd is not installed, or did not end in time")]
+            return [.skipped("httpdnsd is not installed, or --check timed out")]
         }
-        // systemd makes the credentials when it starts the unit; no other process has them.
+        // systemd creates the credentials when it starts the unit; other processes cannot read
+        // them.
         let lines = check.output.split(separator: "\n").map(String.init)
         let wrong = lines.filter { !$0.contains("CREDENTIALS_DIRECTORY") }
         guard check.status != 0, let first = wrong.first else {
             let isWhole = lines.count == wrong.count
             return [
                 .ok(
-                    "\(machine.settingsPath) is right"
-                        + (isWhole ? "" : ", as far as it can be told without credentials")
+                    "\(machine.settingsPath) is valid"
+                        + (isWhole ? "" : " (checked without credentials)")
                 )
             ]
         }
-        return [.failure(first, fix: "httpdnsd --check shows all that is wrong")]
+        return [.failure(first, fix: "httpdnsd --check shows all errors")]
     }
 
-    /// What the daemon itself says, which has the credentials of its unit.
+    /// Evaluates the result of `Check` from the daemon, which has the credentials of its unit.
     private static func verdicts(on rehearsal: ReloadReply, _ machine: Surroundings) -> [Verdict] {
         if let first = rehearsal.problems.first {
             let place = first.line > 0 ? "\(first.file):\(first.line):\(first.column)" : first.file
             return [
                 .failure(
                     "\(place): \(first.message)",
-                    fix: "httpdnsctl check shows all that is wrong"
+                    fix: "httpdnsctl check shows all errors"
                 )
             ]
         }
@@ -164,56 +162,53 @@ extension Check {
             }
             return [
                 .warning(
-                    "\(machine.settingsPath) is right, but not in force: \(few)",
+                    "\(machine.settingsPath) is valid, but not yet in force: \(few)",
                     fix: isForReload
-                        ? "httpdnsctl check shows it, httpdnsctl reload puts it in force"
+                        ? "httpdnsctl check shows the changes, httpdnsctl reload applies them"
                         : "systemctl restart httpdnsd"
                 )
             ]
         }
-        return [.ok("\(machine.settingsPath) is right, and in force")]
+        return [.ok("\(machine.settingsPath) is valid and in force")]
     }
 
-    /// Whether secrets are.
     static let secrets = Check("secrets") { machine in
         machine.secrets.filter { $0.mode & 0o004 != 0 }.map { file in
-            .failure("everybody may read \(file.path)", fix: "chmod o= \(file.path)")
+            .failure("\(file.path) is readable by all users", fix: "chmod o= \(file.path)")
         }
     }
 
-    /// Below this many descriptors TCP clients and vendors' connections get short.
+    /// Minimum limit of open files, for TCP clients and vendor connections.
     private static let fewestDescriptors = 4096
 
-    /// How many descriptors the daemon may have.
     static let descriptors = Check("descriptors") { machine in
         guard let limit = machine.descriptors else { return [] }
         guard limit < fewestDescriptors else {
-            return [.ok("the daemon may open \(Units.count(limit)) descriptors")]
+            return [.ok("the daemon may open \(Units.count(limit)) file descriptors")]
         }
         return [
             .warning(
-                "the daemon may open \(Units.count(limit)) descriptors only",
+                "the daemon may open only \(Units.count(limit)) file descriptors",
                 fix: "LimitNOFILE=65536 in the unit (systemctl edit httpdnsd)"
             )
         ]
     }
 
-    /// Whether the kernel answers for the daemon; that it does not is nothing to be mended.
+    /// Kernel acceleration; a daemon without it is healthy.
     static let kernel = Check("kernel") { machine in
         guard let status = machine.status?.acceleration else { return [] }
         let why = status.why.map { ": \($0)" } ?? ""
         return switch status.state {
         case .on:
-            [.ok("the kernel answers over loopback, so far \(Units.count(status.answers)) times")]
-        case .resting: [.ok("the kernel leaves it to the daemon for now\(why)")]
-        case .off: [.ok("the kernel leaves it to the daemon\(why)")]
+            [.ok("acceleration on: \(Units.count(status.answers)) answers from the kernel so far")]
+        case .resting: [.ok("acceleration suspended\(why)")]
+        case .off: [.ok("acceleration off\(why)")]
         }
     }
 
-    /// How the vendors are.
     static let vendors = Check("vendors") { machine in
         guard let vendors = machine.status?.vendors else { return [] }
-        guard !vendors.isEmpty else { return [.ok("none is configured")] }
+        guard !vendors.isEmpty else { return [.ok("no vendor is configured")] }
         return vendors.map { vendor in
             if let rest = vendor.rest {
                 let what = VendorText.rest(rest, of: vendor.name)
@@ -239,30 +234,29 @@ extension Check {
             case .down:
                 return .failure(
                     "\(vendor.name) does not answer\(error)",
-                    fix: "is its network blocked? httpdnsctl status shows each server"
+                    fix: "check the network path to it; httpdnsctl status shows each server"
                 )
             }
         }
     }
 
-    /// How the upstreams are.
     static let upstreams = Check("upstreams") { machine in
         guard let upstreams = machine.status?.upstreams else { return [] }
         guard !upstreams.isEmpty else {
-            return [.ok("none is configured: only vendors, hosts and local names are answered")]
+            return [.ok("no upstream: only names of vendors, hosts and local zones are answered")]
         }
         let isAllDown = upstreams.allSatisfy { $0.state == .down }
         return upstreams.map { upstream in
             if upstream.servers.contains(where: { $0.state == .loops }) {
                 return .failure(
-                    "\(upstream.name) sends what it is asked back to this daemon",
-                    fix: "name another in upstreams (httpdnsd.yaml)"
+                    "\(upstream.name) forwards queries back to this daemon",
+                    fix: "configure another upstream in httpdnsd.yaml"
                 )
             }
-            // Late replies are counted as well, and are few.
+            // Late replies also count as foreign, but are few.
             if let count = upstream.foreignReplies, count > max(8, upstream.calls / 100) {
                 return .warning(
-                    "\(upstream.name): \(count) messages from its address answered no query",
+                    "\(upstream.name): \(count) messages from its address matched no query",
                     fix: "replies may be forged: use an upstream over tls:// or https://"
                 )
             }
@@ -273,7 +267,7 @@ extension Check {
                 return .ok("\(upstream.name) is up\(how)")
             case .degraded, .down:
                 let what = "\(upstream.name) is \(upstream.state.rawValue)\(error)"
-                let fix = "is its network blocked? httpdnsctl status shows each server"
+                let fix = "check the network path to it; httpdnsctl status shows each server"
                 return isAllDown ? .failure(what, fix: fix) : .warning(what, fix: fix)
             }
         }

@@ -2,9 +2,9 @@
 import Control
 import DNSWire
 
-/// What is around the daemon: containers, clock, certificates, and who is on the way.
+/// Checks of the environment: containers, clock, certificates, and interception of port 53.
 extension Check {
-    /// Whether containers reach the daemon: their loopback is not ours.
+    /// Reachability of the daemon from containers, which have a loopback interface of their own.
     static let containers = Check("containers") { machine in
         var verdicts: [Verdict] = []
         let file = ResolvConfText(machine.resolver.text ?? "")
@@ -23,20 +23,20 @@ extension Check {
                     || reachable.contains { $0 == "0.0.0.0" || $0 == "::" }
                 verdicts.append(
                     isOurs
-                        ? .ok("Docker's containers ask \(names.joined(separator: ", "))")
+                        ? .ok("Docker containers use \(names.joined(separator: ", "))")
                         : .warning(
-                            "Docker's containers ask \(names.joined(separator: ", ")), "
+                            "Docker containers use \(names.joined(separator: ", ")), "
                                 + "not the daemon",
                             fix:
-                                "listen on the bridge's address, such as 172.17.0.1:53, with allow "
-                                + "for 172.16.0.0/12, and name it in dns of daemon.json"
+                                "listen on the bridge address, such as 172.17.0.1:53, allow "
+                                + "172.16.0.0/12, and set \"dns\" in daemon.json to that address"
                         )
                 )
             } else if isLoopback {
                 verdicts.append(
                     .warning(
-                        "Docker gives containers 8.8.8.8 instead of a loopback address",
-                        fix: "listen on 172.17.0.1:53 with allow for 172.16.0.0/12, and "
+                        "Docker replaces the loopback nameserver with 8.8.8.8 in containers",
+                        fix: "listen on 172.17.0.1:53, allow 172.16.0.0/12, and set "
                             + "{\"dns\": [\"172.17.0.1\"]} in /etc/docker/daemon.json"
                     )
                 )
@@ -48,9 +48,9 @@ extension Check {
             if path == "/etc/resolv.conf", isLoopback {
                 verdicts.append(
                     .failure(
-                        "pods get a loopback address from \(path): CoreDNS would ask itself",
-                        fix: "write a file that names an address of this machine, and set "
-                            + "resolvConf in /var/lib/kubelet/config.yaml to it"
+                        "pods get a loopback nameserver from \(path): CoreDNS would query itself",
+                        fix: "write a resolv.conf with an address of this machine, and set "
+                            + "resolvConf in /var/lib/kubelet/config.yaml to its path"
                     )
                 )
             }
@@ -60,7 +60,7 @@ extension Check {
             if !names.isEmpty, !names.contains(where: reachable.contains) {
                 verdicts.append(
                     .warning(
-                        "podman's containers ask \(names.joined(separator: ", ")), not the daemon",
+                        "podman containers use \(names.joined(separator: ", ")), not the daemon",
                         fix:
                             "set dns_servers in /etc/containers/containers.conf to an address that "
                             + "the daemon listens on"
@@ -71,7 +71,7 @@ extension Check {
         return verdicts
     }
 
-    /// The quoted strings of the list that follows a key, in JSON or TOML; comments are no keys.
+    /// Returns the quoted strings of the list after a key, in JSON or TOML; skips comments.
     private static func strings(after key: String, in text: String) -> [String] {
         let lines = text.split(separator: "\n").filter { line in
             line.first { $0 != " " && $0 != "\t" } != "#"
@@ -84,10 +84,10 @@ extension Check {
         }.filter { !$0.isEmpty }
     }
 
-    /// Beyond this many seconds vendors refuse signatures sooner or later; the least known is 15 min.
+    /// Largest accepted clock difference in seconds; the strictest vendor refuses signatures at 15
+    /// min.
     private static let largestSkew = 60
 
-    /// Whether the clock is right.
     static let clock = Check("clock") { machine in
         var verdicts: [Verdict] = []
         let fix = "timedatectl set-ntp true"
@@ -102,11 +102,11 @@ extension Check {
             )
         }
         switch machine.isClockSynchronised {
-        case true?: if verdicts.isEmpty { verdicts.append(.ok("synchronised")) }
+        case true?: if verdicts.isEmpty { verdicts.append(.ok("synchronized")) }
         case false?:
             verdicts.append(
                 .warning(
-                    "nothing keeps the clock right: signatures and certificates need it",
+                    "the clock is not synchronized; signatures and certificates depend on it",
                     fix: fix
                 )
             )
@@ -115,33 +115,32 @@ extension Check {
         return verdicts
     }
 
-    /// Whether there are certificates to verify vendors and upstreams with.
     static let certificates = Check("certificates") { machine in
-        if let store = machine.certificateStores.first { return [.ok("store \(store)")] }
+        if let store = machine.certificateStores.first { return [.ok("found in \(store)")] }
         return [
             .failure(
-                "there is no store of certificates: nothing over TLS can be verified",
+                "no certificate store found: TLS connections cannot be verified",
                 fix: "apt-get install ca-certificates, or dnf install ca-certificates"
             )
         ]
     }
 
-    /// Whether somebody on the way answers port 53 in place of who is asked.
+    /// Interception of port 53 by a device on the network path.
     static let interception = Check("interception") { machine in
         guard let probes = machine.interceptors else {
-            return [.skipped("asks an address that nobody has, with --network only")]
+            return [.skipped("not checked: needs --network, which queries unassigned addresses")]
         }
         let answered = probes.filter(\.isAnswered)
         guard let first = answered.first else {
-            return [.ok("an address that nobody has answers nothing on port 53")]
+            return [.ok("no answer on port 53 of an unassigned address")]
         }
         let list = answered.map { "\($0.server) over \($0.transport.rawValue)" }
         return [
             .warning(
-                "somebody on the way answers port 53: \(list.joined(separator: ", ")) has no owner",
+                "port 53 is intercepted: unassigned \(list.joined(separator: ", ")) answered",
                 fix:
-                    "use upstreams over https:// or tls://; plain \(first.transport.rawValue) ones "
-                    + "are forged"
+                    "use upstreams over https:// or tls://; answers over plain "
+                    + "\(first.transport.rawValue) are forged"
             )
         ]
     }

@@ -2,9 +2,9 @@
 import Control
 import DNSWire
 
-/// Whether the daemon has its port, and answers there.
+/// Checks of port 53: its owner, and the daemon's answers.
 extension Check {
-    /// Who holds port 53 on each address.
+    /// Processes that have port 53 open.
     static let port = Check("port-53") { machine in
         let daemon = machine.status?.pid
         var verdicts: [Verdict] = []
@@ -15,39 +15,39 @@ extension Check {
                 isOurs = true
                 continue
             }
-            let what = "\(place(socket)) is held by \(holder(socket, isRoot: machine.isRoot))"
+            let what = "\(place(socket)) is used by \(holder(socket, isRoot: machine.isRoot))"
             guard seen.insert(what).inserted else { continue }
             if isInTheWay(socket, of: machine) {
                 verdicts.append(.failure(what, fix: remedy(socket, isRoot: machine.isRoot)))
             } else if socket.process != nil || machine.isRoot {
-                verdicts.append(.ok(what + ", beside the daemon's"))
+                verdicts.append(.ok(what + ", next to the daemon"))
             }
         }
-        if isOurs { verdicts.insert(.ok("the daemon holds it"), at: 0) }
+        if isOurs { verdicts.insert(.ok("the daemon uses port 53"), at: 0) }
         if verdicts.isEmpty, machine.sockets.isEmpty {
             let isElsewhere = machine.status.map { !$0.listeners.isEmpty } ?? false
             verdicts.append(
                 isElsewhere
                     ? .warning(
-                        "nobody holds port 53; the daemon is on "
+                        "port 53 is not in use; the daemon listens on "
                             + machine.servers.map(\.description).joined(separator: ", "),
                         fix: "listen: [\"127.0.0.1:53\", \"[::1]:53\"] in httpdnsd.yaml"
                     )
-                    : .failure("nobody holds port 53", fix: "systemctl enable --now httpdnsd")
+                    : .failure("port 53 is not in use", fix: "systemctl enable --now httpdnsd")
             )
         }
         return verdicts
     }
 
-    /// Whether a socket of somebody else's keeps the daemon from one of its own.
+    /// Returns true if the socket of another process prevents a listener of the daemon.
     ///
-    /// The kernel refuses an address beside "all addresses", and the other way round.
+    /// The kernel refuses to bind an address if the wildcard address is bound, and the reverse.
     private static func isInTheWay(
         _ socket: Surroundings.PortSocket,
         of machine: Surroundings
     ) -> Bool {
         let listeners = machine.status?.listeners ?? []
-        // A running daemon that has the very address has won it already.
+        // The running daemon already has this address.
         let has = listeners.contains {
             ServerAddress($0.address) == socket.server && $0.transport == socket.transport.rawValue
         }
@@ -60,44 +60,42 @@ extension Check {
         }
     }
 
-    /// The socket, as people say it.
     private static func place(_ socket: Surroundings.PortSocket) -> String {
         let address = "\(socket.server.address)"
         return (socket.server.isIPv6 ? "[\(address)]:53" : "\(address):53")
             + " (\(socket.transport.rawValue))"
     }
 
-    /// Who holds a socket.
     private static func holder(_ socket: Surroundings.PortSocket, isRoot: Bool) -> String {
         if let process = socket.process { return "\(process.name) (pid \(process.pid))" }
         return isRoot
-            ? "a process of another container or namespace (user \(socket.user))"
+            ? "a process in another container or namespace (user \(socket.user))"
             : "a process of user \(socket.user)"
     }
 
-    /// How to get the address back.
+    /// Returns the command or setting that frees the address.
     private static func remedy(_ socket: Surroundings.PortSocket, isRoot: Bool) -> String {
         guard let process = socket.process else {
-            return isRoot ? "ss -lunpt 'sport = :53'" : "sudo httpdnsctl doctor names the process"
+            return isRoot ? "ss -lunpt 'sport = :53'" : "sudo httpdnsctl doctor shows the process"
         }
         return switch process.name {
         case "dnsmasq":
-            "systemctl disable --now dnsmasq; libvirt's and NetworkManager's need bind-interfaces"
+            "systemctl disable --now dnsmasq; for libvirt or NetworkManager, set bind-interfaces"
         case "systemd-resolve", "systemd-resolved":
-            "DNSStubListener=no in /etc/systemd/resolved.conf, or listen on 127.0.0.1 alone"
-        case "httpdnsd": "it is a daemon with another control socket: --socket names that"
+            "DNSStubListener=no in /etc/systemd/resolved.conf, or listen only on 127.0.0.1"
+        case "httpdnsd": "another httpdnsd is running; use --socket with its control socket"
         case "unbound", "named", "dnsdist", "pdns_recursor", "kresd", "smartdns", "dnscrypt-proxy",
             "AdGuardHome":
-            "systemctl disable --now \(process.name), or give it another address"
-        default: "stop \(process.name), or let the daemon listen elsewhere"
+            "systemctl disable --now \(process.name), or move it to another address"
+        default: "stop \(process.name), or configure another listen address"
         }
     }
 
-    /// Whether the daemon answers on each of its addresses, over both transports.
+    /// Answers of the daemon on each of its addresses, over both transports.
     static let answers = Check("answers") { machine in
-        // Without its word, who answers could be anybody: see port-53.
+        // Without the daemon's status, the answers could come from another server: see port-53.
         guard machine.status != nil else {
-            return [.skipped("the daemon does not say where it listens")]
+            return [.skipped("not checked: the daemon's listeners are unknown")]
         }
         var verdicts: [Verdict] = []
         var good: [String] = []
@@ -113,13 +111,13 @@ extension Check {
                     )
                 )
             case .answer(let code, _):
-                verdicts.append(.failure("\(place) says \(code)", fix: "journalctl -u httpdnsd"))
+                verdicts.append(.failure("\(place) answers \(code)", fix: "journalctl -u httpdnsd"))
             case .silence:
                 verdicts.append(
                     .failure(
                         "\(place) does not answer",
                         fix:
-                            "is there a firewall rule for port \(answer.server.port)? nft list ruleset"
+                            "check the firewall rules for port \(answer.server.port): nft list ruleset"
                     )
                 )
             case .fault(let fault):
@@ -129,7 +127,7 @@ extension Check {
             }
         }
         if !good.isEmpty {
-            verdicts.insert(.ok("answered by " + good.joined(separator: ", ")), at: 0)
+            verdicts.insert(.ok("answers received from " + good.joined(separator: ", ")), at: 0)
         }
         return verdicts
     }

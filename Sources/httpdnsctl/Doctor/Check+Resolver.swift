@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Whether the programs of this machine ask the daemon.
+/// Checks of the machine's resolver settings: do programs use the daemon?
 extension Check {
-    /// Where `/etc/resolv.conf` points.
     static let resolvConf = Check("resolv-conf") { machine in
         let file = ResolvConfText(machine.resolver.text ?? "")
         let owner = ResolverOwner(machine.resolver).name
         let setup = "httpdnsctl setup apply"
         guard let first = file.nameservers.first else {
-            // Without a server glibc asks 127.0.0.1.
+            // Without a nameserver, glibc queries 127.0.0.1.
             let isThere = machine.isDaemon("127.0.0.1")
             return [
                 isThere
-                    ? .warning("/etc/resolv.conf names no server: glibc asks 127.0.0.1", fix: setup)
-                    : .failure("/etc/resolv.conf names no server", fix: setup)
+                    ? .warning("resolv.conf has no nameserver: glibc uses 127.0.0.1", fix: setup)
+                    : .failure("resolv.conf has no nameserver", fix: setup)
             ]
         }
         if !machine.isDaemon(first) {
             if owner == ResolverOwner.resolved.name, isPointed(machine.resolver, in: machine) {
-                return [.ok("points at systemd-resolved, and that at the daemon")]
+                return [.ok("points to systemd-resolved, which forwards to the daemon")]
             }
             return [
                 .failure(
-                    "programs ask \(first), not the daemon (written by \(owner))",
+                    "programs use \(first), not the daemon "
+                        + "(resolv.conf manager: \(ResolverOwner.label(owner)))",
                     fix: setup
                 )
             ]
         }
-        return [.ok("points at \(first)")] + options(file, machine)
+        return [.ok("points to \(first)")] + options(file, machine)
     }
 
-    /// What weakens a file that points at the daemon.
+    /// Returns warnings about a resolv.conf that points to the daemon.
     private static func options(_ file: ResolvConfText, _ machine: Surroundings) -> [Verdict] {
         var verdicts: [Verdict] = []
         let others = file.nameservers.prefix(ResolvConfText.maximumServers).filter {
@@ -42,11 +42,11 @@ extension Check {
             verdicts.append(
                 file.options.contains("rotate")
                     ? .failure(
-                        "'rotate' sends a part of the queries to \(list)",
+                        "'rotate' sends some queries to \(list)",
                         fix: "httpdnsctl setup apply"
                     )
                     : .warning(
-                        "\(list) is asked when the daemon is slow, past vendors and encryption",
+                        "\(list) is used when the daemon is slow, without vendors and encryption",
                         fix: "httpdnsctl setup apply"
                     )
             )
@@ -58,21 +58,21 @@ extension Check {
             case ("ndots", let dots?) where dots > 1 && !file.search.isEmpty:
                 verdicts.append(
                     .warning(
-                        "ndots:\(dots) tries \(file.search.count) search domains before a name "
-                            + "itself",
-                        fix: "remove it from the options of /etc/resolv.conf"
+                        "ndots:\(dots) makes glibc try \(file.search.count) search domains "
+                            + "before the name",
+                        fix: "remove ndots from the options in /etc/resolv.conf"
                     )
                 )
             case ("timeout", let seconds?) where seconds < 2:
                 verdicts.append(
                     .warning(
-                        "timeout:\(seconds) gives up before slow names are answered",
-                        fix: "use timeout:2 or more"
+                        "timeout:\(seconds) is too short for names that resolve slowly",
+                        fix: "set timeout:2 or more"
                     )
                 )
             case ("use-vc", _):
                 verdicts.append(
-                    .warning("use-vc makes a TCP connection for each name", fix: "remove it")
+                    .warning("use-vc opens a TCP connection per name", fix: "remove use-vc")
                 )
             default: break
             }
@@ -80,7 +80,7 @@ extension Check {
         return verdicts
     }
 
-    /// Whether systemd-resolved is told of the daemon, by our drop-in or by hand.
+    /// Returns true if systemd-resolved forwards to the daemon, by our drop-in or another setting.
     private static func isPointed(_ facts: ResolverFacts, in machine: Surroundings) -> Bool {
         let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
         let settings = facts.resolvedSettings + "\n" + dropIn
@@ -94,10 +94,9 @@ extension Check {
         } && lines.contains { $0.hasPrefix("Domains=") && $0.contains("~.") }
     }
 
-    /// Whether what `setup` did is still so.
     static let setup = Check("setup") { machine in
         guard machine.journal != nil else { return [] }
-        guard !machine.changedFiles.isEmpty else { return [.ok("as 'httpdnsctl setup' left it")] }
+        guard !machine.changedFiles.isEmpty else { return [.ok("unchanged since the setup")] }
         return [
             .warning(
                 "changed since the setup: " + machine.changedFiles.joined(separator: ", "),
@@ -106,13 +105,13 @@ extension Check {
         ]
     }
 
-    /// What getaddrinfo asks before DNS, by `nsswitch.conf`.
+    /// Services that getaddrinfo uses before DNS, from `nsswitch.conf`.
     static let nsswitch = Check("nsswitch") { machine in
         guard let text = machine.nsswitch else {
-            return [.ok("there is no nsswitch.conf: glibc asks DNS, then files")]
+            return [.ok("nsswitch.conf does not exist: glibc uses DNS, then files")]
         }
         guard let line = text.split(separator: "\n").last(where: { $0.hasPrefix("hosts:") }) else {
-            return [.ok("nsswitch.conf has no line for hosts: glibc asks DNS, then files")]
+            return [.ok("nsswitch.conf has no hosts line: glibc uses DNS, then files")]
         }
         let words = line.prefix { $0 != "#" }.dropFirst(6)
             .split { $0 == " " || $0 == "\t" }.map(String.init)
@@ -124,8 +123,8 @@ extension Check {
                 services.contains("resolve") && usesResolved
                     ? .ok(order)
                     : .failure(
-                        "'\(order)' never asks DNS",
-                        fix: "add dns to the line in /etc/nsswitch.conf"
+                        "'\(order)' never uses DNS",
+                        fix: "add dns to the hosts line in /etc/nsswitch.conf"
                     )
             ]
         }
@@ -133,15 +132,15 @@ extension Check {
         if before.contains("resolve"), usesResolved, !isPointed(machine.resolver, in: machine) {
             return [
                 .failure(
-                    "'\(order)' asks systemd-resolved first, and that does not ask the daemon",
-                    fix: "remove 'resolve' and its action from the line, or setup apply"
+                    "'\(order)' uses systemd-resolved first, which does not forward to the daemon",
+                    fix: "remove 'resolve' and its action, or run httpdnsctl setup apply"
                 )
             ]
         }
         if let mdns = before.first(where: { $0.hasPrefix("mdns") && !$0.hasSuffix("_minimal") }) {
             return [
                 .warning(
-                    "'\(order)' asks the neighbourhood for every name (\(mdns))",
+                    "'\(order)' sends a multicast query for every name (\(mdns))",
                     fix: "use \(mdns)_minimal in /etc/nsswitch.conf"
                 )
             ]
@@ -149,17 +148,16 @@ extension Check {
         return [.ok(order)]
     }
 
-    /// Variables that change what programs of this shell ask.
     static let environment = Check("environment") { machine in
         machine.environment.sorted { $0.key < $1.key }.map { name, value in
             .warning(
-                "\(name)=\(value) changes what getaddrinfo asks for",
-                fix: "unset \(name), also where services get it from"
+                "\(name)=\(value) changes what getaddrinfo resolves",
+                fix: "unset \(name), also in the environment of services"
             )
         }
     }
 
-    /// Programs that keep answers between getaddrinfo and the daemon.
+    /// Programs that cache answers between getaddrinfo and the daemon.
     static let nameCache = Check("name-cache") { machine in
         var verdicts: [Verdict] = []
         let nscd = machine.processes.intersection(["nscd", "unscd"]).sorted()
@@ -169,7 +167,7 @@ extension Check {
         if let name = nscd.first, !keeps {
             verdicts.append(
                 .warning(
-                    "\(name) keeps answers of its own, which no flush here reaches",
+                    "\(name) caches answers, which httpdnsctl flush does not remove",
                     fix: "'enable-cache hosts no' in /etc/nscd.conf, then systemctl restart \(name)"
                 )
             )
@@ -180,7 +178,7 @@ extension Check {
         if machine.processes.contains("sssd_nss"), services.contains("sss") {
             verdicts.append(
                 .warning(
-                    "sssd is asked for hosts",
+                    "the hosts line uses sssd",
                     fix: "remove sss from the hosts line of /etc/nsswitch.conf"
                 )
             )
@@ -188,21 +186,20 @@ extension Check {
         return verdicts
     }
 
-    /// A getaddrinfo that takes longer than this is slow where an answer is at hand.
+    /// A getaddrinfo call that takes longer is slow if the answer is local or cached.
     private static let slow = Duration.seconds(1)
 
-    /// What getaddrinfo really does.
     static let getaddrinfo = Check("getaddrinfo") { machine in
         guard let lookup = machine.lookup else { return [.skipped("getent is not installed")] }
         guard let duration = lookup.duration else {
             return [
                 .failure(
-                    "getaddrinfo(\(lookup.name)) has no end",
-                    fix: "look at resolv-conf and nsswitch above; strace -f getent ahosts NAME"
+                    "getaddrinfo(\(lookup.name)) timed out",
+                    fix: "check resolv-conf and nsswitch above; strace -f getent ahosts NAME"
                 )
             ]
         }
-        // getaddrinfo leaves out a family of which this machine has no address.
+        // getaddrinfo omits an address family of which this machine has no address.
         let families = Set(lookup.addresses.map(\.octets.count))
         let expected = lookup.expected.map { expected in
             expected.filter { families.isEmpty || families.contains($0.octets.count) }
@@ -210,22 +207,22 @@ extension Check {
         if let expected, expected != lookup.addresses {
             func list(_ addresses: Set<IPAddress>) -> String {
                 let texts = addresses.map(\.description).sorted().joined(separator: " ")
-                return texts.isEmpty ? "nothing" : texts
+                return texts.isEmpty ? "no address" : texts
             }
             return [
                 .warning(
-                    "\(lookup.name) is \(list(lookup.addresses)) for programs, and "
+                    "\(lookup.name) is \(list(lookup.addresses)) for programs, but "
                         + "\(list(expected)) for the daemon",
-                    fix: "is it in /etc/hosts, or answered before dns? see nsswitch above"
+                    fix: "check /etc/hosts and the services before dns: see nsswitch above"
                 )
             ]
         }
         if lookup.expected == nil, lookup.seenByDaemon == 0 {
             return [
                 .failure(
-                    "the daemon does not see what getaddrinfo asks for",
+                    "queries of getaddrinfo do not reach the daemon",
                     fix:
-                        "see resolv-conf and nsswitch above; with systemd-resolved: resolvectl status"
+                        "check resolv-conf and nsswitch above; with systemd-resolved: resolvectl status"
                 )
             ]
         }
@@ -234,13 +231,13 @@ extension Check {
             return [
                 .warning(
                     "getaddrinfo(\(lookup.name)) took \(milliseconds)",
-                    fix: "something before the daemon is asked in vain: see nsswitch, resolv-conf"
+                    fix: "a service before the daemon does not answer: see nsswitch, resolv-conf"
                 )
             ]
         }
         guard lookup.expected != nil || lookup.seenByDaemon != nil else {
-            return [.ok("getaddrinfo ends after \(milliseconds); who answered cannot be told")]
+            return [.ok("getaddrinfo took \(milliseconds); the answering server is unknown")]
         }
-        return [.ok("getaddrinfo asks the daemon: \(milliseconds)")]
+        return [.ok("getaddrinfo uses the daemon: \(milliseconds)")]
     }
 }

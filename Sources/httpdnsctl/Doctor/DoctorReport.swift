@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `doctor` tells.
+/// Report of `doctor`.
 struct DoctorReport: Encodable {
-    /// The worst of all findings.
     let state: Finding.State
 
-    /// What each check found, in order.
     let findings: [Finding]
 
-    /// Makes the report of findings.
     init(_ findings: [Finding]) {
         self.findings = findings
         state =
@@ -16,7 +13,6 @@ struct DoctorReport: Encodable {
             ? .failure : findings.contains { $0.state == .warning } ? .warning : .ok
     }
 
-    /// The report for people.
     func text(_ palette: Palette) -> String {
         var table = Table("", "", "")
         for finding in findings {
@@ -37,11 +33,10 @@ struct DoctorReport: Encodable {
         return table.text(palette) + "\n" + conclusion(palette) + "\n"
     }
 
-    /// How it stands, in a line.
     private func conclusion(_ palette: Palette) -> String {
         let failures = findings.count { $0.state == .failure }
         let warnings = findings.count { $0.state == .warning }
-        guard failures + warnings > 0 else { return palette.paint("all is well", .good) }
+        guard failures + warnings > 0 else { return palette.paint("no problems found", .good) }
         let parts = [
             failures > 0 ? Units.count(failures, "failure", "failures") : "",
             warnings > 0 ? Units.count(warnings, "warning", "warnings") : "",

@@ -1,89 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one check found.
+/// Result of a check.
 struct Finding: Encodable, Equatable, Sendable {
-    /// The name of the check, which scripts may rely on.
+    /// Name of the check; stable, for scripts.
     var check: String
 
-    /// Whether it is well.
     var state: State
 
-    /// What was found, in one line.
+    /// Description of the result, one line.
     var what: String
 
-    /// What to do about it, in one line; nil if nothing needs to be done.
+    /// Recommended action, one line; nil if none is needed.
     var fix: String?
 
-    /// Whether something is well.
+    /// State of a checked item.
     enum State: String, Encodable, Sendable {
         case ok
-        /// It works, but not as well as it could, or not for long.
+        /// Works, but with a limitation or a risk.
         case warning
-        /// Programs of this machine do not get what they should.
+        /// Programs of this machine do not resolve names as intended.
         case failure
-        /// It could not be looked at, or there is nothing to look at.
+        /// Not checked, or not applicable.
         case skipped
     }
 }
 
-/// A check: a name, and a pure function of what was gathered.
+/// A check: a name, and a pure function of the gathered facts.
 struct Check: Sendable {
-    /// Its name, which scripts may rely on.
+    /// Name of the check; stable, for scripts.
     let name: String
 
-    /// What it says of a machine.
     private let look: @Sendable (Surroundings) -> [Verdict]
 
-    /// A finding that has not got its name yet.
+    /// A finding without the name of its check.
     struct Verdict: Equatable, Sendable {
         var state: Finding.State
         var what: String
         var fix: String?
 
-        /// All is well.
         static func ok(_ what: String) -> Verdict { Verdict(state: .ok, what: what) }
 
-        /// It works, but.
         static func warning(_ what: String, fix: String) -> Verdict {
             Verdict(state: .warning, what: what, fix: fix)
         }
 
-        /// It does not work.
         static func failure(_ what: String, fix: String) -> Verdict {
             Verdict(state: .failure, what: what, fix: fix)
         }
 
-        /// It could not be looked at.
         static func skipped(_ why: String) -> Verdict { Verdict(state: .skipped, what: why) }
     }
 
-    /// Makes a check that may find several things.
     init(_ name: String, _ look: @escaping @Sendable (Surroundings) -> [Verdict]) {
         self.name = name
         self.look = look
     }
 
-    /// What it says of a machine; nothing if there is nothing to say.
+    /// Returns the findings about a machine; may be empty.
     func findings(_ surroundings: Surroundings) -> [Finding] {
         look(surroundings).map {
             Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix)
         }
     }
 
-    /// All checks, in the order in which one thing rests on another.
+    /// All checks, in the order of their dependencies.
     static let all: [Check] = [
         unit, daemon, version, controlSocket, settings, secrets, descriptors, kernel, port, answers,
         resolvConf, setup, nsswitch, environment, nameCache, getaddrinfo, containers, vendors,
         upstreams, clock, certificates, interception,
     ]
 
-    /// Those that need no more than files.
+    /// Names of the checks that need only files.
     private static let ofFiles: Set = [
         secrets.name, resolvConf.name, setup.name, nsswitch.name, containers.name,
         certificates.name,
     ]
 
-    /// What all of them say of a machine.
     static func examine(_ surroundings: Surroundings) -> [Finding] {
         all.filter { surroundings.isLive || ofFiles.contains($0.name) }
             .flatMap { $0.findings(surroundings) }

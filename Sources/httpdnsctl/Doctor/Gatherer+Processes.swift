@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// Who runs, and who holds which socket.
+/// Running processes and owners of sockets.
 extension Gatherer {
-    /// Port 53, in whose hands it is.
     private static let port: UInt16 = 53
 
-    /// Finds the programs that run, the holders of port 53, and the daemon's limits.
+    /// Gathers the running programs, the owners of port 53, and the daemon's limits.
     func look(atProcessesFor machine: inout Surroundings) {
         let pids = tree.names(in: "/proc").compactMap { Int($0) }
         var names: [Int: String] = [:]
@@ -31,7 +30,7 @@ extension Gatherer {
                 user: entry.user,
                 process: pid.map { .init(name: names[$0] ?? "?", pid: $0) }
             )
-            // A worker a core has a socket each for the same address.
+            // Each worker has a socket for the same address.
             if !machine.sockets.contains(socket) { machine.sockets.append(socket) }
         }
         machine.descriptors = machine.status.flatMap { status in
@@ -39,7 +38,7 @@ extension Gatherer {
         }
     }
 
-    /// The process that has each socket open; of other users' only root may know.
+    /// Maps each socket to the process that has it open; for other users' processes only as root.
     private func holders(of inodes: Set<UInt64>, among pids: [Int]) -> [UInt64: Int] {
         var holders: [UInt64: Int] = [:]
         for pid in pids {
@@ -55,7 +54,7 @@ extension Gatherer {
         return holders
     }
 
-    /// Where the daemon that runs reads its settings; nil if that cannot be seen.
+    /// Returns the path of the running daemon's settings; nil if it cannot be determined.
     func settingsOfDaemon(_ machine: Surroundings) -> String? {
         guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
             return nil
@@ -65,9 +64,9 @@ extension Gatherer {
         return tree.readLink("/proc/\(pid)/cwd").map { "\($0)/\(file)" }
     }
 
-    /// The file that a command line names; nil if it names none.
+    /// Returns the settings file of a command line; nil if it has none.
     ///
-    /// - Parameter commandLine: the arguments with a NUL behind each, as in `/proc`.
+    /// - Parameter commandLine: arguments, each with a final NUL, as in `/proc`.
     static func settings(of commandLine: String) -> String? {
         let words = commandLine.split(separator: "\0", omittingEmptySubsequences: false)
         guard let index = words.lastIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") })
@@ -76,7 +75,7 @@ extension Gatherer {
         return words.indices.contains(index + 1) ? String(words[index + 1]) : nil
     }
 
-    /// How many descriptors a process may open, by its `limits`; nil if that does not say.
+    /// Returns the soft limit of open files from a `limits` file; nil if there is none.
     static func descriptors(_ limits: String) -> Int? {
         let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
         return line.flatMap { $0.split(separator: " ").dropFirst(3).first }.flatMap { Int($0) }
@@ -84,7 +83,7 @@ extension Gatherer {
 }
 
 extension Surroundings.UnitState {
-    /// Reads lines `Name=value` of `systemctl show`.
+    /// Parses the `Name=value` lines of `systemctl show`.
     init(_ text: String) {
         var values: [Substring: String] = [:]
         for line in text.split(separator: "\n") {

@@ -3,47 +3,40 @@ import Control
 import DNSWire
 import Glibc
 
-/// Looks at a machine.
+/// Gathers the facts about a machine for the checks.
 ///
-/// By default nothing leaves it: what is asked are the daemon, the system's own programs, and names
-/// that the daemon answers by itself.
+/// By default, no packet leaves the machine: only the daemon and system programs are queried, for
+/// names that the daemon answers locally.
 struct Gatherer {
-    /// Its files.
     let tree: FileTree
 
-    /// The daemon's control socket.
     let client: ControlClient
 
-    /// What the user wants.
     var wishes = Wishes()
 
-    /// Told before each step that may take a while.
+    /// Called before each step that can take long.
     var progress: (String) -> Void = { _ in }
 
-    /// What the user wants to be looked at.
+    /// Options of the user.
     struct Wishes {
-        /// The name that getaddrinfo is asked for; nil for one that nobody has.
+        /// Name for getaddrinfo; nil for a name below `test.`.
         var name: Name?
-        /// Whether packets may be sent to addresses that nobody has.
+        /// True to query unassigned addresses.
         var usesNetwork = false
-        /// Where the settings are; nil for where the daemon reads them.
+        /// Path of the settings; nil for those of the daemon.
         var settings: String?
     }
 
-    /// How long all of it may take.
     static let limit = Duration.seconds(10)
 
-    /// When it must be over.
     private let deadline = ContinuousClock.now.advanced(by: Self.limit)
 
-    /// Makes a gatherer, whose time begins now.
     init(tree: FileTree, client: ControlClient, wishes: Wishes) {
         self.tree = tree
         self.client = client
         self.wishes = wishes
     }
 
-    /// Looks at everything.
     func surroundings() throws(Failure) -> Surroundings {
         var machine = Surroundings()
         machine.isRoot = geteuid() == 0
@@ -59,10 +52,10 @@ struct Gatherer {
         machine.certificateStores = certificateStores()
         machine.socketPath = client.socket
         machine.socket = access(client.socket)
-        // The rest is of this machine only.
+        // The remaining facts exist only for the running machine.
         machine.isLive = tree.isThisMachine
         if machine.isLive {
-            progress("asking the daemon")
+            progress("querying the daemon")
             machine.daemon = SetupVerb.status(of: client)
         }
         machine.settingsPath = wishes.settings ?? settingsOfDaemon(machine) ?? Surroundings.settings
@@ -71,12 +64,12 @@ struct Gatherer {
         guard machine.isLive else { return machine }
 
         machine.answers = answers(machine)
-        progress("looking who holds port 53")
+        progress("finding the processes on port 53")
         look(atProcessesFor: &machine)
-        progress("asking systemd")
+        progress("querying systemd")
         machine.unit = unit(machine)
         machine.environment = environment()
-        progress("asking getaddrinfo")
+        progress("testing getaddrinfo")
         machine.lookup = lookup(machine)
         progress("checking the settings")
         if wishes.settings == nil, machine.status != nil { machine.rehearsal = rehearsal() }
@@ -88,30 +81,28 @@ struct Gatherer {
         }
         machine.isClockSynchronised = ClockState.isSynchronised
         if wishes.usesNetwork {
-            progress("asking an address that nobody has")
+            progress("querying unassigned addresses")
             machine.interceptors = interceptors()
         }
         progress("")
         return machine
     }
 
-    /// What container engines read.
     private static let containerFiles = [
         "/etc/docker/daemon.json", "/var/lib/kubelet/config.yaml",
         "/etc/containers/containers.conf",
     ]
 
-    /// As much of `wanted` as is left of the time.
     private func left(_ wanted: Duration) -> Duration {
         max(.milliseconds(100), min(wanted, ContinuousClock.now.duration(to: deadline)))
     }
 
     // MARK: - Files
 
-    /// Who may do what with a file; nil if it is not there.
+    /// Returns the owner and permissions of a file; nil if it does not exist.
     private func access(_ path: String) -> Surroundings.FileAccess? {
         guard let status = tree.status(path, follows: true) else { return nil }
-        // SAFETY: access(2) reads a C string, which Swift makes for the call.
+        // SAFETY: access(2) reads a C string, which Swift creates for the call.
         let isWritable = unsafe Glibc.access(tree.root + path, W_OK) == 0
         return Surroundings.FileAccess(
             path: path,
@@ -123,7 +114,7 @@ struct Gatherer {
         )
     }
 
-    /// The name of a group by `/etc/group`: a lookup through NSS could ask the network.
+    /// Returns a group name from `/etc/group`; NSS could query the network.
     private func groupName(_ group: UInt32) -> String {
         for line in (tree.text("/etc/group") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -132,8 +123,7 @@ struct Gatherer {
         return "\(group)"
     }
 
-    /// The files that the settings and their drop-ins take secrets from: every `file: PATH` that is
-    /// there.
+    /// Returns the existing files of all `file: PATH` entries in the settings and their drop-ins.
     private func secrets(in settings: String) -> [Surroundings.FileAccess] {
         let dropIns = tree.names(in: settings + ".d").filter { $0.hasSuffix(".yaml") }
             .map { "\(settings).d/\($0)" }
@@ -149,7 +139,7 @@ struct Gatherer {
         }.filter { $0.hasPrefix("/") }.compactMap { access(String($0)) }
     }
 
-    /// The certificate stores that OpenSSL, as distributions build it, looks into.
+    /// Returns the existing certificate stores among the usual locations of distributions.
     private func certificateStores() -> [String] {
         let usual = [
             "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
@@ -160,7 +150,6 @@ struct Gatherer {
 
     // MARK: - Programs
 
-    /// What systemd says of the unit; nil if it does not run.
     private func unit(_ machine: Surroundings) -> Surroundings.UnitState? {
         guard machine.resolver.present.contains(ResolverFacts.Paths.systemd) else { return nil }
         let command = [
@@ -172,9 +161,9 @@ struct Gatherer {
         return Surroundings.UnitState(shown.output)
     }
 
-    /// What getaddrinfo says, in a process of its own: it may have no end.
+    /// Calls getaddrinfo in a child process, because the call may not return.
     private func lookup(_ machine: Surroundings) -> Surroundings.SystemLookup? {
-        // Below test. nobody has a name, and the daemon says so by itself (RFC 6761 §6.2).
+        // The daemon answers names below `test.` locally (RFC 6761 §6.2).
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = wishes.name ?? (try? Name("httpdnsctl-\(label).test"))
         guard let name else { return nil }
@@ -201,7 +190,7 @@ struct Gatherer {
         return lookup
     }
 
-    /// The addresses of both families that a server has; nil if it does not answer.
+    /// Queries a server for both address families; nil if it does not answer.
     private func addresses(of name: Name, from server: ServerAddress) -> Set<IPAddress>? {
         var all: Set<IPAddress> = []
         for type in [RecordType.a, .aaaa] {
@@ -212,13 +201,13 @@ struct Gatherer {
         return all
     }
 
-    /// What the daemon would say to a reload; nil if it does not tell this user.
+    /// Queries the result of `Check`; nil if this user has no permission.
     private func rehearsal() -> ReloadReply? {
         guard let reply = try? client.call(.check, CheckRequest()) else { return nil }
         return try? reply.checked(as: ReloadReply.self)
     }
 
-    /// How many queries the daemon has answered by itself; nil if it does not say.
+    /// Queries the number of locally answered queries; nil if unavailable.
     private func answeredLocally() -> UInt64? {
         guard let reply = try? client.call(.stats, StatsRequest()),
             let stats = try? reply.checked(as: StatsReply.self)
@@ -228,7 +217,7 @@ struct Gatherer {
 
     // MARK: - Questions
 
-    /// What each listener says to a question that causes no traffic.
+    /// Sends each listener a query that causes no upstream traffic.
     private func answers(_ machine: Surroundings) -> [Surroundings.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in
@@ -247,8 +236,9 @@ struct Gatherer {
         }
     }
 
-    /// Asks addresses that nobody has (TEST-NET-1 and -2, RFC 5737) for a name that nobody has: who
-    /// answers is on the way.
+    /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737) for a nonexistent name.
+    ///
+    /// An answer can only come from a device on the path.
     private func interceptors() -> [Surroundings.Interception] {
         let servers = ["192.0.2.1", "198.51.100.1"].compactMap { ServerAddress($0) }
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
@@ -266,7 +256,6 @@ struct Gatherer {
 
     // MARK: - Environment
 
-    /// The variables of resolver(3) that are set.
     private func environment() -> [String: String] {
         var values: [String: String] = [:]
         for name in ["RES_OPTIONS", "LOCALDOMAIN", "HOSTALIASES"] {
@@ -275,7 +264,6 @@ struct Gatherer {
         return values
     }
 
-    /// A variable; nil if it is not set.
     private func environmentValue(_ name: String) -> String? {
         // SAFETY: getenv returns nil or a C string, copied before anything changes the environment.
         guard let value = unsafe getenv(name) else { return nil }

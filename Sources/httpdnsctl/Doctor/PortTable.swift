@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// The sockets of `/proc/net/udp`, `tcp`, `udp6` and `tcp6` that can be asked.
+/// Parser of `/proc/net/udp`, `tcp`, `udp6` and `tcp6` for sockets that accept queries.
 enum PortTable {
     /// A line of such a file.
     struct Entry: Equatable, Sendable {
         var server: ServerAddress
         var user: UInt32
-        /// The number by which a process's descriptors name it.
+        /// Inode of the socket, which links it to descriptors of processes.
         var inode: UInt64
     }
 
-    /// UDP sockets that are not connected, and TCP sockets that listen (`TCP_CLOSE`, `TCP_LISTEN`).
+    /// States of unconnected UDP sockets and listening TCP sockets (`TCP_CLOSE`, `TCP_LISTEN`).
     private static let states: [Probe.Transport: Substring] = [.udp: "07", .tcp: "0A"]
 
-    /// Reads such a file; lines that cannot be read are passed over.
+    /// Parses such a file and skips malformed lines.
     static func entries(_ text: String, _ transport: Probe.Transport) -> [Entry] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -25,7 +25,7 @@ enum PortTable {
         }
     }
 
-    /// An address and port such as `0100007F:0035`: words of 32 bits in the processor's order.
+    /// Parses an address and port such as `0100007F:0035`: 32-bit words in host byte order.
     private static func server(_ text: Substring) -> ServerAddress? {
         let parts = text.split(separator: ":")
         guard parts.count == 2, let port = UInt16(parts[1], radix: 16),
@@ -40,13 +40,12 @@ enum PortTable {
             }
             rest = rest.dropFirst(8)
         }
-        // Each word is written as the number that the processor reads from the octets.
+        // Each word was printed as a number in host byte order.
         for start in stride(from: 0, to: octets.count, by: 4) where isLittleEndian {
             octets[start..<start + 4].reverse()
         }
         return IPAddress(octets: octets).map { ServerAddress($0, port: port) }
     }
 
-    /// Whether the lowest octet of a number comes first.
     private static let isLittleEndian = UInt32(1).littleEndian == 1
 }

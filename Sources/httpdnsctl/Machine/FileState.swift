@@ -1,41 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What stands at a path: all that is needed to put it there again.
+/// State of a path, with all that is needed to restore it.
 struct FileState: Codable, Equatable, Sendable {
-    /// What it is.
     var kind: Kind
 
-    /// What is in a file.
     var octets: [UInt8] = []
 
-    /// Where a symbolic link leads, as it says.
+    /// Target of a symbolic link, not resolved.
     var target = ""
 
-    /// The permissions of a file.
     var mode: UInt32 = 0
 
-    /// Who owns it.
     var user: UInt32 = 0
 
-    /// Which group owns it.
     var group: UInt32 = 0
 
-    /// When a file was last written, so that it comes back with its time; not compared.
+    /// Modification time of a regular file, restored but not compared.
     var modified: Moment?
 
-    /// The kinds of things at a path.
+    /// Kinds of files.
     enum Kind: String, Codable, Sendable {
-        /// Nothing.
         case absent
-        /// A regular file.
         case file
-        /// A symbolic link.
         case link
-        /// A directory, a device, a socket: never touched.
+        /// Directory, device or socket: never changed.
         case other
     }
 
-    /// A time of the file system.
+    /// Time stamp of the file system.
     struct Moment: Codable, Equatable, Sendable {
         var seconds: Int
         var nanoseconds: Int
@@ -43,20 +35,17 @@ struct FileState: Codable, Equatable, Sendable {
 
     // MARK: - Making
 
-    /// Nothing.
     static let absent = FileState(kind: .absent)
 
-    /// A file of root's that everybody may read.
+    /// Returns the state of a file of root, readable by all users.
     static func file(_ text: String, mode: UInt32 = 0o644) -> FileState {
         FileState(kind: .file, octets: Array(text.utf8), mode: mode)
     }
 
-    /// A link of root's.
     static func link(to target: String) -> FileState { FileState(kind: .link, target: target) }
 
     // MARK: - Reading
 
-    /// What is in a file, as text.
     var text: String { String(decoding: octets, as: UTF8.self) }
 
     static func == (left: FileState, right: FileState) -> Bool {
@@ -74,7 +63,7 @@ struct FileState: Codable, Equatable, Sendable {
 // MARK: - JSON
 
 extension FileState {
-    /// The names in the journal.
+    /// JSON field names in the journal.
     private enum CodingKeys: String, CodingKey {
         case kind, text, octets, target, mode, user, group, modified
     }
@@ -94,7 +83,7 @@ extension FileState {
         modified = try container.decodeIfPresent(Moment.self, forKey: .modified)
     }
 
-    /// Text stays text, so that a person can read the journal and put things right by hand.
+    /// Text is stored as text, so that a user can read the journal and restore files by hand.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// At every moment, and after a loss of power, a path leads to what it led to before or to all of the
-/// new: it is written beside it, on the disk before it gets the name, and so is the directory after.
+/// Atomic changes: at any time, also after a power failure, a path has its old or its new content.
+///
+/// New content is written and synced under a temporary name, then renamed; then the directory is
+/// synced.
 extension FileTree {
-    /// What the new file is called while it is written.
     private static let temporary = ".httpdnsctl-new"
 
-    /// Makes what stands at a path the same as `state`.
     func put(_ state: FileState, at path: String) throws(Failure) {
-        precondition(state.kind != .other, "only files and links are put anywhere")
+        precondition(state.kind != .other, "only files and links can be written")
         let place = try place(path)
         guard state.kind != .absent else {
-            // SAFETY: unlink(2) reads the path as a C string, which Swift makes for the call.
+            // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
             guard unsafe unlink(place) == 0 || errno == ENOENT else {
                 throw Self.fault("remove", path, errno)
             }
@@ -26,41 +26,41 @@ extension FileTree {
             } else {
                 try makeFile(state, at: beside, for: path)
             }
-            // SAFETY: rename(2) reads both paths as C strings, which Swift makes for the call.
+            // SAFETY: rename(2) reads both paths as C strings, which Swift creates for the call.
             guard unsafe rename(beside, place) == 0 else {
                 throw Self.fault("replace", path, errno)
             }
         } catch {
-            // SAFETY: as above; if it is not there, all the better.
+            // SAFETY: as above; the file may not exist.
             _ = unsafe unlink(beside)
             throw error
         }
         try syncDirectory(of: path)
     }
 
-    /// Removes what a run that was killed while it wrote has left beside a path.
+    /// Removes the temporary file of an interrupted run.
     func removeLeftover(of path: String) throws(Failure) {
-        // SAFETY: unlink(2) reads the path as a C string, which Swift makes for the call.
+        // SAFETY: unlink(2) reads the path as a C string, which Swift creates for the call.
         guard
             unsafe unlink(try place(path) + Self.temporary) == 0
                 || errno == ENOENT || errno == ENOTDIR
         else { throw Self.fault("remove", path + Self.temporary, errno) }
     }
 
-    /// Makes the directories of a path that are missing, and returns them, the outermost first.
+    /// Creates the missing directories of a path, and returns them, the outermost first.
     func makeDirectories(for path: String) throws(Failure) -> [String] {
         let missing = missingDirectories(for: path)
         for directory in missing {
-            // SAFETY: mkdir(2) reads the path as a C string, which Swift makes for the call.
+            // SAFETY: mkdir(2) reads the path as a C string, which Swift creates for the call.
             guard unsafe mkdir(try place(directory), 0o755) == 0 || errno == EEXIST else {
-                throw Self.fault("make", directory, errno)
+                throw Self.fault("create", directory, errno)
             }
             try syncDirectory(of: directory)
         }
         return missing
     }
 
-    /// The directories of a path that are missing, the outermost first.
+    /// Returns the missing directories of a path, the outermost first.
     func missingDirectories(for path: String) -> [String] {
         var missing: [String] = []
         var directory = Self.directory(of: path)
@@ -71,9 +71,9 @@ extension FileTree {
         return missing
     }
 
-    /// Removes a directory, if it is there and empty: others may have put something into it.
+    /// Removes a directory if it exists and is empty.
     func removeDirectory(_ path: String) throws(Failure) {
-        // SAFETY: rmdir(2) reads the path as a C string, which Swift makes for the call.
+        // SAFETY: rmdir(2) reads the path as a C string, which Swift creates for the call.
         guard unsafe rmdir(try place(path)) != 0 else { return try syncDirectory(of: path) }
         guard [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
             throw Self.fault("remove", path, errno)
@@ -82,7 +82,7 @@ extension FileTree {
 
     /// Runs `body` while no other process of this program changes the tree.
     ///
-    /// The lock is on the directory, which must be there, and dies with its process.
+    /// The lock is on an existing directory, and the kernel releases it when the process ends.
     @discardableResult
     func locked<Value>(
         _ directory: String,
@@ -90,44 +90,43 @@ extension FileTree {
     ) throws(Failure) -> Value {
         let descriptor = try openDirectory(directory)
         defer {
-            // A child that another thread is just starting has the lock, too, until it closes this.
+            // A child process that is being started shares the lock until it closes the descriptor.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw Failure(message: "another setup is under way", status: .failed)
+            throw Failure(message: "another httpdnsctl setup is running", status: .failed)
         }
         return try body()
     }
 
     // MARK: - Steps
 
-    /// Makes a link with its owner.
     private func makeLink(
         _ state: FileState,
         at place: String,
         for path: String
     ) throws(Failure) {
-        // SAFETY: symlink(2) and lchown(2) read C strings, which Swift makes for the calls.
+        // SAFETY: symlink(2) and lchown(2) read C strings, which Swift creates for the calls.
         guard unsafe symlink(state.target, place) == 0,
             unsafe lchown(place, state.user, state.group) == 0
         else { throw Self.fault("write", path, errno) }
     }
 
-    /// Makes a file with its owner, mode and time, and waits until the disk has it.
+    /// Creates a file with its owner, mode and time, and syncs it.
     private func makeFile(
         _ state: FileState,
         at place: String,
         for path: String
     ) throws(Failure) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
-        // SAFETY: open(2) reads the path as a C string, which Swift makes for the call.
+        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
         let descriptor = unsafe open(place, flags, 0o600)
         guard descriptor >= 0 else { throw Self.fault("write", path, errno) }
         defer { close(descriptor) }
         var rest = state.octets[...]
         while !rest.isEmpty {
-            // SAFETY: write(2) reads no more than the count of the buffer it is given.
+            // SAFETY: write(2) reads at most the count of the buffer.
             let count = unsafe rest.withUnsafeBytes { bytes in
                 unsafe write(descriptor, bytes.baseAddress, bytes.count)
             }
@@ -137,18 +136,17 @@ extension FileTree {
         }
         guard fchown(descriptor, state.user, state.group) == 0,
             fchmod(descriptor, state.mode) == 0
-        else { throw Self.fault("give its owner and mode to", path, errno) }
+        else { throw Self.fault("set the owner and mode of", path, errno) }
         if let modified = state.modified {
             let time = timespec(tv_sec: modified.seconds, tv_nsec: modified.nanoseconds)
-            // SAFETY: futimens(2) reads two times, and the array has them.
+            // SAFETY: futimens(2) reads two times from an array of two.
             guard unsafe futimens(descriptor, [time, time]) == 0 else {
-                throw Self.fault("give its time to", path, errno)
+                throw Self.fault("set the time of", path, errno)
             }
         }
         guard fsync(descriptor) == 0 else { throw Self.fault("write", path, errno) }
     }
 
-    /// Waits until the disk has the names of a path's directory.
     private func syncDirectory(of path: String) throws(Failure) {
         let directory = Self.directory(of: path)
         let descriptor = try openDirectory(directory)
@@ -158,10 +156,9 @@ extension FileTree {
         }
     }
 
-    /// Opens a directory.
     private func openDirectory(_ path: String) throws(Failure) -> Int32 {
         let real = try resolve(path, followsLast: true)
-        // SAFETY: open(2) reads the path as a C string, which Swift makes for the call.
+        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
         let descriptor = unsafe open(
             root + (real == "/" && !root.isEmpty ? "" : real),
             O_RDONLY | O_DIRECTORY | O_CLOEXEC
@@ -170,7 +167,6 @@ extension FileTree {
         return descriptor
     }
 
-    /// The directory of an absolute path.
     static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
         return String(path[..<slash])

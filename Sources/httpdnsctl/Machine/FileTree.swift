@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// The files of this machine, or of one that lies below a directory.
+/// Files of this machine, or of a machine image below a directory.
 ///
-/// Below a directory links lead where they would lead on that machine: an absolute one begins at the
-/// directory, and `..` does not leave it.
+/// In an image, links resolve as on that machine: absolute targets start at the directory, and `..`
+/// does not leave it.
 struct FileTree: Sendable {
-    /// What stands before each path: nothing, or a directory without a slash at its end.
+    /// Prefix of each path: empty, or a directory without a final slash.
     let root: String
 
-    /// The most octets that are read of a file: 1 MiB; the files of this trade have a few lines.
+    /// Maximum size of a file that is read: 1 MiB; the expected files have a few lines.
     static let maximumOctets = 1 << 20
 
-    /// As many links in a row as the kernel follows.
+    /// Maximum number of links that are followed, as in the kernel.
     private static let maximumLinks = 40
 
-    /// The tree below a directory; `/` is this machine.
+    /// Creates the tree below a directory; `/` is this machine.
     init(root: String = "/") {
         var root = root
         while root.hasSuffix("/") { root.removeLast() }
         self.root = root
     }
 
-    /// Whether these are the files of this machine, whose services can be told of a change.
+    /// True for this machine, whose services can be notified of changes.
     var isThisMachine: Bool { root.isEmpty }
 
     // MARK: - Names
 
-    /// The path with the links of its directories followed, and its own too if `followsLast`.
+    /// Resolves the links in the directories of a path, and the last component too if
+    /// `followsLast`.
     ///
-    /// - Throws: `Failure` if there are too many.
+    /// - Throws: `Failure` if there are too many links.
     func resolve(_ path: String, followsLast: Bool) throws(Failure) -> String {
         var rest = Array(path.split(separator: "/").map(String.init).reversed())
         var done: [String] = []
@@ -46,7 +47,7 @@ struct FileTree: Sendable {
                 }
                 links += 1
                 guard links <= Self.maximumLinks else {
-                    throw Failure(message: "too many links in \(path)", status: .failed)
+                    throw Failure(message: "too many symbolic links in \(path)", status: .failed)
                 }
                 if target.hasPrefix("/") { done = [] }
                 rest += target.split(separator: "/").map(String.init).reversed()
@@ -55,15 +56,15 @@ struct FileTree: Sendable {
         return "/" + done.joined(separator: "/")
     }
 
-    /// The place of a path for system calls, its directories' links followed.
+    /// Returns the path for system calls, with the links of its directories resolved.
     func place(_ path: String) throws(Failure) -> String {
         root + (try resolve(path, followsLast: false))
     }
 
-    /// Where a link leads, as it says; nil if it is none.
+    /// Returns the target of a link, not resolved; nil if the path is not a link.
     func readLink(_ path: String) -> String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        // SAFETY: readlink(2) writes at most the count it is given, and says how much it wrote.
+        // SAFETY: readlink(2) writes at most the given count, and returns the number of octets.
         let count = unsafe readlink(root + path, &buffer, buffer.count)
         guard count >= 0 else { return nil }
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -71,28 +72,28 @@ struct FileTree: Sendable {
 
     // MARK: - Reading
 
-    /// Whether there is something at the path, links followed.
+    /// Returns true if something exists at the path; follows links.
     func exists(_ path: String) -> Bool { status(path, follows: true) != nil }
 
-    /// What the system says about a path; nil if there is nothing, or it may not be seen.
+    /// Returns the result of lstat(2); nil if the path does not exist or is inaccessible.
     func status(_ path: String, follows: Bool) -> stat? {
         guard let real = try? resolve(path, followsLast: follows) else { return nil }
         var status = stat()
-        // SAFETY: lstat(2) fills the one structure it is given.
+        // SAFETY: lstat(2) fills one structure.
         return unsafe lstat(root + real, &status) == 0 ? status : nil
     }
 
-    /// What stands at a path, its own link not followed.
+    /// Returns the state of a path without following its own link.
     ///
-    /// - Throws: `Failure` if it cannot be known, or is more than `maximumOctets`.
+    /// - Throws: `Failure` if the path is inaccessible or larger than `maximumOctets`.
     func state(_ path: String) throws(Failure) -> FileState {
         let place = try place(path)
         var status = stat()
-        // SAFETY: lstat(2) fills the one structure it is given.
+        // SAFETY: lstat(2) fills one structure.
         guard unsafe lstat(place, &status) == 0 else {
             let number = errno
             guard number == ENOENT || number == ENOTDIR else {
-                throw Self.fault("see", path, number)
+                throw Self.fault("access", path, number)
             }
             return .absent
         }
@@ -118,22 +119,21 @@ struct FileTree: Sendable {
         return state
     }
 
-    /// What is in a file, links followed; nil if it is not there or may not be read.
+    /// Returns the content of a file as text, following links; nil if it is unreadable.
     func text(_ path: String) -> String? {
         (try? octets(path)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What is in a file, links followed.
     private func octets(_ path: String) throws(Failure) -> [UInt8] {
         let real = try resolve(path, followsLast: true)
-        // SAFETY: open(2) reads the path as a C string, which Swift makes for the call.
+        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
         let descriptor = unsafe open(root + real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else { throw Self.fault("open", path, errno) }
         defer { close(descriptor) }
         var octets: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            // SAFETY: read(2) writes no more than the count of the buffer it is given.
+            // SAFETY: read(2) writes at most the count of the buffer.
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
                 unsafe read(descriptor, bytes.baseAddress, bytes.count)
             }
@@ -147,15 +147,15 @@ struct FileTree: Sendable {
         }
     }
 
-    /// The names in a directory, sorted; none if it cannot be read.
+    /// Returns the names in a directory, sorted; empty if it is unreadable.
     func names(in path: String) -> [String] {
         guard let real = try? resolve(path, followsLast: true),
-            // SAFETY: opendir(3) gives a stream or nil, and it is closed below.
+            // SAFETY: opendir(3) returns a stream or nil; the stream is closed below.
             let directory = unsafe opendir(root + real)
         else { return [] }
         defer { unsafe closedir(directory) }
         var names: [String] = []
-        // SAFETY: an entry is valid until the next call, and its name, a C string, is copied before.
+        // SAFETY: an entry is valid until the next call; its name, a C string, is copied before.
         while let entry = unsafe readdir(directory) {
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
                 unsafe field.withMemoryRebound(to: CChar.self, capacity: 256) {
@@ -167,29 +167,28 @@ struct FileTree: Sendable {
         return names.sorted()
     }
 
-    /// Whether `chattr +i` keeps a file from being changed, also by root.
+    /// Returns true if a file is immutable (`chattr +i`), also for root.
     func isImmutable(_ path: String) -> Bool {
         guard let real = try? resolve(path, followsLast: true) else { return false }
-        // SAFETY: open(2) reads the path as a C string, which Swift makes for the call.
+        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
         let descriptor = unsafe open(root + real, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var flags = 0
-        // FS_IOC_GETFLAGS of 64-bit systems; what knows no flags says ENOTTY.
-        // SAFETY: the kernel writes an int, for which there is room.
+        // FS_IOC_GETFLAGS on 64-bit systems; file systems without flags return ENOTTY.
+        // SAFETY: the kernel writes an int, which fits into `flags`.
         guard unsafe ioctl(descriptor, 0x8008_6601, &flags) == 0 else { return false }
         return flags & 0x10 != 0
     }
 
-    /// The failure of a call on a path.
     static func fault(_ verb: String, _ path: String, _ number: Int32) -> Failure {
         let hint: String? =
             switch number {
             case EACCES,
                 EPERM where getuid() != 0:
                 "use sudo"
-            case EPERM: "is it immutable? lsattr \(path)"
-            case EBUSY: "it is a mount point, as in containers: change it where it comes from"
+            case EPERM: "check if the file is immutable: lsattr \(path)"
+            case EBUSY: "the file is a mount point, as in containers: change its source"
             case EROFS: "the file system is read-only"
             default: nil
             }

@@ -2,24 +2,24 @@
 import DNSWire
 import Glibc
 
-/// One question to one DNS server, without the system's resolver.
+/// A single query to a DNS server, independent of the system's resolver.
 enum Probe {
-    /// What came back.
+    /// Result of a query.
     enum Outcome: Equatable, Sendable {
-        /// An answer, with the addresses in it.
+        /// A response, with its addresses.
         case answer(RCode, [IPAddress])
-        /// Nothing within the time.
+        /// No response within the time limit.
         case silence
-        /// The system's word for why it could not be asked, such as "Connection refused".
+        /// System error message, such as "Connection refused".
         case fault(String)
     }
 
-    /// How to ask.
+    /// Transport of a query.
     enum Transport: String, CaseIterable, Sendable {
         case udp, tcp
     }
 
-    /// Asks for addresses of a name.
+    /// Queries a server for addresses of a name.
     static func ask(
         _ server: ServerAddress,
         _ name: Name,
@@ -48,7 +48,7 @@ enum Probe {
             octets = [UInt8(octets.count >> 8), UInt8(octets.count & 0xFF)] + octets
         }
         guard Readiness.wait(descriptor, for: POLLOUT, until: deadline) else { return .silence }
-        // SAFETY: send(2) reads no more than the count of the array it is given.
+        // SAFETY: send(2) reads at most the count of the array.
         guard unsafe send(descriptor, octets, octets.count, Int32(MSG_NOSIGNAL)) >= 0
         else {
             return .fault(systemMessage(errno))
@@ -58,7 +58,7 @@ enum Probe {
 
     // MARK: - Private
 
-    /// Waits for the reply to a question; what is none, and may be forged, is passed over.
+    /// Waits for the response to a question; ignores datagrams that do not match.
     private static func reply(
         on descriptor: Int32,
         to question: Question,
@@ -69,7 +69,7 @@ enum Probe {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         var received: [UInt8] = []
         while Readiness.wait(descriptor, for: POLLIN, until: deadline) {
-            // SAFETY: recv(2) writes no more than the count of the array it is given.
+            // SAFETY: recv(2) writes at most the count of the array.
             let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count >= 0 else { return .fault(systemMessage(errno)) }
@@ -85,7 +85,7 @@ enum Probe {
             guard let message = try? Message(parsing: octets), message.header.id == id,
                 message.header.isResponse, message.question == question
             else {
-                guard transport == .udp else { return .fault("the reply cannot be read") }
+                guard transport == .udp else { return .fault("malformed reply") }
                 continue
             }
             let addresses = message.answers.compactMap { record -> IPAddress? in
@@ -100,12 +100,12 @@ enum Probe {
         return .silence
     }
 
-    /// Connects a socket, as connect(2) does.
+    /// Connects a socket; returns the result of connect(2).
     private static func connect(_ descriptor: Int32, to server: ServerAddress) -> Int32 {
-        // The layout of sockaddr_in and sockaddr_in6: family, port, then flow and address.
+        // Layout of sockaddr_in and sockaddr_in6: family, port, then flow information and address.
         var octets = [UInt8](repeating: 0, count: server.isIPv6 ? 28 : 16)
         let family = UInt16(server.isIPv6 ? AF_INET6 : AF_INET)
-        // SAFETY: a number of two octets is stored into an array that has more.
+        // SAFETY: two octets are stored into a longer array.
         unsafe octets.withUnsafeMutableBytes { unsafe $0.storeBytes(of: family, as: UInt16.self) }
         octets[2] = UInt8(server.port >> 8)
         octets[3] = UInt8(server.port & 0xFF)
@@ -114,7 +114,7 @@ enum Probe {
             start..<start + server.address.octets.count,
             with: server.address.octets
         )
-        // SAFETY: the array is one of the two structures, of the length that is told.
+        // SAFETY: the array is one of the two structures, and its length is passed.
         return unsafe octets.withUnsafeBytes { bytes in
             unsafe bytes.withMemoryRebound(to: sockaddr.self) {
                 unsafe Glibc.connect(descriptor, $0.baseAddress, socklen_t(bytes.count))

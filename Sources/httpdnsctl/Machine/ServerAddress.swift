@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Where a DNS server listens.
+/// Address and port of a DNS server.
 struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// Its address.
     var address: IPAddress
 
-    /// Its port.
     var port: UInt16 = 53
 
-    /// Makes an address.
     init(_ address: IPAddress, port: UInt16 = 53) {
         self.address = address
         self.port = port
     }
 
-    /// Reads `192.0.2.1`, `192.0.2.1:53`, `2001:db8::1` or `[2001:db8::1]:53`.
+    /// Parses `192.0.2.1`, `192.0.2.1:53`, `2001:db8::1` or `[2001:db8::1]:53`.
     init?(_ text: some StringProtocol) {
         if let address = IPAddress(text) {
             self.init(address)
@@ -31,7 +28,7 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether programs of this machine reach it here: what listens everywhere is on loopback too.
+    /// The address for local programs: loopback for a wildcard address.
     var local: ServerAddress {
         guard address.isUnspecified else { return self }
         let loopback: IPAddress =
@@ -42,7 +39,6 @@ struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         return ServerAddress(loopback, port: port)
     }
 
-    /// Whether it is of IPv6.
     var isIPv6: Bool { if case .v6 = address { true } else { false } }
 
     var description: String {

@@ -1,45 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// A program that is run to its end, or to a deadline.
+/// A child process that runs until it exits or a deadline expires.
 enum Subprocess {
-    /// How it went.
+    /// Result of a run.
     struct Outcome: Equatable, Sendable {
-        /// What it exited with, 128 more than a signal's number; nil if it was ended at its deadline.
+        /// Exit code, or 128 plus the signal number; nil if killed at the deadline.
         var status: Int32?
 
-        /// What it wrote to standard output and standard error.
         var output: String
 
-        /// How long it ran.
         var duration: Duration = .zero
     }
 
-    /// The most octets of output that are kept.
     private static let maximumOctets = 1 << 20
 
-    /// Where programs are, in the order they are looked for.
     private static let directories = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
-    /// The path of a program; nil if this machine has none.
+    /// Returns the path of a program; nil if it is not installed.
     static func path(_ program: String) -> String? {
         if program.contains("/") { return program }
         return directories.map { "\($0)/\(program)" }.first { path in
-            // SAFETY: access(2) reads the path as a C string, which Swift makes for the call.
+            // SAFETY: access(2) reads the path as a C string, which Swift creates for the call.
             unsafe access(path, X_OK) == 0
         }
     }
 
     /// Runs a program with a deadline; nil if it cannot be started.
     ///
-    /// It gets no input, and a group of its own, so that at the deadline its children end with it.
+    /// The program has no input and its own process group, so that its children are killed with it.
     static func run(_ command: [String], within limit: Duration) -> Outcome? {
         guard let program = command.first.flatMap(path) else { return nil }
         let start = ContinuousClock.now
         var ends: [Int32] = [-1, -1]
-        // A pair of sockets, as pipe2 is not in the Glibc module.
+        // A socket pair, because the Glibc module has no pipe2.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        // SAFETY: socketpair(2) writes the two numbers there is room for.
+        // SAFETY: socketpair(2) writes two numbers into an array of two.
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
         defer { close(ends[0]) }
         let pid = spawn(program, command, output: ends[1])
@@ -54,8 +50,8 @@ enum Subprocess {
             kill(-pid, SIGKILL)
         }
         var word: Int32 = 0
-        // What has closed its output is about to end; a program that is not is no program of ours.
-        // SAFETY: waitpid(2) writes the one number there is room for.
+        // A program that closed its output is expected to exit.
+        // SAFETY: waitpid(2) writes one number.
         while unsafe waitpid(pid, &word, 0) < 0, errno == EINTR {}
         return Outcome(
             status: isEnded ? nil : word & 0x7F == 0 ? word >> 8 & 0xFF : 128 + word & 0x7F,
@@ -66,7 +62,6 @@ enum Subprocess {
 
     // MARK: - Private
 
-    /// Starts a program.
     private static func spawn(_ program: String, _ command: [String], output: Int32) -> pid_t? {
         // SAFETY: both structures are initialised before use and destroyed after; the arrays of C
         // strings end with nil and are freed when the program has been started.
@@ -87,9 +82,9 @@ enum Subprocess {
         return error == 0 ? pid : nil
     }
 
-    /// Reads until the other end is closed.
+    /// Reads until the peer closes the socket.
     ///
-    /// - Returns: whether that was before the deadline.
+    /// - Returns: false if the deadline expired first.
     private static func read(
         _ descriptor: Int32,
         into output: inout [UInt8],
@@ -98,7 +93,7 @@ enum Subprocess {
         var buffer = [UInt8](repeating: 0, count: 1 << 14)
         while true {
             guard Readiness.wait(descriptor, for: POLLIN, until: deadline) else { return false }
-            // SAFETY: read(2) writes no more than the count of the buffer it is given.
+            // SAFETY: read(2) writes at most the count of the buffer.
             let count = unsafe buffer.withUnsafeMutableBytes { bytes in
                 unsafe Glibc.read(descriptor, bytes.baseAddress, bytes.count)
             }
@@ -109,9 +104,8 @@ enum Subprocess {
     }
 }
 
-/// Waiting for a descriptor.
+/// Wait for a descriptor.
 enum Readiness {
-    /// Waits until a descriptor is ready; false if the deadline came first.
     static func wait(
         _ descriptor: Int32,
         for events: Int32,
@@ -123,7 +117,7 @@ enum Readiness {
             let parts = left.components
             let milliseconds = parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000 + 1
             var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
-            // SAFETY: poll(2) reads and writes the one entry it is told of.
+            // SAFETY: poll(2) reads and writes one entry.
             let count = unsafe poll(&entry, 1, Int32(clamping: milliseconds))
             if count > 0 { return true }
             if count < 0, errno != EINTR { return false }

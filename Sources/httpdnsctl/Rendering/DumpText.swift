@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `dump` for people and scripts: a line for each set of records.
+/// Text form of `dump`: one line per RRset.
 enum DumpText {
-    /// The lines of one entry; of one without records, the name and type that it denies.
+    /// Returns the lines of one entry; for an entry without records, its name and type.
     ///
-    /// Records of another name, such as the target of a CNAME, are no entry: their lines are indented
-    /// and name the entry that they belong to.
+    /// Records of another name, such as the target of a CNAME, are indented and name the entry that
+    /// contains them.
     static func render(_ entry: CachedEntry) -> String {
         var lines: [(head: String, data: [String])] = []
         for record in entry.records {
-            // As in zone files: name, TTL, class, type, data.
+            // Fields of the zone file format: name, TTL, class, type, data.
             let fields = record.split(separator: " ", maxSplits: 4)
             guard fields.count == 5 else { continue }
             let ttl = entry.stale ? "0" : fields[1]
@@ -22,7 +22,7 @@ enum DumpText {
             }
         }
         if entry.rcode != "noerror" {
-            // Nothing of the type itself, so the entry has a line of its own.
+            // A negative entry has no record of its type, so it gets a line of its own.
             lines.insert(("\(entry.name) \(entry.ttlSeconds) IN \(entry.type)", []), at: 0)
         }
         return lines.map { head, data in
@@ -33,7 +33,6 @@ enum DumpText {
         }.joined()
     }
 
-    /// Where it is from and how it is.
     private static func remark(_ entry: CachedEntry) -> String {
         var words = [entry.source]
         if !entry.server.isEmpty { words.append(entry.server) }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `explain` for people.
+/// Text form of `explain`.
 enum ExplainText {
-    /// The steps, the answer and its cost; and how it went if it was asked.
     static func render(_ reply: ExplainReply, _ palette: Palette) -> String {
         var steps = Table("", "", "")
         for (index, step) in reply.steps.enumerated() {
@@ -22,9 +21,8 @@ enum ExplainText {
         return text
     }
 
-    /// What is answered in one line, and the lines below it.
     private static func answer(_ answer: Resolved?) -> (String, [String]) {
-        guard let answer else { return ("known when it has been asked for", []) }
+        guard let answer else { return ("unknown until resolved", []) }
         let ttl = answer.ttlSeconds.map { ", TTL \(Units.seconds($0))" } ?? ""
         let explanation = answer.explanation.map { ["EDE \($0)"] } ?? []
         let server = answer.server.map { " (\($0))" } ?? ""
@@ -33,7 +31,6 @@ enum ExplainText {
         )
     }
 
-    /// What it costs in one line.
     private static func cost(_ cost: ExplainedCost) -> String {
         let vendor = cost.vendor.map { " to \($0)" } ?? ""
         let calls = { (count: Int) in
@@ -48,12 +45,11 @@ enum ExplainText {
             } else {
                 next == 0 ? "at the next hit" : "in \(Units.seconds(next)) if it is in demand"
             }
-        return now + "; asked anew \(when): \(calls(cost.nextBillableCalls))"
+        return now + "; next resolution \(when): \(calls(cost.nextBillableCalls))"
     }
 
-    /// How it went to ask.
     private static func report(_ live: LiveReport, _ palette: Palette) -> String {
-        var table = Table(">AFTER", "WHY", "ASKED", ">TOOK", "CONNECTION", "STATUS", "RESULT")
+        var table = Table(">AFTER", "WHY", "SERVER", ">TOOK", "CONNECTION", "STATUS", "RESULT")
         for attempt in live.attempts {
             table.add(
                 Table.Cell(Units.milliseconds(attempt.afterMs)),
@@ -69,7 +65,7 @@ enum ExplainText {
         var text = table.text(palette)
         for note in live.notes { text += "- " + printable(note) + "\n" }
         if live.leftOut > 0 {
-            text += palette.paint("\(Units.count(live.leftOut)) more are left out", .faint) + "\n"
+            text += palette.paint("\(Units.count(live.leftOut)) more not shown", .faint) + "\n"
         }
         let (answer, records) = self.answer(live.answer)
         let took = live.answer.tookUs.map { " after \(Units.microseconds(UInt64($0)))" } ?? ""
@@ -79,7 +75,7 @@ enum ExplainText {
         return text + palette.paint("cost", .heading) + " \(calls)\n"
     }
 
-    /// How long the parts of a transfer took; nil if that is not known.
+    /// Returns the duration of each phase of a transfer; nil if unknown.
     private static func times(_ attempt: LiveAttempt) -> String? {
         let parts = [
             ("connected", attempt.connectedMs), ("TLS ready", attempt.securedMs),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `lookup` for people.
+/// Text form of `lookup`.
 enum LookupText {
-    /// The entries, each with its records below it.
     static func render(_ reply: LookupReply, _ palette: Palette) -> String {
         var table = Table("NAME", "TYPE", "RCODE", ">TTL", ">AGE", ">HITS", "FROM")
         for entry in reply.entries {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The text with every character that could command a terminal written as `\u{…}`.
+/// Replaces each character that could control a terminal by `\u{…}`.
 ///
-/// Names and error texts come from the network.  The daemon escapes names already; this is the
-/// last door before the terminal, and it trusts nobody.
+/// Names and error texts come from the network. The daemon escapes names, but this function does
+/// not rely on it.
 func printable(_ text: String) -> String {
     guard !text.unicodeScalars.allSatisfy(isPrintable) else { return text }
     var result = ""
@@ -17,12 +17,12 @@ func printable(_ text: String) -> String {
     return result
 }
 
-/// Whether a character only ever shows itself.
+/// Returns true if a character cannot control the terminal.
 ///
-/// Controls start terminal sequences, format characters turn the direction of writing, and line
-/// and paragraph separators break the layout.
+/// Control characters start terminal sequences, format characters change the writing direction, and
+/// line and paragraph separators break the layout.
 func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-    // Most are, and the properties of the others take long to look up.
+    // Fast path: the property lookup is slow.
     guard scalar.value >= 0x7F else { return scalar.value >= 0x20 }
     return switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `stats --watch` for people: what happened between two replies.
+/// Text form of `stats --watch`: changes between two replies.
 enum RatesText {
-    /// The counters that moved, by how much, and how fast.
+    /// Returns the counters that changed, with the difference and the rate.
     ///
-    /// - Parameter seconds: the time between the replies, as the client measured it.
+    /// - Parameter seconds: time between the replies, as measured by this program.
     static func render(
         from old: StatsReply,
         to new: StatsReply,
@@ -15,7 +15,7 @@ enum RatesText {
         let restarted = new.sinceSeconds < old.sinceSeconds
         let before = restarted ? [:] : Dictionary(counters(old)) { first, _ in first }
         let elapsed = restarted ? Double(max(1, new.sinceSeconds)) : max(seconds, 0.001)
-        var table = Table("COUNTER", ">MORE", ">PER SECOND")
+        var table = Table("COUNTER", ">CHANGE", ">PER SECOND")
         for (name, value) in counters(new) {
             let (change, isLess) = value.subtractingReportingOverflow(before[name] ?? 0)
             guard !isLess, change > 0 else { continue }
@@ -27,13 +27,13 @@ enum RatesText {
         }
         let title =
             restarted
-            ? "counters started again \(Units.seconds(new.sinceSeconds)) ago"
+            ? "counters reset \(Units.seconds(new.sinceSeconds)) ago"
             : "in \(Units.decimal(seconds, digits: 1)) s"
-        let body = table.isEmpty ? "nothing happened\n" : table.text(palette)
+        let body = table.isEmpty ? "no changes\n" : table.text(palette)
         return palette.paint(title, .faint) + "\n" + body + now(new, palette) + "\n"
     }
 
-    /// What is a level and not a counter, as it is now.
+    /// Returns the current levels, which are not counters.
     private static func now(_ stats: StatsReply, _ palette: Palette) -> String {
         palette.paint(
             "now: \(Units.count(stats.misses.inFlight)) in flight,"
@@ -44,7 +44,7 @@ enum RatesText {
         ) + "\n"
     }
 
-    /// Every counter with its name, in the order of printing.
+    /// Returns all counters with their names, in the order of printing.
     private static func counters(_ stats: StatsReply) -> [(String, UInt64)] {
         var list: [(String, UInt64)] = [("queries", stats.queries.total)]
         func add(_ title: String, _ counts: Counts) {
@@ -62,10 +62,10 @@ enum RatesText {
         ]
         for vendor in stats.vendors {
             list += [
-                ("\(vendor.name) look-ups", vendor.lookups),
-                ("\(vendor.name) look-ups with address", vendor.successes),
-                ("\(vendor.name) look-ups empty", vendor.empty),
-                ("\(vendor.name) look-ups unanswered", vendor.unanswered),
+                ("\(vendor.name) lookups", vendor.lookups),
+                ("\(vendor.name) lookups with address", vendor.successes),
+                ("\(vendor.name) lookups empty", vendor.empty),
+                ("\(vendor.name) lookups unanswered", vendor.unanswered),
                 ("\(vendor.name) calls", vendor.calls),
                 ("\(vendor.name) billable calls", vendor.billableCalls),
                 ("\(vendor.name) names in billable calls", vendor.billableNames),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `reload` and `check` for people.
+/// Text form of `reload` and `check`.
 enum ReloadText {
-    /// What has changed, or would; nothing if the settings are wrong.
+    /// Returns the actual or possible changes; empty if the settings have errors.
     static func render(_ reply: ReloadReply, _ palette: Palette) -> String {
         guard reply.problems.isEmpty else { return "" }
         var lines = reply.warnings.map { palette.paint("warning: \(text($0))", .doubtful) }
@@ -16,9 +16,9 @@ enum ReloadText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Tells on standard error what is wrong.
+    /// Prints the errors on standard error.
     ///
-    /// - Throws: `Failure` unless `isWell`, saying `end`.
+    /// - Throws: `Failure` with the message `end`, unless `isWell`.
     static func complain(
         _ reply: ReloadReply,
         _ end: String,
@@ -36,11 +36,11 @@ enum ReloadText {
         let tail = reply.removedAnswers > 0 ? "; \(removed) removed from the cache" : ""
         let isSame = reply.changes.isEmpty
         return reply.applied
-            ? (isSame ? "reloaded, nothing changed" : "reloaded") + tail
-            : isSame ? "ok, a reload would change nothing" : "ok, a reload would change this"
+            ? (isSame ? "reloaded, no changes" : "reloaded") + tail
+            : isSame ? "ok, a reload would change nothing" : "ok, a reload would make these changes"
     }
 
-    /// A change as a line: what was added behind a plus, what was removed behind a minus.
+    /// Returns a change as one line; `+` marks added and `-` removed options.
     private static func line(_ change: SettingChange, _ palette: Palette) -> String {
         let path = printable(change.path)
         let (old, new) = (printable(change.old ?? ""), printable(change.new ?? ""))
@@ -48,11 +48,11 @@ enum ReloadText {
         case .added: palette.paint("+ \(path): \(new)", .good)
         case .removed: palette.paint("- \(path): \(old)", .bad)
         case .changed: "  \(path): \(old) -> \(new)"
-        case .secret: "  \(path): another secret"
+        case .secret: "  \(path): new secret value"
         }
     }
 
-    /// The form `file:line:column: message (hint)`, as `httpdnsd --check` prints it.
+    /// Returns `file:line:column: message (hint)`, the format of `httpdnsd --check`.
     private static func text(_ complaint: SettingsComplaint) -> String {
         let place =
             complaint.line == 0

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `resolve` for people: a line for each question, and one for each further record.
+/// Text form of `resolve`: one line per question, followed by its records.
 enum ResolveText {
-    /// What stands above the lines.
     static let heading =
         "NAME                                    TYPE  RCODE        TTL       TOOK  ANSWER\n"
 
-    /// One result.
     static func render(_ result: Resolved, _ palette: Palette) -> String {
         let tone: Palette.Tone =
             switch result.rcode {

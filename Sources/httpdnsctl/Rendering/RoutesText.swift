@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `routes` for people.
+/// Text form of `routes`.
 enum RoutesText {
-    /// A row for each route.
     static func render(_ reply: RoutesReply, _ palette: Palette) -> String {
         guard !reply.routes.isEmpty else { return "no routes: all names go to the upstreams\n" }
         var table = Table("DOMAINS", "VENDORS", "FALLBACK", "UPSTREAMS", "PLACE")
@@ -15,7 +14,7 @@ enum RoutesText {
                 Table.Cell(route.domains.joined(separator: ", "), .heading),
                 Table.Cell(list(route.vendors)),
                 Table.Cell(route.vendors.isEmpty ? "-" : route.fallback),
-                Table.Cell(route.upstreams.isEmpty ? "general" : list(route.upstreams)),
+                Table.Cell(route.upstreams.isEmpty ? "default" : list(route.upstreams)),
                 Table.Cell(route.place, .faint),
                 notes: covered + except
             )

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `stats` for people.
+/// Text form of `stats`.
 enum StatsText {
-    /// All counters, in sections.
     static func render(_ stats: StatsReply, _ palette: Palette) -> String {
         [
             "since \(Units.seconds(stats.sinceSeconds)) ago\n",
@@ -21,7 +20,6 @@ enum StatsText {
 
     // MARK: - Sections
 
-    /// The three tables that each divide all queries.
     private static func queries(_ stats: QueryStats, _ palette: Palette) -> String {
         var table = Table("QUERIES", "", ">COUNT", ">SHARE")
         table.add("total", "", Table.Cell(Units.count(stats.total)), "")
@@ -43,7 +41,6 @@ enum StatsText {
         return table.text(palette)
     }
 
-    /// The four distributions.
     private static func latency(_ stats: LatencyStats, _ palette: Palette) -> String {
         var table = Table("LATENCY", ">COUNT", ">50 %", ">90 %", ">99 %", ">99.9 %", ">LONGEST")
         for (name, times) in [
@@ -66,7 +63,6 @@ enum StatsText {
         return table.text(palette)
     }
 
-    /// The cache.
     private static func cache(_ stats: CacheStats, _ palette: Palette) -> String {
         var table = Table("CACHE", "")
         let asked = stats.hits + stats.misses
@@ -88,7 +84,7 @@ enum StatsText {
         table.add(
             "hits",
             Table.Cell(
-                "\(Units.count(stats.hits)) of \(Units.count(asked, "question", "questions"))"
+                "\(Units.count(stats.hits)) of \(Units.count(asked, "query", "queries"))"
                     + " (\(Units.percent(stats.hits, of: asked)))"
             )
         )
@@ -103,11 +99,10 @@ enum StatsText {
         return table.text(palette)
     }
 
-    /// The vendors: what was wanted to know, and what was sent for it.
     private static func vendors(_ vendors: [VendorStats], _ palette: Palette) -> String {
         var table = Table(
             "VENDOR",
-            ">LOOK-UPS",
+            ">LOOKUPS",
             ">WITH ADDRESS",
             ">EMPTY",
             ">UNANSWERED",
@@ -141,7 +136,6 @@ enum StatsText {
         return table.text(palette)
     }
 
-    /// What the vendors bill, and which routes that is for.
     private static func cost(_ vendors: [VendorStats], _ palette: Palette) -> String {
         var table = Table("COST", "", ">BILLABLE CALLS", ">NAMES", ">SHARE")
         for vendor in vendors {
@@ -165,7 +159,6 @@ enum StatsText {
         return table.text(palette)
     }
 
-    /// The upstream resolvers.
     private static func upstreams(_ upstreams: [UpstreamStats], _ palette: Palette) -> String {
         var table = Table(
             "UPSTREAM",
@@ -195,12 +188,12 @@ enum StatsText {
         return table.text(palette)
     }
 
-    /// The count of messages that answered no query, marked if there are any.
     private static func foreign(_ count: UInt64) -> Table.Cell {
         count == 0 ? Table.Cell(Units.count(count)) : Table.Cell(Units.count(count), .doubtful)
     }
 
-    /// Datagrams, misses and the process.
+    /// Returns the remaining counters: misses, refreshes, packets, acceleration, network and
+    /// process.
     private static func rest(_ stats: StatsReply, _ palette: Palette) -> String {
         var table = Table("", "")
         table.add(
@@ -225,7 +218,7 @@ enum StatsText {
             table.add(Table.Cell("PACKETS", .heading), Table.Cell(list(stats.packets)))
         }
         if let acceleration = stats.acceleration {
-            table.add(Table.Cell("KERNEL", .heading), AccelerationText.cell(acceleration))
+            table.add(Table.Cell("ACCELERATION", .heading), AccelerationText.cell(acceleration))
         }
         table.add(Table.Cell("NETWORK", .heading), Table.Cell(NetworkText.render(stats.network)))
         table.add(
@@ -234,7 +227,7 @@ enum StatsText {
                 "\(Units.octets(stats.process.rssOctets)) resident,"
                     + " \(Units.count(stats.process.descriptors, "descriptor", "descriptors")),"
                     + " \(Units.count(stats.process.threads, "thread", "threads")),"
-                    + " \(Units.decimal(stats.process.cpuSeconds, digits: 2)) s of processor time"
+                    + " \(Units.decimal(stats.process.cpuSeconds, digits: 2)) s CPU time"
             )
         )
         return table.text(palette)
@@ -242,28 +235,25 @@ enum StatsText {
 
     // MARK: - Counts
 
-    /// The counts, largest first and then by name.
+    /// Returns the counts in descending order, equal counts by name.
     private static func descending(_ counts: Counts) -> [(name: String, count: UInt64)] {
         counts.map { (name: $0.key, count: $0.value) }
             .sorted { ($1.count, $0.name) < ($0.count, $1.name) }
     }
 
-    /// The sum of the counts.
     private static func sum(_ counts: Counts) -> UInt64 {
         counts.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
     }
 
-    /// A number of failures, marked if there are any.
     private static func failed(_ counts: Counts) -> Table.Cell {
         Table.Cell(Units.count(sum(counts)), sum(counts) == 0 ? .plain : .doubtful)
     }
 
-    /// A line that divides a number, or none if there is nothing to divide.
+    /// Returns a line with the parts of a count, or none if the count is 0.
     private static func breakdown(_ title: String, _ counts: Counts) -> [String] {
         sum(counts) == 0 ? [] : ["\(title): \(list(counts.filter { $0.value > 0 }))"]
     }
 
-    /// The counts in one line.
     private static func list(_ counts: Counts) -> String {
         descending(counts).map { "\(Units.count($0.count)) \($0.name)" }.joined(separator: ", ")
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `status` for people.
+/// Text form of `status`.
 enum StatusText {
-    /// One screen about a daemon.
     static func render(_ status: StatusReply, _ palette: Palette) -> String {
         [
             summary(status, palette),
@@ -17,7 +16,6 @@ enum StatusText {
 
     // MARK: - Parts
 
-    /// The state, and what there is one of.
     private static func summary(_ status: StatusReply, _ palette: Palette) -> String {
         let state = palette.paint(status.state.rawValue.uppercased(), tone(status.state))
         var table = Table("", "")
@@ -28,7 +26,7 @@ enum StatusText {
             table.add("snapshot", SnapshotText.cell(snapshot))
         }
         if let acceleration = status.acceleration {
-            table.add("kernel", AccelerationText.cell(acceleration))
+            table.add("acceleration", AccelerationText.cell(acceleration))
         }
         if status.network.lastAgeSeconds != nil {
             table.add("network", Table.Cell(NetworkText.render(status.network)))
@@ -38,9 +36,8 @@ enum StatusText {
             + table.text(palette)
     }
 
-    /// The listeners, with the transports of one address together.
     private static func listeners(_ listeners: [ListenerStatus]) -> Table.Cell {
-        guard !listeners.isEmpty else { return Table.Cell("nowhere", .bad) }
+        guard !listeners.isEmpty else { return Table.Cell("none", .bad) }
         var groups: [(address: String, origin: String, transports: [String])] = []
         for listener in listeners {
             let known = groups.firstIndex {
@@ -59,19 +56,17 @@ enum StatusText {
         return Table.Cell(texts.joined(separator: "  "))
     }
 
-    /// Who answers the programs of this machine.
     private static func resolvConf(_ finding: ResolvConf) -> Table.Cell {
         let servers = finding.nameservers.joined(separator: ", ")
         let list = servers.isEmpty ? "no nameserver" : servers
         return switch finding.pointsHere {
         case true:
-            Table.Cell("points here (\(list)\(finding.by.map { ": \($0)" } ?? ""))", .good)
-        case false: Table.Cell("points elsewhere (\(list))", .doubtful)
+            Table.Cell("points to the daemon (\(list)\(finding.by.map { ": \($0)" } ?? ""))", .good)
+        case false: Table.Cell("points to other servers (\(list))", .doubtful)
         case nil: Table.Cell("could not be read", .doubtful)
         }
     }
 
-    /// How full the cache is.
     private static func cache(_ usage: CacheUsage) -> Table.Cell {
         Table.Cell(
             "\(Units.count(usage.entries, "entry", "entries")), \(Units.octets(usage.octets))"
@@ -80,7 +75,6 @@ enum StatusText {
         )
     }
 
-    /// The vendors, each followed by its servers.
     private static func vendors(_ vendors: [VendorStatus], _ palette: Palette) -> String {
         var table = Table(
             "VENDOR",
@@ -89,7 +83,7 @@ enum StatusText {
             ">FAILED",
             ">MEDIAN",
             ">BILLABLE",
-            "HOW",
+            "CHANNEL",
             "REMARKS"
         )
         for vendor in vendors {
@@ -122,22 +116,20 @@ enum StatusText {
         return table.text(palette)
     }
 
-    /// What there is to say about a vendor as a whole.
     private static func notes(_ vendor: VendorStatus) -> [String] {
         var notes: [String] = []
         if let rest = vendor.rest { notes.append(VendorText.rest(rest, of: vendor.name)) }
         if let budget = vendor.budget { notes.append(VendorText.budget(budget)) }
         if vendor.connectionsOpened > 0 {
             notes.append(
-                "connections: \(Units.count(vendor.connectionsOpened)) opened,"
-                    + " \(Units.count(vendor.connectionsReused)) calls on one that was open"
+                "connections: \(Units.count(vendor.connectionsOpened)) new,"
+                    + " \(Units.count(vendor.connectionsReused)) reused"
             )
         }
         if let refresh = vendor.refresh { notes.append(VendorText.refresh(refresh)) }
         return notes
     }
 
-    /// Why the daemon is degraded.
     private static func problems(_ problems: [String], _ palette: Palette) -> String {
         guard !problems.isEmpty else { return "" }
         return palette.paint("PROBLEMS", .heading) + "\n"
@@ -146,7 +138,6 @@ enum StatusText {
 
     // MARK: - Cells
 
-    /// The colour of a state.
     private static func tone(_ state: StatusReply.State) -> Palette.Tone {
         switch state {
         case .ready: .good
@@ -155,7 +146,6 @@ enum StatusText {
         }
     }
 
-    /// A health with its colour.
     static func health(_ health: HealthStatus) -> Table.Cell {
         switch health {
         case .up: Table.Cell("up", .good)
@@ -165,23 +155,20 @@ enum StatusText {
         }
     }
 
-    /// A count of failures, marked if there are any.
     static func failures(_ count: UInt64) -> Table.Cell {
         Table.Cell(Units.count(count), count == 0 ? .plain : .doubtful)
     }
 
-    /// What went wrong last, and when.
     static func lastError(_ error: String?, age: Int?) -> Table.Cell {
         guard let error else { return "" }
         return Table.Cell("last error: " + error + (age.map { ", \(Units.seconds($0)) ago" } ?? ""))
     }
 
-    /// How a vendor's clock differs from ours, if it does.
     private static func clock(_ vendor: VendorStatus) -> Table.Cell {
         let refused = vendor.refusedClockSkewSeconds
         guard let seconds = refused ?? vendor.clockSkewSeconds, seconds != 0 else { return "" }
         if let refused {
-            let text = "clock \(refused) s ahead of ours, not believed: is NTP at work here?"
+            let text = "clock \(refused) s ahead of ours, ignored; check NTP on this machine"
             return Table.Cell(text, .doubtful)
         }
         let direction = seconds > 0 ? "ahead of" : "behind"

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Rows of cells in aligned columns.
+/// Table with aligned columns.
 struct Table {
-    /// One column.
+    /// A column.
     struct Column {
-        /// What stands above it.
         let title: String
 
-        /// Whether its cells are numbers, which end at the same place.
+        /// True for right-aligned numbers.
         let isNumeric: Bool
     }
 
-    /// One cell.
+    /// A cell.
     struct Cell: ExpressibleByStringLiteral {
-        /// What stands in it; made printable when it is printed.
         let text: String
 
-        /// What it means.
         let tone: Palette.Tone
 
-        /// Makes a cell.
         init(_ text: String, _ tone: Palette.Tone = .plain) {
             self.text = printable(text)
             self.tone = tone
@@ -28,15 +24,14 @@ struct Table {
         init(stringLiteral text: String) { self.init(text) }
     }
 
-    /// The columns.
     private let columns: [Column]
 
-    /// The rows, each with the lines that stand below it.
+    /// Rows, each with the lines below it.
     private var rows: [(cells: [Cell], notes: [String])] = []
 
     // MARK: - Making
 
-    /// Makes an empty table; a title that begins with `>` is of a column of numbers.
+    /// Creates an empty table; the prefix `>` of a title marks a numeric column.
     init(_ titles: String...) {
         columns = titles.map { title in
             title.hasPrefix(">")
@@ -47,18 +42,16 @@ struct Table {
 
     // MARK: - Changing
 
-    /// Adds a row with a cell for each column.
     mutating func add(_ cells: Cell..., notes: [String] = []) {
-        precondition(cells.count == columns.count, "a cell for each column")
+        precondition(cells.count == columns.count, "a row has one cell per column")
         rows.append((cells, notes.map(printable)))
     }
 
     // MARK: - Reading
 
-    /// Whether there are no rows.
     var isEmpty: Bool { rows.isEmpty }
 
-    /// The lines of the table, each with its line feed; nothing without rows.
+    /// Returns the lines of the table, each with a line feed; empty without rows.
     func text(_ palette: Palette) -> String {
         guard !rows.isEmpty else { return "" }
         let widths = columns.indices.map { column in
@@ -79,14 +72,14 @@ struct Table {
         return text
     }
 
-    /// One row, on several lines if it is wider than the terminal.
+    /// Returns one row, on several lines if it is wider than the terminal.
     private func lines(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         let widest = widths.reduce(0) { $0 + $1 + 2 } - 2
         guard let width = palette.width, widest > width else { return line(cells, widths, palette) }
         var text = ""
         var column = 0
         for (index, cell) in cells.enumerated() where !cell.text.isEmpty {
-            // Cells stand below their titles as long as they fit, and then one after the other.
+            // Cells are aligned with their titles while they fit, then placed one after the other.
             let start = widths[..<index].reduce(0) { $0 + $1 + 2 }
             let offset =
                 start + (columns[index].isNumeric ? widths[index] - cell.text.count : 0)
@@ -113,7 +106,7 @@ struct Table {
         return text + "\n"
     }
 
-    /// One row on one line, without blanks at its end.
+    /// Returns one row on one line, without trailing spaces.
     private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
         var text = ""
         var gap = 0

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `top` for people.
+/// Text form of `top`.
 enum TopText {
-    /// The names, the costliest first.
     static func costs(_ reply: TopReply<NameCost>, _ palette: Palette) -> String {
         var table = Table("NAME", ">CALLS", ">SHARE", "VENDOR", "ROUTE")
         for entry in reply.entries {
@@ -21,13 +20,12 @@ enum TopText {
         return palette.paint(title, .faint) + "\n" + table.text(palette)
     }
 
-    /// The names or clients with the most queries.
     static func counts(_ reply: TopReply<QueryCount>, _ palette: Palette) -> String {
         let kind = TopRequest.Kind(rawValue: reply.kind)
         let subject = kind == .clients ? "CLIENT" : "NAME"
         var table =
             kind == .fallback
-            ? Table(subject, ">QUERIES", ">SHARE", ">VENDOR HAD NONE", ">NO VENDOR ANSWERED")
+            ? Table(subject, ">QUERIES", ">SHARE", ">VENDOR EMPTY", ">VENDOR FAILED")
             : Table(subject, ">QUERIES", ">SHARE", ">MISSES", ">SLOWEST")
         for entry in reply.entries {
             let last =
@@ -45,7 +43,6 @@ enum TopText {
         return title(reply, palette) + table.text(palette)
     }
 
-    /// The queries that took longest.
     static func slowest(_ reply: TopReply<QueryEvent>, _ palette: Palette) -> String {
         var table = Table(">TOOK", "NAME", "TYPE", "RCODE", "FROM", "CLIENT")
         for entry in reply.entries {
@@ -61,22 +58,20 @@ enum TopText {
         return title(reply, palette) + table.text(palette)
     }
 
-    /// What a list is out of.
     private static func title<Entry>(_ reply: TopReply<Entry>, _ palette: Palette) -> String {
         let title =
             Units.count(reply.total, "query", "queries")
-            + " of the last \(Units.seconds(reply.sinceSeconds))"
+            + " in the last \(Units.seconds(reply.sinceSeconds))"
         return palette.paint(title, .faint) + "\n"
     }
 
-    /// The calls about a name: a number, or the range it is in.
+    /// Returns the calls for a name: a number, or a range.
     private static func calls(_ entry: NameCost) -> String {
         guard entry.excess > 0 else { return Units.count(entry.calls) }
         return "\(Units.count(entry.calls - min(entry.excess, entry.calls)))"
             + " to \(Units.count(entry.calls))"
     }
 
-    /// A route by its place and its first domain.
     static func route(_ place: String, _ domain: String) -> String {
         domain.isEmpty ? place : "\(place) (\(domain))"
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers with their units, as people read them.
+/// Formatting of numbers with units.
 enum Units {
-    /// A count with thousands apart: `1,234,567`.
+    /// Returns a count with thousands separators: `1,234,567`.
     static func count(_ value: some BinaryInteger) -> String {
         let digits = String(value.magnitude)
         var text = ""
@@ -13,12 +13,12 @@ enum Units {
         return value < 0 ? "-" + text : text
     }
 
-    /// A count with its noun: `1 entry`, `2 entries`.
+    /// Returns a count with its noun: `1 entry`, `2 entries`.
     static func count(_ value: some BinaryInteger, _ one: String, _ many: String) -> String {
         count(value) + " " + (value == 1 ? one : many)
     }
 
-    /// A decimal number with `digits` digits after the point, rounded; `-` if it is not finite.
+    /// Returns a rounded decimal with `digits` fraction digits; `-` if it is not finite.
     static func decimal(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }
         guard value.isFinite, let scaled = Int64(exactly: (value * scale).rounded()) else {
@@ -31,7 +31,7 @@ enum Units {
         return sign + padded.dropLast(digits) + "." + padded.suffix(digits)
     }
 
-    /// An amount of memory: `512 B`, `1.5 KiB`, `64.0 MiB`.
+    /// Returns an amount of memory: `512 B`, `1.5 KiB`, `64.0 MiB`.
     static func octets(_ value: UInt64) -> String {
         guard value >= 1024 else { return "\(value) B" }
         var amount = Double(value) / 1024
@@ -43,7 +43,7 @@ enum Units {
         return decimal(amount, digits: 1) + " " + unit
     }
 
-    /// A time given in microseconds: `850 µs`, `18.2 ms`, `1.25 s`.
+    /// Returns a time in microseconds as text: `850 µs`, `18.2 ms`, `1.25 s`.
     static func microseconds(_ value: UInt64) -> String {
         switch value {
         case ..<1000: "\(value) µs"
@@ -52,13 +52,12 @@ enum Units {
         }
     }
 
-    /// A time given in milliseconds.
     static func milliseconds(_ value: Double) -> String {
         guard value.isFinite, value >= 0, value < 1e12 else { return "-" }
         return microseconds(UInt64((value * 1000).rounded()))
     }
 
-    /// A time given in seconds, with its two largest units: `42 s`, `4 min 10 s`, `3 d 4 h`.
+    /// Returns a time in seconds with its two largest units: `42 s`, `4 min 10 s`, `3 d 4 h`.
     static func seconds(_ value: Int) -> String {
         let units = [(86400, "d"), (3600, "h"), (60, "min"), (1, "s")]
         guard value > 0, let first = units.firstIndex(where: { $0.0 <= value }) else {
@@ -70,7 +69,7 @@ enum Units {
         return text + " \(value % size / units[first + 1].0) \(units[first + 1].1)"
     }
 
-    /// A part of a whole: `19.4 %`; `-` of nothing.
+    /// Returns a percentage: `19.4 %`; `-` if `whole` is 0.
     static func percent(_ part: UInt64, of whole: UInt64) -> String {
         whole == 0 ? "-" : decimal(Double(part) / Double(whole) * 100, digits: 1) + " %"
     }

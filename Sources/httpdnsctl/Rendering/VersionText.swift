@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// `version` for people.
+/// Text form of `version`.
 enum VersionText {
-    /// The daemon, this program and the libraries.
     static func render(_ reply: VersionReply, _ palette: Palette) -> String {
         var table = Table("", "")
         table.add("httpdnsd", Table.Cell(reply.version))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Breaks a line between words, so that none is cut by the edge of the terminal.
+/// Wraps a line at word boundaries.
 ///
 /// - Parameters:
-///   - width: the width in characters; nil leaves the line as it is.
-///   - indent: blanks before each further line.
-/// - Returns: the lines without a final line feed; a word longer than a line stays whole.
+///   - width: width in characters; nil for no limit.
+///   - indent: number of spaces before each further line.
+/// - Returns: the lines without a final line feed; a word longer than a line is not broken.
 func wrapped(_ text: String, to width: Int?, indent: Int) -> String {
     guard let width, text.count > width else { return text }
     let margin = text.prefix { $0 == " " }

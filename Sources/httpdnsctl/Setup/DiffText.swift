@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What differs between two states of a path, as `diff -u` shows it.
+/// Difference between two states of a path, in the format of `diff -u`.
 enum DiffText {
-    /// More lines than this are shown as all removed and all added.
+    /// Longer files are shown as completely removed and added.
     private static let maximumLines = 2000
 
-    /// How many equal lines are shown around what differs.
     private static let context = 3
 
-    /// A line and what becomes of it.
+    /// A line and its sign: `-`, `+` or a space.
     private struct Line {
         var sign: Character
         var text: String
     }
 
-    /// The lines of the difference, without line feeds.
     static func lines(_ path: String, from old: FileState, to new: FileState) -> [String] {
         var lines = [
             "--- " + (old.kind == .absent ? "/dev/null" : path),
@@ -31,7 +29,7 @@ enum DiffText {
         return lines
     }
 
-    /// The lines of a file; what is no file has none.
+    /// Returns the lines of a regular file; empty for other kinds.
     private static func split(_ state: FileState) -> [String] {
         guard state.kind == .file else { return [] }
         var lines = state.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -39,12 +37,12 @@ enum DiffText {
         return lines.map(String.init)
     }
 
-    /// The shortest way from one list of lines to another.
+    /// Returns a shortest edit script between two lists of lines.
     private static func edits(_ old: [String], _ new: [String]) -> [Line] {
         guard old.count + new.count <= maximumLines else {
             return old.map { Line(sign: "-", text: $0) } + new.map { Line(sign: "+", text: $0) }
         }
-        // The length of the longest common part of what begins at each pair of places.
+        // Length of the longest common subsequence of the suffixes at each pair of indices.
         let empty = [Int](repeating: 0, count: new.count + 1)
         var common = [[Int]](repeating: empty, count: old.count + 1)
         for left in old.indices.reversed() {

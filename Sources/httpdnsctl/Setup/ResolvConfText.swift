@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// What resolv.conf(5) says, as glibc reads it.
+/// Content of resolv.conf(5), parsed as glibc does.
 struct ResolvConfText: Equatable, Sendable {
-    /// Its servers, in order; glibc asks the first three.
+    /// Nameservers in order; glibc uses the first three.
     var nameservers: [String] = []
 
-    /// The domains that are tried for short names; of several lines the last one counts.
+    /// Search domains; the last line wins.
     var search: [String] = []
 
-    /// Its options, all lines together.
     var options: [String] = []
 
-    /// Lines of other keywords, such as `sortlist`.
+    /// Lines with other keywords, such as `sortlist`.
     var others: [String] = []
 
-    /// How many servers glibc asks.
+    /// Number of nameservers that glibc uses.
     static let maximumServers = 3
 
-    /// Reads the file; comments and what cannot be read are passed over.
+    /// Parses the file; skips comments and malformed lines.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             guard let first = line.first, first != "#", first != ";" else { continue }
@@ -37,16 +36,17 @@ struct ResolvConfText: Equatable, Sendable {
         }
     }
 
-    /// The file that names `servers` and keeps all else.
+    /// Returns the file with `servers` as nameservers and everything else unchanged.
     ///
-    /// `edns0` lets answers be larger than 512 octets; `trust-ad` lets programs see what a validating
-    /// upstream vouches for, and is right only where nobody can stand between: on loopback.
+    /// `edns0` allows answers above 512 octets. `trust-ad` passes the AD bit of a validating
+    /// upstream to programs; it is set only for servers on loopback, where answers cannot be forged
+    /// in transit.
     func pointing(at servers: [ServerAddress]) -> String {
         var options = options
         let wanted = servers.allSatisfy(\.address.isLoopback) ? ["edns0", "trust-ad"] : ["edns0"]
         for option in wanted where !options.contains(option) { options.append(option) }
         var lines = [
-            "# Written by httpdnsctl setup; 'httpdnsctl setup revert' puts back what was here."
+            "# Written by httpdnsctl setup; 'httpdnsctl setup revert' restores the old file."
         ]
         lines += servers.prefix(Self.maximumServers).map { "nameserver \($0.address)" }
         if !search.isEmpty { lines.append("search " + search.joined(separator: " ")) }

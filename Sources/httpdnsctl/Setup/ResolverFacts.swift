@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a machine shows of who writes its `/etc/resolv.conf`.
+/// Facts that identify the manager of `/etc/resolv.conf`.
 struct ResolverFacts: Sendable {
-    /// What stands at `/etc/resolv.conf`.
     var resolvConf = FileState.absent
 
-    /// The path it leads to, links followed.
+    /// Path of the file with links resolved.
     var resolvedPath = Paths.resolvConf
 
-    /// What it says; nil if it leads to nothing.
+    /// Content of the file; nil if a link is dangling or the file does not exist.
     var text: String?
 
-    /// Whether it cannot be changed, even by root (`chattr +i`).
+    /// True if the file is immutable, even for root (`chattr +i`).
     var isImmutable = false
 
-    /// Whether it is mounted, as containers have it: then it cannot be replaced.
+    /// True if the file is a mount point, as in containers, so that it cannot be replaced.
     var isMounted = false
 
-    /// Which of the paths below are there.
+    /// Existing paths among `Paths.telling`.
     var present: Set<String> = []
 
-    /// The names of the programs that run, at most 15 octets each; nil if they cannot be seen, as in
-    /// the files of another machine.
+    /// Names of the running programs, at most 15 octets each; nil if unknown, as in a machine
+    /// image.
     var running: Set<String>?
 
-    /// What the files say that a plan changes, by path.
+    /// State of each file that a plan may change, by path.
     var files: [String: FileState] = [:]
 
-    /// All of systemd-resolved's settings, one after the other.
+    /// Content of all settings files of systemd-resolved.
     var resolvedSettings = ""
 
-    /// The paths that matter.
+    /// Relevant paths.
     enum Paths {
         static let resolvConf = "/etc/resolv.conf"
         static let resolved = "/run/systemd/resolve"
@@ -51,14 +50,14 @@ struct ResolverFacts: Sendable {
         static let dhclientHooks = "/etc/dhcp/dhclient-enter-hooks.d"
         static let dhclientHook = dhclientHooks + "/zz-httpdnsd"
 
-        /// Those whose presence tells something.
+        /// Paths whose existence identifies a manager.
         static let telling = [
             resolved, systemd, networkManager, openresolvConfig, openresolvHelper,
             resolvconf, resolvconfUpdate, dhclientHooks, dhcpcdConfig, networkManagerStart,
             resolvedStart,
         ]
 
-        /// Those that some plan writes.
+        /// Paths that a plan may write.
         static let written = [
             resolvConf, resolvedDropIn, networkManagerConfig, openresolvConfig, resolvconfHead,
             resolvconfDropIn, dhcpcdConfig, dhclientHook,
@@ -67,7 +66,7 @@ struct ResolverFacts: Sendable {
 }
 
 extension ResolverFacts {
-    /// Gathers the facts; what a setup has changed is seen as it was before.
+    /// Gathers the facts; files that a setup changed are seen as before the setup.
     init(of tree: FileTree, before journal: SetupJournal?) throws(Failure) {
         for path in Paths.written {
             let entry = journal?.entries.first { $0.path == path }
@@ -76,7 +75,7 @@ extension ResolverFacts {
         resolvConf = files[Paths.resolvConf] ?? .absent
         switch resolvConf.kind {
         case .link:
-            // Where the link leads that is there, or was.
+            // Target of the link, in its state before the setup.
             let target =
                 resolvConf.target.hasPrefix("/") ? resolvConf.target : "/etc/" + resolvConf.target
             resolvedPath = try tree.resolve(target, followsLast: true)
@@ -100,10 +99,9 @@ extension ResolverFacts {
         resolvedSettings += tree.text("/etc/systemd/resolved.conf") ?? ""
     }
 
-    /// Whether a program runs; true if that cannot be seen.
+    /// Returns true if a program is running, or if the running programs are unknown.
     func runs(_ program: String) -> Bool { running?.contains(program) ?? true }
 
-    /// The places where something is mounted, of `/proc/self/mountinfo`.
     static func mounts(_ text: String) -> Set<String> {
         Set(
             text.split(separator: "\n").compactMap { line in

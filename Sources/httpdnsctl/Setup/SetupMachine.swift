@@ -2,22 +2,20 @@
 import Glibc
 
 extension FileState {
-    /// Who this process makes files for: root, but where a tree is prepared for an image.
+    /// Owner of new files: root, except for a machine image.
     static var owner: (user: UInt32, group: UInt32) { (geteuid(), getegid()) }
 }
 
-/// A machine that is set up, or that a setup is taken back from.
+/// Machine on which a setup is applied or reverted.
 struct SetupMachine {
-    /// Its files.
     let tree: FileTree
 
-    /// How a command is run; nil if all went well, else why not.
     var run: ([String]) -> String? = Self.runCommand
 
-    /// How long a command may take: services restart within a second or two.
+    /// Time limit of a command; services restart within a second or two.
     private static let commandLimit = Duration.seconds(30)
 
-    /// What was done.
+    /// Result of a setup.
     enum Result: String, Encodable, Sendable {
         case planned, applied, unchanged, reverted
         case nothingToRevert = "nothing-to-revert"
@@ -25,10 +23,10 @@ struct SetupMachine {
 
     // MARK: - Applying
 
-    /// Makes the machine what `plan` says.
+    /// Applies a plan.
     ///
-    /// What was there before the first setup is kept: a second one adds to the journal.  If anything
-    /// fails, all is put back.
+    /// The journal preserves the state before the first setup; later setups extend it. After a
+    /// failure, all files are restored.
     func apply(_ plan: SetupPlan, force: Bool) throws(Failure) -> Result {
         let old = try SetupJournal.read(from: tree)
         let journal = try journal(for: plan, after: old)
@@ -40,14 +38,15 @@ struct SetupMachine {
             isDone = false
             if now != entry.before, now != old?[entry.path]?.after { changed.append(entry.path) }
         }
-        // Files that are right have no effect if a service was not told, or another program wrote since.
+        // Correct files are not enough: the service may not be notified, or another program may
+        // interfere.
         if isDone, fault(in: plan) == nil { return .unchanged }
         guard changed.isEmpty || force else { throw Self.changedSince(changed) }
 
         let made = try tree.makeDirectories(for: SetupJournal.path)
         return try tree.locked(FileTree.directory(of: SetupJournal.path)) { () throws(Failure) in
             var journal = journal
-            // Its own directory too if a run that was killed has made it.
+            // Includes the journal's directory if an interrupted run created it.
             let own = FileTree.directory(of: SetupJournal.path)
             journal.directories = old?.directories ?? (made.contains(own) ? made : [own])
             for entry in journal.entries where entry.after.kind != .absent {
@@ -68,14 +67,14 @@ struct SetupMachine {
                     try restore(journal)
                 } catch let second {
                     throw Failure(
-                        message: "\(error.message); and what was there is not all back: "
+                        message: "\(error.message); cannot restore all files: "
                             + second.message,
-                        hint: "repair that, then 'httpdnsctl setup revert'",
+                        hint: "fix the cause, then run `httpdnsctl setup revert`",
                         status: .failed
                     )
                 }
                 throw Failure(
-                    message: error.message + "; everything is as it was",
+                    message: error.message + "; all files were restored",
                     hint: error.hint,
                     status: .failed
                 )
@@ -84,7 +83,7 @@ struct SetupMachine {
         }
     }
 
-    /// The journal of a plan, with what an earlier setup found.
+    /// Returns the journal of a plan, merged with an earlier journal.
     private func journal(
         for plan: SetupPlan,
         after old: SetupJournal?
@@ -94,7 +93,7 @@ struct SetupMachine {
             if change.before.kind != .file { (after.user, after.group) = FileState.owner }
             return SetupJournal.Entry(path: change.path, before: change.before, after: after)
         }
-        // What an earlier plan wrote and this one does not goes back.
+        // Files that only the earlier plan changed are restored.
         for entry in old?.entries ?? [] where !entries.contains(where: { $0.path == entry.path }) {
             entries.append(.init(path: entry.path, before: entry.before, after: entry.before))
         }
@@ -109,7 +108,6 @@ struct SetupMachine {
 
     // MARK: - Reverting
 
-    /// Puts back what was there before the first setup.
     func revert(force: Bool) throws(Failure) -> Result {
         guard let journal = try SetupJournal.read(from: tree) else { return .nothingToRevert }
         var changed: [String] = []
@@ -124,7 +122,7 @@ struct SetupMachine {
         return .reverted
     }
 
-    /// Restores every file, tells the services, and forgets.
+    /// Restores all files, notifies the services, and removes the journal.
     private func restore(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries.reversed() {
             try tree.removeLeftover(of: entry.path)
@@ -132,7 +130,7 @@ struct SetupMachine {
                 try tree.put(entry.before, at: entry.path)
             }
         }
-        // The files are what counts; a service that cannot be told sees them when it starts.
+        // A service that cannot be notified will read the files when it starts.
         let fault: Failure?
         do throws(Failure) {
             try tell(journal.undo ?? journal.commands)
@@ -144,7 +142,7 @@ struct SetupMachine {
         for directory in journal.directories.reversed() { try tree.removeDirectory(directory) }
         if let fault {
             throw Failure(
-                message: "the files are as before the setup, but \(fault.message)",
+                message: "all files were restored, but \(fault.message)",
                 hint: fault.hint,
                 status: .failed
             )
@@ -153,17 +151,17 @@ struct SetupMachine {
 
     // MARK: - Details
 
-    /// Notices a program that has written its own at once.
+    /// Detects a program that overwrites a file immediately.
     private func check(_ journal: SetupJournal) throws(Failure) {
         for entry in journal.entries where try tree.state(entry.path) != entry.after {
-            throw Failure(message: "\(entry.path) was changed at once by another", status: .failed)
+            throw Failure(message: "another program overwrote \(entry.path)", status: .failed)
         }
     }
 
-    /// Tells the services of a plan's files, and checks that programs will ask the daemon.
+    /// Notifies the services of a plan's changes, and checks the effective nameserver.
     ///
-    /// resolvconf runs hooks of other packages, too: one that fails is no reason to give up a file that
-    /// is right.
+    /// resolvconf also runs hooks of other packages: the failure of a hook does not matter if the
+    /// resulting file is correct.
     private func tell(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
             try tell(plan.commands)
@@ -174,8 +172,8 @@ struct SetupMachine {
         if let fault = fault(in: plan) { throw Failure(message: fault, status: .failed) }
     }
 
-    /// Why programs would not ask the daemon, though the files of a plan are written; nil if they would,
-    /// or that cannot be seen: in the files of another machine.
+    /// Returns the reason why programs would not use the daemon after the changes; nil if they
+    /// would, or for a machine image.
     private func fault(in plan: SetupPlan) -> String? {
         guard tree.isThisMachine, plan.servers.allSatisfy({ $0.port == 53 }) else { return nil }
         let asksResolved =
@@ -185,13 +183,14 @@ struct SetupMachine {
             asksResolved
             ? ResolverFacts.Paths.resolved + "/resolv.conf" : ResolverFacts.Paths.resolvConf
         let first = ResolvConfText(tree.text(path) ?? "").nameservers.first
-        guard let first else { return "\(path) names no server after the setup" }
+        guard let first else { return "\(path) has no nameserver after the setup" }
         let isDaemon = plan.servers.contains { "\($0.address)" == first }
         return isDaemon
-            ? nil : "\(path) still names \(first) first: \(plan.owner.name) did not take the change"
+            ? nil
+            : "\(path) still has \(first) first: \(plan.owner.name) did not apply the change"
     }
 
-    /// Runs the commands, on this machine only: a directory has no services.
+    /// Runs commands on this machine; a machine image has no services.
     private func tell(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {
@@ -203,25 +202,23 @@ struct SetupMachine {
         }
     }
 
-    /// Runs a command.
     private static func runCommand(_ command: [String]) -> String? {
         guard let outcome = Subprocess.run(command, within: commandLimit) else {
-            return "there is no such program"
+            return "program not found"
         }
         guard let status = outcome.status else {
-            return "no end within \(commandLimit.components.seconds) s"
+            return "timed out after \(commandLimit.components.seconds) s"
         }
         guard status != 0 else { return nil }
         let line = outcome.output.split(separator: "\n").last.map(String.init)
         return line ?? "exit code \(status)"
     }
 
-    /// The failure that files are no longer what a setup left.
     private static func changedSince(_ paths: [String]) -> Failure {
         Failure(
             message: "changed since the setup: \(paths.joined(separator: ", "))",
             hint:
-                "look at them ('httpdnsctl setup --dry-run' shows the plan); --force replaces them",
+                "compare them with `httpdnsctl setup --dry-run`; --force replaces them",
             status: .failed
         )
     }

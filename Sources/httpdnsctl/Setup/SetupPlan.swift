@@ -1,47 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is to be done to point a machine at the daemon.
+/// Changes that make the programs of a machine use the daemon.
 struct SetupPlan: Equatable, Sendable {
-    /// Who writes `/etc/resolv.conf`.
     var owner: ResolverOwner
 
-    /// The servers that programs, or the owner, will ask.
+    /// Nameservers for programs or for the manager.
     var servers: [ServerAddress]
 
-    /// The files that are written, in order.
     var changes: [Change] = []
 
-    /// The commands that make services see the files.
+    /// Commands that notify services of the changes.
     var commands: [[String]] = []
 
-    /// The commands that do so after a revert; nil if they are the same.
+    /// Commands that notify services after a revert; nil if they are the same.
     var undo: [[String]]?
 
-    /// What the user should know.
     var notes: [String] = []
 
-    /// Why it cannot, or should not, be done.
     var obstacles: [Obstacle] = []
 
-    /// A file that is written.
+    /// A file to write.
     struct Change: Equatable, Sendable {
         var path: String
-        /// What was there.
         var before: FileState
-        /// What will be there.
         var after: FileState
     }
 
-    /// Something in the way.
+    /// A reason against applying the plan.
     struct Obstacle: Equatable, Sendable, Encodable {
-        /// What it is.
         var what: String
-        /// What to do about it.
         var fix: String
-        /// Whether `--force` goes past it.
+        /// True if `--force` overrides it.
         var yieldsToForce = true
 
-        /// The names in JSON.
+        /// JSON field names.
         private enum CodingKeys: String, CodingKey {
             case what, fix
             case yieldsToForce = "yields-to-force"
@@ -52,12 +44,11 @@ struct SetupPlan: Equatable, Sendable {
 // MARK: - Making
 
 extension SetupPlan {
-    /// The paths of the trade.
     private typealias Paths = ResolverFacts.Paths
 
-    /// Makes the plan for a machine.
+    /// Creates the plan for a machine.
     ///
-    /// - Parameter keepsStub: whether systemd-resolved stays between programs and the daemon.
+    /// - Parameter keepsStub: true if programs keep using the stub of systemd-resolved.
     init(for facts: ResolverFacts, servers: [ServerAddress], keepsStub: Bool = true) {
         self.init(owner: ResolverOwner(facts), servers: servers)
         switch owner {
@@ -67,7 +58,7 @@ extension SetupPlan {
                 Paths.networkManagerConfig,
                 to: .file(
                     """
-                    # Written by httpdnsctl setup: /etc/resolv.conf is not NetworkManager's.
+                    # Written by httpdnsctl setup: NetworkManager does not write /etc/resolv.conf.
                     [main]
                     dns=none
 
@@ -116,7 +107,7 @@ extension SetupPlan {
         case .plain: planFile(facts)
         case .foreign(let name, let advice):
             obstacles.append(
-                Obstacle(what: "\(name) writes /etc/resolv.conf, and would again", fix: advice)
+                Obstacle(what: "\(name) manages and overwrites /etc/resolv.conf", fix: advice)
             )
             planFile(facts)
         }
@@ -125,7 +116,7 @@ extension SetupPlan {
 
     // MARK: - Checking
 
-    /// Notices files that will not be replaced.
+    /// Adds obstacles for files that cannot be replaced.
     private mutating func checkFiles(_ facts: ResolverFacts) {
         for change in changes where change.before.kind == .other {
             obstacles.append(
@@ -140,7 +131,7 @@ extension SetupPlan {
         if facts.isImmutable {
             obstacles.append(
                 Obstacle(
-                    what: "/etc/resolv.conf is immutable: somebody has locked it",
+                    what: "/etc/resolv.conf is immutable",
                     fix: "chattr -i /etc/resolv.conf",
                     yieldsToForce: false
                 )
@@ -149,21 +140,21 @@ extension SetupPlan {
         if facts.isMounted {
             obstacles.append(
                 Obstacle(
-                    what: "/etc/resolv.conf is mounted, as in a container, so cannot be replaced",
-                    fix: "set the container's DNS where it is made, such as docker run --dns",
+                    what: "/etc/resolv.conf is a mount point, as in a container",
+                    fix: "create the container with its DNS server, such as docker run --dns",
                     yieldsToForce: false
                 )
             )
         }
     }
 
-    /// Notices a port that resolv.conf(5) cannot express.
+    /// Adds an obstacle for a port other than 53, which resolv.conf(5) cannot express.
     mutating func checkPort() {
         guard let server = servers.first(where: { $0.port != 53 }) else { return }
         obstacles.append(
             Obstacle(
-                what: "the daemon is at \(server), and resolv.conf knows no port but 53",
-                fix: "let it listen on 127.0.0.1:53 (listen in httpdnsd.yaml)",
+                what: "the daemon listens on \(server), but resolv.conf supports only port 53",
+                fix: "set listen to 127.0.0.1:53 in httpdnsd.yaml",
                 yieldsToForce: false
             )
         )

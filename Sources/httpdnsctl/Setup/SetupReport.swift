@@ -1,38 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `setup` tells: the plan, and what became of it.
+/// Report of `setup`: the plan and its result.
 struct SetupReport: Encodable {
-    /// What was done.
     var result: SetupMachine.Result
 
-    /// Who writes `/etc/resolv.conf`.
     var owner: String
 
-    /// The servers that will be asked.
     var servers: [String] = []
 
-    /// The files.
     var changes: [Change] = []
 
-    /// The commands that tell services of the files.
     var commands: [[String]] = []
 
-    /// What the user should know.
     var notes: [String] = []
 
-    /// What is in the way.
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// A file that is written.
+    /// A changed file.
     struct Change: Encodable {
         var path: String
-        /// What was there, and what will be.
+        /// Kinds of the file before and after.
         var before, after: FileState.Kind
-        /// As `diff -u` shows it.
         var diff: [String]
     }
 
-    /// Tells of a plan.
     init(_ plan: SetupPlan, result: SetupMachine.Result) {
         self.result = result
         owner = plan.owner.name
@@ -43,7 +34,6 @@ struct SetupReport: Encodable {
         obstacles = plan.obstacles
     }
 
-    /// Tells of taking back what a journal says.
     init(reverting journal: SetupJournal?, result: SetupMachine.Result) {
         self.result = result
         owner = journal?.owner ?? ""
@@ -53,7 +43,6 @@ struct SetupReport: Encodable {
         commands = journal?.undo ?? journal?.commands ?? []
     }
 
-    /// A file that goes from one state to another.
     private static func change(
         _ path: String,
         from old: FileState,
@@ -69,12 +58,13 @@ struct SetupReport: Encodable {
 
     // MARK: - For people
 
-    /// The report as text.
     func text(_ palette: Palette) -> String {
         var table = Table("", "")
-        if !owner.isEmpty { table.add("resolv.conf is written by", Table.Cell(owner)) }
+        if !owner.isEmpty {
+            table.add("resolv.conf manager", Table.Cell(ResolverOwner.label(owner)))
+        }
         if !servers.isEmpty {
-            table.add("names are asked of", Table.Cell(servers.joined(separator: ", ")))
+            table.add("nameservers", Table.Cell(servers.joined(separator: ", ")))
         }
         var text = table.text(palette)
         for change in changes {
@@ -97,18 +87,20 @@ struct SetupReport: Encodable {
         return text + (text.isEmpty ? "" : "\n") + conclusion + "\n"
     }
 
-    /// What was done, and what next.
+    /// Summary line: the result and the next step.
     private var conclusion: String {
         switch result {
         case .planned where !obstacles.isEmpty: "nothing was changed"
         case .planned:
             changes.isEmpty
-                ? "nothing needs to change" : "nothing was changed; 'apply' or 'revert' does it"
+                ? "already configured; nothing to do"
+                : "dry run, nothing was changed; "
+                    + "run `httpdnsctl setup apply` or `revert` to make these changes"
         case .applied:
-            "done; 'httpdnsctl doctor' checks it, 'httpdnsctl setup revert' takes it back"
-        case .unchanged: "everything is so already"
-        case .reverted: "done; everything is as it was before the setup"
-        case .nothingToRevert: "nothing was set up"
+            "done; check with `httpdnsctl doctor`, undo with `httpdnsctl setup revert`"
+        case .unchanged: "already configured; nothing to do"
+        case .reverted: "done; all files are as before the setup"
+        case .nothingToRevert: "no setup to revert"
         }
     }
 }

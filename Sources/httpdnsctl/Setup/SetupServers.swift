@@ -2,24 +2,23 @@
 import Control
 import DNSWire
 
-/// Where the daemon listens, and whether it answers there.
+/// Addresses of the daemon, with a test of each.
 struct SetupServers {
-    /// Those that a machine can be pointed at, IPv4 first.
+    /// Usable addresses, IPv4 first.
     var servers: [ServerAddress]
 
-    /// What is in the way of that.
     var obstacles: [SetupPlan.Obstacle] = []
 
-    /// What every daemon of ours answers by itself, so that nobody else is asked (RFC 6761 §6.3).
+    /// Test question that the daemon answers locally (RFC 6761 §6.3).
     static let question = Name(labels: "localhost")
 
-    /// Finds the servers.
+    /// Determines the addresses.
     ///
     /// - Parameters:
-    ///   - given: those that the user named; none if they are to be found.
-    ///   - status: what the daemon says, or why it says nothing.
-    ///   - ask: asks one whether it answers.
-    ///   - resolve: asks one for a name that no cache has.
+    ///   - given: addresses from the command line; empty to detect them.
+    ///   - status: status of the daemon, or the failure to get it.
+    ///   - ask: returns true if a server answers.
+    ///   - resolve: resolves a name that is not cached.
     init(
         given: [ServerAddress],
         status: Result<StatusReply, Failure>,
@@ -42,26 +41,25 @@ struct SetupServers {
             obstacles.append(
                 SetupPlan.Obstacle(
                     what:
-                        "a DNS server answers on \(servers[0]), but it cannot be told whether it is "
+                        "a DNS server answers on \(servers[0]), but it may not be "
                         + "httpdnsd: \(failure.message)",
-                    fix: failure.hint ?? "name it with --server"
+                    fix: failure.hint ?? "use --server"
                 )
             )
         } else if let fault = Self.fault(resolve(servers[0])) {
             obstacles.append(
                 SetupPlan.Obstacle(
-                    what: "the daemon on \(servers[0]) runs, but cannot resolve names: \(fault)",
-                    fix: "httpdnsctl status names the upstream that fails, and why; "
-                        + "--force goes on without"
+                    what: "the daemon on \(servers[0]) cannot resolve names: \(fault)",
+                    fix: "httpdnsctl status shows the failing upstream and the error; "
+                        + "--force ignores this"
                 )
             )
         }
     }
 
-    /// Where a daemon with the default settings listens.
     private static let usual = ["127.0.0.1", "::1"].compactMap { ServerAddress($0) }
 
-    /// Where programs of this machine reach a daemon over UDP: on loopback if it listens there.
+    /// Returns the addresses for local programs over UDP, preferably on loopback.
     static func listeners(of status: StatusReply) -> [ServerAddress] {
         var addresses: [ServerAddress] = []
         for listener in status.listeners where listener.transport == "udp" {
@@ -75,17 +73,17 @@ struct SetupServers {
         return usable.filter { !$0.isIPv6 } + usable.filter(\.isIPv6)
     }
 
-    /// Asks a server for a name that does not exist, so no cache has the answer: an upstream gives it.
+    /// Resolves a nonexistent name, so that an upstream must answer.
     static func resolution(by server: ServerAddress) -> Probe.Outcome {
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         guard let name = try? Name("httpdnsctl-\(label).example.com") else { return .silence }
         return Probe.ask(server, name, within: resolutionLimit)
     }
 
-    /// How long a resolution is waited for: the 5 s after which the daemon answers in any case, and 1 s.
+    /// Time limit of a resolution: 1 s more than the daemon's limit of 5 s.
     private static let resolutionLimit = Duration.seconds(6)
 
-    /// Why an outcome is no resolution; nil if it is one, as NXDOMAIN is.
+    /// Returns the reason why a resolution failed; nil on success, including NXDOMAIN.
     private static func fault(_ outcome: Probe.Outcome) -> String? {
         switch outcome {
         case .answer(.noError, _), .answer(.nxDomain, _): nil
@@ -95,7 +93,7 @@ struct SetupServers {
         }
     }
 
-    /// Whether a server answers a question that causes no traffic.
+    /// Returns true if a server answers the test question.
     static func answers(_ server: ServerAddress) -> Bool {
         guard case .answer(.noError, let addresses) = Probe.ask(server, question) else {
             return false
@@ -105,12 +103,11 @@ struct SetupServers {
 }
 
 extension Name {
-    /// A name of labels that are known to be right.
     init(labels text: StaticString) {
         do {
             try self.init("\(text)")
         } catch {
-            preconditionFailure("\(text) is no name: \(error)")
+            preconditionFailure("\(text) is not a valid name: \(error)")
         }
     }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
-/// `httpdnsctl completion`, which asks nobody: it is about this program.
+/// `httpdnsctl completion`; does not call the daemon.
 struct CompletionVerb: ParsableCommand {
-    /// A shell that completes command lines.
+    /// A supported shell.
     enum Shell: String, CaseIterable, ExpressibleByArgument {
         case bash, zsh, fish
 
-        /// The same, as the parser calls it.
+        /// The same shell in the argument parser.
         var inParser: CompletionShell {
             switch self {
             case .bash: .bash
@@ -19,7 +19,7 @@ struct CompletionVerb: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "completion",
-        abstract: "Print what a shell needs to complete this program's command lines.",
+        abstract: "Print the completion script for a shell.",
         discussion: """
             EXAMPLES
               source <(httpdnsctl completion bash)
@@ -28,7 +28,7 @@ struct CompletionVerb: ParsableCommand {
             """
     )
 
-    @Argument(help: "The shell: bash, zsh or fish.")
+    @Argument(help: "Shell: bash, zsh or fish.")
     var shell: Shell
 
     func run() throws {

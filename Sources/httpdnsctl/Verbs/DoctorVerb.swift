@@ -7,12 +7,12 @@ import Glibc
 struct DoctorVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check the daemon and everything around it, with the fix for what is wrong.",
+        abstract: "Check the daemon and its environment, and suggest fixes.",
         discussion: """
-            Looks at who holds port 53, what getaddrinfo really asks, containers, vendors and \
-            upstreams, the clock, certificates, settings, secrets and the unit. Works when the daemon \
-            is down. Takes at most about 10 s, sees more as root, and sends nothing to anybody else \
-            unless --network or --name says so.
+            Checks the port 53, getaddrinfo, containers, vendors and upstreams, the clock, \
+            certificates, settings, secrets and the unit. Also works when the daemon is down. Takes \
+            at most about 10 s. More checks run as root. No packet leaves the machine without \
+            --network or --name.
 
             Exits with 4 if there is a warning or a failure.
 
@@ -27,17 +27,17 @@ struct DoctorVerb: Verb {
 
     @Flag(
         name: .long,
-        help: "Also ask addresses that nobody has: an answer shows that port 53 is intercepted."
+        help: "Detect interception of port 53 by querying unassigned addresses."
     )
     var network = false
 
-    @Option(name: .long, help: "Compare getaddrinfo with the daemon by this name.")
+    @Option(name: .long, help: "Compare the answers of getaddrinfo and the daemon for this name.")
     var name: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The settings. (default: those that the daemon reads)",
+            "Path of the settings. (default: those of the daemon)",
             valueName: "path"
         ),
         completion: .file(extensions: ["yaml"])
@@ -47,7 +47,7 @@ struct DoctorVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Look at the files below a directory only.",
+            "Check only the files below a directory.",
             valueName: "directory"
         ),
         completion: .directory
@@ -56,10 +56,10 @@ struct DoctorVerb: Verb {
 
     func validate() throws {
         if let name, (try? Name(name)) == nil {
-            throw ValidationError("\(name) is no name.")
+            throw ValidationError("\(name) is not a valid name.")
         }
         for path in [root, config ?? "/"] where !path.hasPrefix("/") {
-            throw ValidationError("\(path) is no absolute path.")
+            throw ValidationError("\(path) is not an absolute path.")
         }
     }
 
@@ -76,7 +76,7 @@ struct DoctorVerb: Verb {
             )
         )
         if isatty(STDERR_FILENO) == 1, !options.printsJSON {
-            // The line is written over by the next one, and cleared by an empty one.
+            // Each line replaces the previous one; an empty line clears it.
             gatherer.progress = { Output.progress($0.isEmpty ? "" : $0 + " …") }
         }
         let report = DoctorReport(Check.examine(try gatherer.surroundings()))

@@ -6,13 +6,13 @@ import Control
 struct DumpVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "dump",
-        abstract: "Write all that the cache holds; causes no traffic.",
+        abstract: "Print all cache entries; sends no query.",
         discussion: """
-            A line for each set of records: its name, the seconds it has left, class, type, and the \
-            data of its records, with commas between them; behind a semicolon who gave it, how old it \
-            is and how often it was asked for. What is stale has 0 seconds left and says so, and what \
-            does not exist has no data. Records of another name that belong to an entry, such as the \
-            target of a CNAME, are indented. With --json each entry is a line.
+            Prints one line per RRset: name, remaining seconds, class, type, and the data of the \
+            records, separated by commas. After a semicolon follow the source, the age in seconds and \
+            the number of hits. Stale entries have 0 remaining seconds and the mark `stale`; negative \
+            entries have no data. Records of another name in an entry, such as the target of a CNAME, \
+            are indented. With --json, prints one line per entry.
 
             EXAMPLES
               httpdnsctl dump >cache.txt

@@ -6,16 +6,15 @@ import Control
 struct ExplainVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Tell how a name is answered, step by step, and what that costs.",
+        abstract: "Show how a name is answered, step by step, and the cost.",
         discussion: """
-            Each line is what one part of the daemon says of the question: is the name written down \
-            or special, which route has it (by the place in the settings), what the cache holds, who \
-            is asked if it has to be. Without --live nobody is asked and nothing is paid.
+            Each line is the result of one stage: is the name static or special, which route covers \
+            it (with the place in the settings), what is cached, and which vendors or upstreams would \
+            be used. Without --live nothing is sent and no billable call is made.
 
-            With --live the question is asked now, past the cache, as a client without DNSSEC would \
-            ask it. Every request is told: to whom, why, over which connection, how long its parts \
-            took and what came back. Values of parameters, which may be secret, are left out. What \
-            comes back is kept by the cache.
+            With --live the name is resolved now, past the cache, as for a client without DNSSEC. \
+            Each request is listed with its destination, reason, connection, durations and result. \
+            Values of request parameters, which may be secret, are left out. The answer is cached.
 
             EXAMPLES
               httpdnsctl explain www.example.com
@@ -27,13 +26,13 @@ struct ExplainVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "The name.")
+    @Argument(help: "Name to explain.")
     var name: String
 
-    @Argument(help: "The type, such as A, AAAA or TYPE65. (default: A)")
+    @Argument(help: "Type, such as A, AAAA or TYPE65. (default: A)")
     var type: String?
 
-    @Flag(name: .long, help: "Ask now, past the cache, and tell each request.")
+    @Flag(name: .long, help: "Resolve now, past the cache, and list each request.")
     var live = false
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

@@ -6,7 +6,7 @@ import Control
 struct FlushVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "flush",
-        abstract: "Remove entries from the cache or mark them stale, and tell how many.",
+        abstract: "Remove entries from the cache, or mark them stale.",
         usage: """
             httpdnsctl flush NAME [TYPE]
             httpdnsctl flush --tree NAME
@@ -14,47 +14,47 @@ struct FlushVerb: Verb {
             httpdnsctl flush --all
             """,
         discussion: """
-            The next query for a removed name causes traffic, with a vendor a billable call. \
-            Removing nothing is no error. With --soft entries are only marked stale: they are \
-            refreshed at the next query, and given if no server answers.
+            The next query for a removed name is resolved again, which can be a billable call. \
+            Removing no entry is not an error. With --soft, entries are only marked stale: the next \
+            query refreshes them, and they are served if no server answers.
 
             EXAMPLES
               httpdnsctl flush www.example.com         all types of one name
               httpdnsctl flush www.example.com AAAA    one type of it
               httpdnsctl flush --tree example.com      example.com and all below it
               httpdnsctl flush --negative              entries without records
-              httpdnsctl flush --source tencent        what a vendor or an upstream said
+              httpdnsctl flush --source tencent        answers of a vendor or an upstream
               httpdnsctl flush --all --soft            mark all entries stale
             """
     )
 
     @OptionGroup var options: Options
 
-    @Argument(help: "The name to remove.")
+    @Argument(help: "Remove this name.")
     var name: String?
 
-    @Argument(help: "Only this type of it, such as A, AAAA or TYPE65.")
+    @Argument(help: "Remove only this type, such as A, AAAA or TYPE65.")
     var type: String?
 
-    @Flag(name: .long, help: "Remove everything.")
+    @Flag(name: .long, help: "Remove all entries.")
     var all = false
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Remove this name and all below it.", valueName: "name")
+        help: ArgumentHelp("Remove this name and all names below it.", valueName: "name")
     )
     var tree: String?
 
     @Flag(name: .long, help: "Remove entries without records.")
     var negative = false
 
-    @Flag(name: .long, help: "Remove entries whose time is over.")
+    @Flag(name: .long, help: "Remove stale entries.")
     var stale = false
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Remove what a vendor or an upstream said, or all of them (vendor, upstream).",
+            "Remove answers of a vendor or upstream, or of all (vendor, upstream).",
             valueName: "source"
         ),
         completion: .custom { _, _, _ in Completions.flushedSources }
@@ -64,7 +64,7 @@ struct FlushVerb: Verb {
     @Flag(name: .long, help: "Mark entries stale instead of removing them.")
     var soft = false
 
-    /// What the arguments mean; nil unless they mean exactly one thing.
+    /// Scope of the arguments; nil unless exactly one is given.
     var scope: FlushRequest.Scope? {
         var request = FlushRequest(.all)
         request.all = all

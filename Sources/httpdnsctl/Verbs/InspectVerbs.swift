@@ -6,11 +6,11 @@ import Control
 struct SettingsVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "Show the settings that are in force, defaults included.",
+        abstract: "Show the settings in force, including defaults.",
         discussion: """
-            The text is YAML that the daemon can read again. It is what the running daemon goes by, \
-            drop-ins included: files that changed since the last reload do not show. Secrets are \
-            named by the place where they are kept.
+            Prints YAML that the daemon can read again: the settings of the running daemon, including \
+            drop-ins, but not changes of the files since the last reload. Secrets are shown as \
+            references to their files.
 
             EXAMPLES
               httpdnsctl settings
@@ -35,10 +35,10 @@ struct SettingsVerb: Verb {
 struct RoutesVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "routes",
-        abstract: "Show the routes that are in force, or the one of a name.",
+        abstract: "Show the routes in force, or the route of a name.",
         discussion: """
-            Each route has its place in the settings, its domains, and the servers it asks. A name \
-            that no route covers goes to the upstreams: then the exit code is 1. Nothing is asked.
+            Shows each route with its place in the settings, its domains and its servers. A name \
+            without a route goes to the upstreams: then the exit code is 1. Sends no query.
 
             EXAMPLES
               httpdnsctl routes
@@ -49,7 +49,7 @@ struct RoutesVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "Only the route of this name.")
+    @Argument(help: "Show only the route of this name.")
     var name: String?
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
@@ -63,11 +63,11 @@ struct RoutesVerb: Verb {
 struct LogLevelVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "log-level",
-        abstract: "Show or change the least important level that is logged.",
+        abstract: "Show or change the log level.",
         discussion: """
-            LEVEL is trace, debug, info, notice, warning, error or critical; `settings` gives it back \
-            to `log.level` of the settings. The change lasts until then, or until the daemon ends; a \
-            reload keeps it.
+            LEVEL is trace, debug, info, notice, warning, error or critical. The change survives \
+            reloads, and lasts until the daemon ends or until `log-level settings` restores \
+            `log.level` of the settings.
 
             EXAMPLES
               httpdnsctl log-level
@@ -79,7 +79,7 @@ struct LogLevelVerb: Verb {
     @OptionGroup var options: Options
 
     @Argument(
-        help: "The new level, or `settings`.",
+        help: "New level, or `settings`.",
         completion: .list(Completions.levels + ["settings"])
     )
     var level: String?
@@ -89,7 +89,7 @@ struct LogLevelVerb: Verb {
         try show(reply, as: LogLevelReply.self) { reply, _ in
             let settings =
                 reply.level == reply.settingsLevel
-                ? "" : " (the settings say \(printable(reply.settingsLevel)))"
+                ? "" : " (settings: \(printable(reply.settingsLevel)))"
             return printable(reply.level) + settings + "\n"
         }
         return .ok

@@ -6,9 +6,9 @@ import Control
 struct LookupVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "lookup",
-        abstract: "Show what the cache holds of a name; causes no traffic.",
+        abstract: "Show the cache entries of a name; sends no query.",
         discussion: """
-            Exits with 1 if the cache holds nothing of it.
+            Exits with 1 if the name is not cached.
 
             EXAMPLES
               httpdnsctl lookup www.example.com
@@ -19,10 +19,10 @@ struct LookupVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "The name.")
+    @Argument(help: "Name to look up.")
     var name: String
 
-    @Argument(help: "Only this type, such as A, AAAA or TYPE65.")
+    @Argument(help: "Show only this type, such as A, AAAA or TYPE65.")
     var type: String?
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

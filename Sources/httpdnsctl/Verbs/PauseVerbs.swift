@@ -2,18 +2,17 @@
 import ArgumentParser
 import Control
 
-/// The vendor or upstream on the command line of `pause` and `resume`.
+/// Vendor or upstream argument of `pause` and `resume`.
 struct PausedServer: ParsableArguments {
     @Argument(
-        help: "The name of the vendor, or else of the upstream, in the settings.",
+        help: "Name of a vendor, or else of an upstream, in the settings.",
         completion: .custom { _, _, _ in Completions.servers }
     )
     var name: String
 
-    @Flag(name: .long, help: "The upstream of this name, also if a vendor has it, too.")
+    @Flag(name: .long, help: "Select the upstream, even if a vendor has the same name.")
     var upstream = false
 
-    /// The arguments of the call.
     var request: PauseRequest {
         upstream ? PauseRequest(upstream: name) : PauseRequest(name: name)
     }
@@ -23,15 +22,16 @@ struct PausedServer: ParsableArguments {
 struct PauseVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Send no more to a vendor or upstream until it is resumed.",
+        abstract: "Stop sending to a vendor or upstream until it is resumed.",
         discussion: """
-            The names of a vendor go to the next vendor of their route, or to the fallback; queries \
-            go to the other upstreams. Calls under way go on, and the cache answers. A pause is no \
-            degradation: `status` shows it and exits with 0. With all upstreams paused, queries that \
-            need one get SERVFAIL, or a stale answer.
+            Names of a paused vendor go to the next vendor of their route, or to the fallback; \
+            queries of a paused upstream go to the other upstreams. Calls in flight continue, and \
+            cached answers are still served. A pause does not degrade the daemon: `status` shows it \
+            and exits with 0. If all upstreams are paused, queries for an upstream get a stale answer \
+            or SERVFAIL.
 
-            A pause ends with `resume`, or when the daemon starts anew; a reload keeps it. A pause \
-            that is to last belongs into the settings: take the vendor or upstream out of them.
+            A pause ends with `resume` or a restart of the daemon; it survives reloads. To disable a \
+            vendor or upstream permanently, remove it from the settings.
 
             EXAMPLES
               httpdnsctl pause tencent
@@ -58,9 +58,9 @@ struct ResumeVerb: Verb {
         commandName: "resume",
         abstract: "Resume a paused vendor or upstream.",
         discussion: """
-            Ends an operator's pause, and the five minutes of rest after a vendor has refused the \
-            account (401, 403). It ends neither a rest that the vendor asked for (429) nor that of a \
-            spent budget.
+            Ends a pause, and the suspension of five minutes after a vendor refused the account \
+            (401, 403). Does not end a rate limit of the vendor (429), or the suspension after the \
+            budget is spent.
 
             EXAMPLES
               httpdnsctl resume tencent

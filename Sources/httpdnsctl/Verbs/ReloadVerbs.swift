@@ -7,14 +7,14 @@ import Glibc
 struct ReloadVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "reload",
-        abstract: "Read the settings again and put them in force.",
+        abstract: "Read the settings again and apply them.",
         discussion: """
-            All of them or none: if anything is wrong, every error is told, with its place, and the \
-            daemon goes on as it was (exit code 1). Else it tells what has changed. What needs a \
-            restart is named and stays as it was.
+            Applies all settings or none. If there are errors, prints all of them with their places, \
+            and the daemon keeps the old settings (exit code 1). Otherwise prints the changes. \
+            Options that need a restart are listed and keep their old values.
 
-            The cache, connections, counters, pauses and what is known of servers survive; only \
-            answers that the new settings would get from somebody else are removed.
+            The cache, connections, counters, pauses and server health survive; only cached answers \
+            that the new settings would obtain from another source are removed.
 
             EXAMPLES
               httpdnsctl check && httpdnsctl reload
@@ -28,7 +28,7 @@ struct ReloadVerb: Verb {
         let results = try show(reply, as: ReloadReply.self) { ReloadText.render($0, $1) }
         try ReloadText.complain(
             results,
-            "the settings were not reloaded, keeping the old configuration",
+            "the settings have errors, keeping the old configuration",
             unless: results.applied
         )
         return .ok
@@ -39,13 +39,13 @@ struct ReloadVerb: Verb {
 struct CheckVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Tell what is wrong with the settings, and what a reload would change.",
+        abstract: "Show errors in the settings, and what a reload would change.",
         discussion: """
-            Without FILE, of the daemon's own file as it is now. FILE is read by httpdnsctl, so it \
-            must be readable for you; the secrets and certificates it names are read by the daemon, \
-            which is who would need them. Nothing changes. Exits with 1 if there are errors.
+            Without FILE, checks the daemon's own settings file as it is now. httpdnsctl reads FILE, \
+            which must be readable for you; the daemon reads the secrets and certificates that FILE \
+            names. Changes nothing. Exits with 1 if there are errors.
 
-            Without a daemon there is `httpdnsd --config FILE --check`.
+            Without a running daemon, use `httpdnsd --config FILE --check`.
 
             EXAMPLES
               httpdnsctl check
@@ -55,7 +55,7 @@ struct CheckVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "The file; by default the daemon's own.", completion: .file())
+    @Argument(help: "Settings file. (default: the daemon's own)", completion: .file())
     var file: String?
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
@@ -63,13 +63,17 @@ struct CheckVerb: Verb {
         if let file { request = CheckRequest(text: try Self.text(of: file), file: file) }
         let reply = try client.call(.check, request)
         let results = try show(reply, as: ReloadReply.self) { ReloadText.render($0, $1) }
-        try ReloadText.complain(results, "the settings are wrong", unless: results.problems.isEmpty)
+        try ReloadText.complain(
+            results,
+            "the settings have errors",
+            unless: results.problems.isEmpty
+        )
         return .ok
     }
 
     /// Reads a file that fits into a call.
     private static func text(of file: String) throws(Failure) -> String {
-        // SAFETY: the path is a text that ends with NUL.
+        // SAFETY: open(2) reads the path as a C string, which Swift creates for the call.
         let descriptor = unsafe open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw Failure(message: "\(file): \(systemMessage(errno))", status: .failed)
@@ -78,7 +82,7 @@ struct CheckVerb: Verb {
         var octets: [UInt8] = []
         var block = [UInt8](repeating: 0, count: 16 * 1024)
         while true {
-            // SAFETY: read(2) writes no more than the count of the buffer it is given.
+            // SAFETY: read(2) writes at most the count of the buffer.
             let count = unsafe block.withUnsafeMutableBytes { buffer in
                 unsafe read(descriptor, buffer.baseAddress, buffer.count)
             }
@@ -90,7 +94,7 @@ struct CheckVerb: Verb {
             octets += block[..<count]
             guard octets.count <= ControlLimits.callOctets else {
                 throw Failure(
-                    message: "\(file) is longer than a call may be",
+                    message: "\(file) is too long for a call",
                     hint: "use httpdnsd --config \(file) --check",
                     status: .failed
                 )

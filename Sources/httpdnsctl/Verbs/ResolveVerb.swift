@@ -7,14 +7,14 @@ import DNSWire
 struct ResolveVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
-        abstract: "Ask for names as clients do, many at once.",
+        abstract: "Resolve names as for a client, up to 16 at a time.",
         usage: "httpdnsctl resolve NAME ... [TYPE]",
         discussion: """
-            Names go the way of every client's: cache, vendors, upstreams; so they may cost billable \
-            calls, and fill the cache. 16 names are asked at a time, and shown in the order in which \
-            they were given. Without a type addresses of both families are asked for. The last of \
-            several arguments is the type if there is a type of that name; a final dot makes it a \
-            name. With - for a name they are read from standard input, one a line; # begins a comment.
+            Names are resolved through cache, vendors and upstreams, which can make billable calls \
+            and fills the cache. 16 names are resolved at a time; the results have the order of the \
+            names. Without a type, resolves A and AAAA. The last of several arguments is the type if \
+            it is the name of a type; append a dot to use it as a name. The name - reads names from \
+            standard input, one per line; # starts a comment.
 
             Exits with 1 unless every name has records.
 
@@ -26,18 +26,18 @@ struct ResolveVerb: Verb {
             """
     )
 
-    /// Names in one call, so that it stays below its longest (64 KiB) whatever they are.
+    /// Number of names per call, so that the longest names fit into 64 KiB.
     private static let namesInCall = 48
 
     @OptionGroup var options: Options
 
-    @Argument(help: "The names, and perhaps the type; - reads names from standard input.")
+    @Argument(help: "Names and optionally the type; - reads names from standard input.")
     var names: [String]
 
-    @Option(name: .long, help: "The type, such as A, AAAA or TYPE65.")
+    @Option(name: .long, help: "Type, such as A, AAAA or TYPE65.")
     var type: String?
 
-    /// The arguments without the type, and the type.
+    /// Names and type of the arguments.
     var question: (names: [String], type: String?) {
         guard type == nil, names.count > 1, let last = names.last, RecordType(last) != nil else {
             return (names, type)
@@ -51,7 +51,7 @@ struct ResolveVerb: Verb {
         for name in arguments {
             names += name == "-" ? Self.read() : [name]
         }
-        guard !names.isEmpty else { throw Failure(message: "there are no names", status: .usage) }
+        guard !names.isEmpty else { throw Failure(message: "no names given", status: .usage) }
         let palette = Output.palette
         var progress = Progress()
         defer { progress.clear() }
@@ -80,13 +80,12 @@ struct ResolveVerb: Verb {
                 progress.show("\(Units.count(told)) of \(Units.count(names.count)) names")
             }
             guard told.isMultiple(of: Self.namesInCall) || told == names.count else {
-                throw Failure(message: "the daemon left names out", status: .failed)
+                throw Failure(message: "the daemon did not reply to all names", status: .failed)
             }
         }
         return resolved == names.count ? .ok : .failed
     }
 
-    /// The names on standard input.
     private static func read() -> [String] {
         var names: [String] = []
         while let line = readLine() {

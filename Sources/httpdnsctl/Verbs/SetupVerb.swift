@@ -6,13 +6,13 @@ import Control
 struct SetupVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "setup",
-        abstract: "Point this machine's programs at the daemon, or take that back.",
+        abstract: "Make this machine's programs use the daemon, or revert that.",
         discussion: """
-            Finds out who writes /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
-            resolvconf, a DHCP client or nobody) and tells that one, so that it stays. What was there \
-            is kept in /var/lib/httpdnsd-setup; `revert` puts it back exactly. Nothing is changed \
-            unless the daemon answers on the address that it listens on, and resolves a name: it is \
-            asked for one below example.com that does not exist.
+            Detects the manager of /etc/resolv.conf (systemd-resolved, NetworkManager, openresolv, \
+            resolvconf, a DHCP client, or none) and configures it, so that the change persists. The \
+            original files are saved in /var/lib/httpdnsd-setup; `revert` restores them exactly. \
+            Nothing is changed unless the daemon answers on its address and resolves a nonexistent \
+            name below example.com.
 
             EXAMPLES
               httpdnsctl setup --dry-run
@@ -21,35 +21,35 @@ struct SetupVerb: Verb {
             """
     )
 
-    /// What is to be done.
+    /// Requested action.
     enum Action: String, ExpressibleByArgument, CaseIterable {
         case apply, revert
     }
 
     @OptionGroup var options: Options
 
-    @Argument(help: "apply or revert; may be left out with --dry-run.")
+    @Argument(help: "apply or revert; optional with --dry-run.")
     var action: Action?
 
-    @Flag(name: .long, help: "Show what would be done, and do nothing.")
+    @Flag(name: .long, help: "Show the changes without making them.")
     var dryRun = false
 
     @Flag(
         name: .long,
-        help: "Continue if no daemon answers or resolves, or a file was changed."
+        help: "Continue if the daemon does not resolve, or files were changed."
     )
     var force = false
 
     @Flag(
         name: .long,
-        help: "With systemd-resolved: programs ask the daemon itself, and its stub is switched off."
+        help: "With systemd-resolved: disable its stub and use the daemon directly."
     )
     var noStub = false
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The daemon's address, instead of what it tells; may be repeated.",
+            "Address of the daemon, if not detected; may be repeated.",
             valueName: "address"
         )
     )
@@ -58,7 +58,7 @@ struct SetupVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Do it to the files below a directory; no service is told.",
+            "Change the files below a directory; notify no services.",
             valueName: "directory"
         ),
         completion: .directory
@@ -67,13 +67,13 @@ struct SetupVerb: Verb {
 
     func validate() throws {
         guard action != nil || dryRun else {
-            throw ValidationError("Say 'apply', 'revert' or --dry-run.")
+            throw ValidationError("Give apply, revert or --dry-run.")
         }
         for text in server where ServerAddress(text) == nil {
-            throw ValidationError("\(text) is no address, such as 127.0.0.1 or [::1]:53.")
+            throw ValidationError("\(text) is not an address, such as 127.0.0.1 or [::1]:53.")
         }
         guard root.hasPrefix("/") else {
-            throw ValidationError("--root takes an absolute path.")
+            throw ValidationError("--root requires an absolute path.")
         }
     }
 
@@ -85,7 +85,6 @@ struct SetupVerb: Verb {
 
     // MARK: - Private
 
-    /// Plans, and does it if asked to.
     private func apply(
         to machine: SetupMachine,
         knowing status: Result<StatusReply, Failure>
@@ -109,7 +108,7 @@ struct SetupVerb: Verb {
         return .ok
     }
 
-    /// Names the servers that will see the machine's queries.
+    /// Lists the servers that will receive the machine's queries.
     private static func notes(on status: Result<StatusReply, Failure>) -> [String] {
         guard let status = try? status.get() else { return [] }
         let vendors = status.vendors.map { "\($0.name) (\($0.kind), for its routes)" }
@@ -121,7 +120,6 @@ struct SetupVerb: Verb {
         return ["the daemon will send this machine's queries to " + all.joined(separator: ", ")]
     }
 
-    /// Takes a setup back.
     private func revert(_ machine: SetupMachine) throws(Failure) -> ExitStatus {
         let journal = try SetupJournal.read(from: machine.tree)
         let result = dryRun ? .planned : try machine.revert(force: force)
@@ -129,7 +127,7 @@ struct SetupVerb: Verb {
         return .ok
     }
 
-    /// What the daemon says of itself, or why it says nothing.
+    /// Returns the daemon's status, or the failure to get it.
     static func status(of client: ControlClient) -> Result<StatusReply, Failure> {
         do throws(Failure) {
             return .success(try client.call(.status).checked(as: StatusReply.self))
@@ -138,7 +136,6 @@ struct SetupVerb: Verb {
         }
     }
 
-    /// Prints a report.
     private func show(_ report: SetupReport) throws(Failure) {
         try Output.write(
             options.printsJSON

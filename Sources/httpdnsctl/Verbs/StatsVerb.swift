@@ -6,17 +6,16 @@ import Control
 struct StatsVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Show what was counted.",
+        abstract: "Show the counters.",
         discussion: """
-            Each of the tables by source, by rcode and by transport divides all queries. Latencies \
-            are upper bounds: half, 90 %, 99 % and 99.9 % of all were at most as long. A vendor bills \
-            its billable calls, or the names in them; COST divides those names by the routes that \
-            sent them.
+            The tables by source, by rcode and by transport each classify all queries. Latencies are \
+            quantiles: 50 %, 90 %, 99 % and 99.9 % of the queries took at most this long. A vendor \
+            bills its billable calls, or the names in them; COST shows these names by route.
 
             EXAMPLES
               httpdnsctl stats
-              httpdnsctl stats --watch 2     what happens, every 2 s until Ctrl-C
-              httpdnsctl stats --reset       show, then count from zero
+              httpdnsctl stats --watch 2     changes every 2 s until Ctrl-C
+              httpdnsctl stats --reset       show, then reset to zero
               httpdnsctl stats --json | jq '[.vendors[]."billable-calls"] | add'
             """
     )
@@ -26,22 +25,21 @@ struct StatsVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Every so many seconds (1 to 86400) show what changed; with --json, each "
-                + "reply is one line.",
+            "Show changes every SECONDS (1 to 86400); one line each with --json.",
             valueName: "seconds"
         )
     )
     var watch: Int?
 
-    @Flag(name: .long, help: "Start counting from zero after this reply.")
+    @Flag(name: .long, help: "Reset the counters to zero after this reply.")
     var reset = false
 
     func validate() throws {
         guard let watch else { return }
         guard (1...86400).contains(watch) else {
-            throw ValidationError("--watch takes 1 to 86400 seconds.")
+            throw ValidationError("--watch requires 1 to 86400 seconds.")
         }
-        guard !reset else { throw ValidationError("--watch and --reset exclude each other.") }
+        guard !reset else { throw ValidationError("--watch and --reset cannot be combined.") }
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {

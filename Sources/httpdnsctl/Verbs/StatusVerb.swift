@@ -6,14 +6,14 @@ import Control
 struct StatusVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Tell whether all is well, and if not, why.",
+        abstract: "Show the state of the daemon and its problems.",
         discussion: """
-            Shows the listeners, who answers resolv.conf, the cache, and each vendor and upstream \
-            with its health, median latency and last error. The server marked * is asked first. Of a \
-            vendor it also tells why it is not asked and until when, what is spent of its budget, and \
-            how its servers' addresses are kept up to date.
+            Shows the listeners, the target of resolv.conf, the cache, and each vendor and upstream \
+            with its health, median latency and last error. A * marks the server that is used first. \
+            For a vendor, also shows the reason and the end of a suspension, the spent budget, and the \
+            refresh of its server addresses.
 
-            Exits with 4 if the daemon is degraded; a vendor paused by an operator is no degradation.
+            Exits with 4 if the daemon is degraded; a vendor paused by the operator does not count.
 
             EXAMPLES
               httpdnsctl status

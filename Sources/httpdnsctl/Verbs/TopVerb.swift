@@ -6,20 +6,20 @@ import Control
 struct TopVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Show what there is most of, such as the names that cost most.",
+        abstract: "Show top lists, such as the names with the most billable calls.",
         discussion: """
-            KIND is what the list is ordered by:
+            KIND is the order of the list:
               names      names by queries
-              misses     names by queries that the cache could not answer
+              misses     names by cache misses
               fallback   names that upstreams answered in a vendor's place, and why
               clients    clients by queries
-              slow       the queries that took longest
+              slow       queries by response time
               cost       names by billable calls, with the vendor and the route
 
-            All but cost look at the last 4,096 queries of each worker, and at those of the service \
-            loop, which sees what the cache could not answer. Of costs 1024 names a vendor are counted \
-            apart, from the start or `stats --reset` on. Beyond that a count may be too high, and is \
-            shown as a range; none is too low.
+            All lists except cost cover the last 4,096 queries of each worker, and of the service \
+            loop, which handles cache misses. The cost list counts 1024 names per vendor separately, \
+            from the start or `stats --reset`. With more names, a count may be too high, and is shown \
+            as a range; it is never too low.
 
             EXAMPLES
               httpdnsctl top names
@@ -30,24 +30,24 @@ struct TopVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Argument(help: "What the list is ordered by.", completion: .list(Completions.lists))
+    @Argument(help: "Order of the list.", completion: .list(Completions.lists))
     var kind: String
 
     @Option(
         name: [.customShort("n"), .customLong("count")],
-        help: "How many entries at most. (default: \(ControlLimits.topEntriesDefault))"
+        help: "Maximum number of entries. (default: \(ControlLimits.topEntriesDefault))"
     )
     var count: Int?
 
     func validate() throws {
         let range = ControlLimits.topEntries
         guard count.map(range.contains) ?? true else {
-            throw ValidationError("--count takes \(range.lowerBound) to \(range.upperBound).")
+            throw ValidationError("--count requires \(range.lowerBound) to \(range.upperBound).")
         }
     }
 
     func perform(over client: ControlClient) throws(Failure) -> ExitStatus {
-        // The daemon knows which kinds it has.
+        // The daemon validates the kind.
         let reply = try client.call(.top, TopRequest(kind: kind, count: count))
         switch TopRequest.Kind(rawValue: kind) {
         case .cost, nil: try show(reply, as: TopReply<NameCost>.self, TopText.costs)

@@ -6,9 +6,9 @@ import Control
 struct VersionVerb: Verb {
     static let configuration = CommandConfiguration(
         commandName: "version",
-        abstract: "Tell the versions of the running daemon and its libraries.",
+        abstract: "Show the versions of the running daemon and its libraries.",
         discussion: """
-            Asks the daemon; --version tells that of this program alone.
+            Calls the daemon; --version shows only the version of httpdnsctl.
 
             EXAMPLES
               httpdnsctl version

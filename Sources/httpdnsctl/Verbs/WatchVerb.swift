@@ -8,13 +8,13 @@ struct WatchVerb: Verb {
         commandName: "watch",
         abstract: "Show queries as they are answered, until Ctrl-C.",
         discussion: """
-            A line for each query: when it came, how long the answer took, what was asked, and who \
-            gave the answer. Those that the cache answered name the server that had told it.
+            One line per query: arrival time, response time, question, and source of the answer. For a \
+            cached answer, the line also shows the server that gave it.
 
-            Watching slows no answer: of more than 8,000 queries a second some are only counted, \
-            and so are those that came faster than they could be read. What is turned away before \
-            it is read as a question, such as queries of clients outside `allow`, is not shown; \
-            `stats` counts it.
+            Watching does not delay answers: beyond 8,000 queries per second, and for queries that \
+            arrive faster than they can be read, only the number is shown. Queries that are rejected \
+            before their question is parsed, such as those of clients outside `allow`, are not shown; \
+            `stats` counts them.
 
             EXAMPLES
               httpdnsctl watch
@@ -26,7 +26,7 @@ struct WatchVerb: Verb {
 
     @OptionGroup var options: Options
 
-    @Option(name: .long, help: "Only this name and what is below it.")
+    @Option(name: .long, help: "Only this name and the names below it.")
     var name: String?
 
     @Option(name: .long, help: "Only this record type, such as A or TYPE65.")
@@ -35,8 +35,7 @@ struct WatchVerb: Verb {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only answers of the cache, stale, vendor, upstream, local, failed; or of the vendor or "
-                + "upstream of this name."
+            "Only this source: cache, stale, vendor, upstream, local, failed, NAME."
         ),
         completion: .custom { _, _, _ in Completions.sources }
     )
@@ -49,13 +48,13 @@ struct WatchVerb: Verb {
     )
     var rcode: String?
 
-    @Option(name: .long, help: ArgumentHelp("Only queries of this client.", valueName: "address"))
+    @Option(name: .long, help: ArgumentHelp("Only queries from this client.", valueName: "address"))
     var client: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Only answers that took longer, such as 50ms or 1s; a plain number is in ms.",
+            "Only answers slower than 50ms, 1s, or a plain number of milliseconds.",
             valueName: "time"
         )
     )
@@ -63,16 +62,16 @@ struct WatchVerb: Verb {
 
     @Option(
         name: [.customShort("n"), .customLong("count")],
-        help: "End after so many queries, 1 to 1000000."
+        help: "Stop after this number of queries, 1 to 1000000."
     )
     var count: Int?
 
     func validate() throws {
         if let count, !(1...1_000_000).contains(count) {
-            throw ValidationError("--count takes 1 to 1000000.")
+            throw ValidationError("--count requires 1 to 1000000.")
         }
         if let slower, !(0...60_000_000).contains(slower.microseconds) {
-            throw ValidationError("--slower takes 0 to 60s.")
+            throw ValidationError("--slower requires 0 to 60s.")
         }
     }
 
@@ -83,7 +82,7 @@ struct WatchVerb: Verb {
         request.source = source
         request.rcode = rcode
         request.client = self.client
-        // In milliseconds, which older daemons know, too.
+        // Milliseconds, for compatibility with older daemons.
         request.slowerMs = slower.map { Double($0.microseconds) / 1_000 }
         request.count = count
         let palette = Output.palette
@@ -94,7 +93,7 @@ struct WatchVerb: Verb {
                 guard reply.continues else { return }
                 try Output.write(try JSONOutput.text(reply.parameters, indented: false) + "\n")
             } else {
-                // The first reply says that from now on nothing is missed.
+                // The first reply confirms that no later query is missed.
                 if isFirst { try Output.write(palette.paint(QueryText.heading, .heading)) }
                 try Output.write(QueryText.render(events, palette))
             }
