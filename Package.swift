@@ -3,7 +3,7 @@
 import Glibc
 import PackageDescription
 
-/// What every Swift target of the house is compiled with.
+/// Compiler settings of all Swift targets.
 let house: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
@@ -13,7 +13,7 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Products also prove their memory safety; tests cannot, as `#expect` expands to unmarked code.
+/// Products also have strict memory safety; tests do not, as `#expect` expands to unmarked code.
 let product = house + [.strictMemorySafety()]
 
 let argumentParser = Target.Dependency.product(
@@ -22,11 +22,10 @@ let argumentParser = Target.Dependency.product(
 )
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
-/// Whether programs may have their relocations packed: the C library must know how to read them
-/// (glibc 2.36).
+/// True if programs may have packed relocations, which need glibc 2.36 or later.
 let packsRelocations: Bool = {
     var text = [CChar](repeating: 0, count: 32)
-    // As in "glibc 2.36".
+    // The text has the form "glibc 2.36".
     confstr(Int32(_CS_GNU_LIBC_VERSION), &text, text.count - 1)
     let octets = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     let numbers = String(decoding: octets, as: UTF8.self).split { " .".contains($0) }.compactMap {
@@ -35,11 +34,11 @@ let packsRelocations: Bool = {
     return !numbers.lexicographicallyPrecedes([2, 36])
 }()
 
-/// How the daemon is linked.
+/// Linker settings of the daemon.
 ///
-/// Symbols are bound at the start, so their table can be read-only from then on.  A megabyte of
-/// relocations becomes 10 KiB, ten thousand symbols that nobody asks for are left out, and what Swift's
-/// runtime needs of libstdc++ is inside, if the runtime is.
+/// Symbols are bound at start, so that their table is read-only afterwards. Packed relocations take
+/// 10 KiB instead of 1 MiB, ten thousand unused exported symbols are omitted, and libstdc++ is
+/// linked statically if the Swift runtime is.
 let lean: [LinkerSetting] = [
     .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"]),
     .unsafeFlags(
@@ -52,7 +51,7 @@ let lean: [LinkerSetting] = [
     ),
 ]
 
-/// A test suite of one room, beside the room in `Tests`.
+/// Declares the test suite of a module, in `Tests`.
 func suite(
     _ name: String,
     _ dependencies: [Target.Dependency] = [],
@@ -66,7 +65,7 @@ func suite(
     )
 }
 
-/// What `scripts/bench micro` measures with; in nobody else's way.
+/// Benchmark program of `scripts/bench micro`, built only if `HTTPDNSD_BENCH` is set.
 let micro: [Target] =
     Context.environment["HTTPDNSD_BENCH"] == nil
     ? []
@@ -79,7 +78,7 @@ let micro: [Target] =
         )
     ]
 
-/// What `scripts/fuzz` runs; libFuzzer brings its `main`.
+/// Fuzzer of `scripts/fuzz`, built only if `HTTPDNSD_FUZZ` is set; libFuzzer provides `main`.
 let fuzz: [Target] =
     Context.environment["HTTPDNSD_FUZZ"] == nil
     ? []
@@ -88,7 +87,7 @@ let fuzz: [Target] =
             name: "fuzz",
             dependencies: ["Fuzzing"],
             path: "Tests/Fuzzing/Runner",
-            // One file alone would be a script, with a `main` of its own.
+            // A single file would otherwise be compiled as a script with its own `main`.
             swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(["-use-ld=lld"])]
         )
@@ -107,12 +106,12 @@ let package = Package(
         .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
     ],
     targets: [
-        // Floor 0: doors to C.
+        // Layer 0: C modules and locks.
         .target(name: "CLinux"),
         .target(name: "Locks", swiftSettings: product),
-        // The program in its folder is for the kernel; `scripts/bpf` makes what is built in.
+        // The sources in `Program` are for the kernel; `scripts/bpf` compiles them to `answer.inc`.
         .target(name: "CBPF", exclude: ["Program"]),
-        // Loads libcurl when it is needed, so does not link with it.
+        // Loads libcurl on demand, so it does not link with it.
         .target(name: "CCurl"),
         .systemLibrary(
             name: "COpenSSL",
@@ -130,13 +129,13 @@ let package = Package(
             providers: [.apt(["libyaml-dev"])]
         ),
 
-        // Floor 1: names and messages.
+        // Layer 1: names and messages.
         .target(
             name: "DNSWire",
             swiftSettings: product + [.enableExperimentalFeature("Lifetimes")]
         ),
 
-        // Floor 2: the answer cache; the control protocol.
+        // Layer 2: answer cache; control protocol.
         .target(
             name: "DNSCache",
             dependencies: ["CLinux", "DNSWire", "Locks"],
@@ -144,21 +143,21 @@ let package = Package(
         ),
         .target(name: "Control", swiftSettings: product),
 
-        // Floor 3: the service loop, sockets, HTTP.
+        // Layer 3: service loop, sockets, HTTP.
         .target(
             name: "Net",
             dependencies: ["CLinux", "CCurl", "COpenSSL", "CSystemd", "Locks"],
             swiftSettings: product
         ),
 
-        // Answers inside the kernel.
+        // Answers in the kernel.
         .target(
             name: "Acceleration",
             dependencies: ["CBPF", "DNSCache", "DNSWire", "Locks"],
             swiftSettings: product
         ),
 
-        // Floor 4: vendors; upstream resolvers.
+        // Layer 4: vendors; upstream resolvers.
         .target(
             name: "HTTPDNS",
             dependencies: ["COpenSSL", "DNSWire", "Net"],
@@ -166,14 +165,14 @@ let package = Package(
         ),
         .target(name: "Upstream", dependencies: ["DNSWire", "Net"], swiftSettings: product),
 
-        // Floor 5: what is asked of whom, in which order.
+        // Layer 5: resolution.
         .target(
             name: "Resolver",
             dependencies: ["DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net", "Upstream"],
             swiftSettings: product
         ),
 
-        // Floor 6: listeners, settings, verbs, counters, composition.
+        // Layer 6: listeners, settings, control verbs, counters, composition.
         .target(
             name: "Server",
             dependencies: [
@@ -183,7 +182,7 @@ let package = Package(
             swiftSettings: product
         ),
 
-        // Floor 7: programs.
+        // Layer 7: programs.
         .executableTarget(
             name: "httpdnsd",
             dependencies: ["Locks", "Server", argumentParser],
@@ -204,14 +203,14 @@ let package = Package(
             swiftSettings: product
         ),
 
-        // A network and a clock that do as they are told, for suites that are about time.
+        // Scripted network and virtual clock for test suites.
         .target(
             name: "TestWorld",
             dependencies: ["COpenSSL", "HTTPDNS", "Net"],
             path: "Tests/TestWorld",
             swiftSettings: house
         ),
-        // What is held against hostile input, by libFuzzer and by the suite beside it.
+        // Fuzz targets, used by libFuzzer and by a test suite.
         .target(
             name: "Fuzzing",
             dependencies: [
@@ -234,8 +233,8 @@ let package = Package(
         suite(
             "Server",
             [
-                "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net", "Resolver", "Server",
-                "TestWorld", "Upstream", logging,
+                "Acceleration", "DNSCache", "DNSWire", "HTTPDNS", "Locks", "Net", "Resolver",
+                "Server", "TestWorld", "Upstream", logging,
             ]
         ),
         suite(

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Calls and replies")
 struct CallTests {
-    /// A call read from JSON text.
+    /// Parses a call from JSON text.
     func call(_ text: String) throws -> Call { try Call(message: Array(text.utf8)) }
 
-    @Test("a call is read with its flags, and fields it does not know are passed over")
+    @Test("a call is parsed with its flags, and unknown fields are ignored")
     func reading() throws {
         let read = try call(
             #"{"method":"a.b.C","parameters":{"n":1},"more":true,"oneway":true,"x":[]}"#
@@ -20,7 +20,7 @@ struct CallTests {
     }
 
     @Test(
-        "what is no call is malformed",
+        "a message that is no call is malformed",
         arguments: [
             "", " ", "{", "[]", "null", "1", #""method""#, "{}", #"{"method":1}"#,
             #"{"method":"a","parameters":[]}"#, #"{"method":"a","more":"yes"}"#,
@@ -37,7 +37,7 @@ struct CallTests {
         }
     }
 
-    @Test("octets that are not UTF-8 are refused, also if they are JSON in UTF-16")
+    @Test("octets that are not UTF-8 are rejected, also JSON in UTF-16")
     func notUTF8() {
         let truncated: [UInt8] = Array(#"{"method":"a"#.utf8) + [0xC3] + Array("\"}".utf8)
         #expect(throws: ProtocolError.notUTF8) { try Call(message: truncated) }
@@ -45,7 +45,7 @@ struct CallTests {
         #expect(throws: ProtocolError.notUTF8) { try Call(message: Array(wide.joined())) }
     }
 
-    @Test("any octets are a call, or an error, and never a trap")
+    @Test("random octets give a call or an error")
     func garbage() {
         var dice = Dice(state: 88_172_645_463_325_252)
         let seed = Array(#"{"method":"io.httpdnsd.Control.Flush","parameters":{"all":true}}"#.utf8)
@@ -61,7 +61,7 @@ struct CallTests {
         }
     }
 
-    @Test("a message is one JSON object with sorted keys and a NUL, also with a NUL inside")
+    @Test("a message is one JSON object with sorted keys and a terminating NUL")
     func writing() throws {
         let call = try Call("a.B", arguments: LookupRequest(name: "a\0/b", type: nil))
         let expected = #"{"method":"a.B","parameters":{"name":"a\u0000/b"}}"#
@@ -70,7 +70,7 @@ struct CallTests {
     }
 
     @Test(
-        "a parameter that is unknown, missing or of another type is named",
+        "an unknown, missing or mistyped parameter is named in the error",
         arguments: [
             (#"{"name":"a","colour":1}"#, "colour"), (#"{}"#, "name"), (#"{"name":1}"#, "name"),
             (#"{"name":"a","type":[]}"#, "type"), (#"{"name":null}"#, "name"),
@@ -83,7 +83,7 @@ struct CallTests {
         }
     }
 
-    @Test("a method without arguments refuses any")
+    @Test("a method without parameters rejects any parameter")
     func noParameters() throws {
         #expect(try Call("a.B").arguments(as: NoParameters.self) == NoParameters())
         #expect(throws: MethodError.invalidParameter("x")) {
@@ -91,7 +91,7 @@ struct CallTests {
         }
     }
 
-    @Test("every error survives the wire")
+    @Test("every error is unchanged after encoding and decoding")
     func errors() throws {
         let errors: [MethodError] = [
             .notFound(what: "a"), .invalidArgument(argument: "a", reason: "b"),
@@ -105,7 +105,7 @@ struct CallTests {
         }
     }
 
-    @Test("results keep unknown fields as JSON, and their own as values")
+    @Test("unknown fields of results are kept as JSON")
     func results() throws {
         let text = #"{"parameters":{"removed":3,"new":[1.5,true,null,18446744073709551615]}}"#
         let reply = try Reply(message: Array(text.utf8))
@@ -120,10 +120,10 @@ struct CallTests {
         )
     }
 
-    @Test("results of another shape are malformed, and say which field")
+    @Test("results of another type are malformed, and the error names the field")
     func wrongResults() throws {
         let reply = try Reply(message: Array(#"{"parameters":{"removed":"3"}}"#.utf8))
-        #expect(throws: ProtocolError.malformed(reason: "\"removed\" is of another type")) {
+        #expect(throws: ProtocolError.malformed(reason: "\"removed\" has the wrong type")) {
             try reply.results(as: FlushReply.self)
         }
         #expect(throws: ProtocolError.malformed(reason: "\"removed\" is missing")) {
@@ -131,7 +131,7 @@ struct CallTests {
         }
     }
 
-    @Test("a flush means exactly one thing")
+    @Test("a flush request has exactly one scope")
     func scope() throws {
         let scopes: [FlushRequest.Scope] = [
             .all, .name("a", type: nil), .name("a", type: "A"), .tree("a"), .negative,
@@ -153,7 +153,7 @@ struct CallTests {
         }
     }
 
-    @Test("a list is one there is, of 1 to 1024 entries, 10 if nobody says")
+    @Test("`Top` needs a known list and 1 to 1024 entries; the default is 10")
     func topSelection() throws {
         let standard = try TopRequest(kind: "cost").selection()
         #expect(standard == (.cost, 10))
@@ -162,7 +162,7 @@ struct CallTests {
             throws: MethodError.invalidArgument(
                 argument: "kind",
                 reason:
-                    "there is no such list; there is: names, misses, slow, fallback, clients, cost"
+                    "no such list; use one of: names, misses, slow, fallback, clients, cost"
             )
         ) {
             try TopRequest(kind: "quick").selection()

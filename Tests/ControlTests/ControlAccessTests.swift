@@ -8,17 +8,17 @@ import Testing
 @testable import Net
 @testable import Server
 
-@Suite("Who may do what on the control socket")
+@Suite("Permissions on the control socket")
 struct ControlAccessTests {
-    /// The loop must run before tests can be on it.
+    /// Starts the service loop for the tests.
     init() { ServiceLoop.start() }
 
-    /// A peer with a user and a primary group.
+    /// Returns a peer with a user and a primary group.
     func peer(uid: UInt32, gid: UInt32) -> StreamConnection.Credentials {
         StreamConnection.Credentials(pid: 1, uid: uid, gid: gid)
     }
 
-    @Test("a mode that keeps others out trusts whoever got in, one that does not trusts few")
+    @Test("mode 0660 trusts every peer; mode 0666 trusts root, the owner and the group only")
     func rule() {
         let closed = ControlAccess(mode: 0o660, group: 50, owner: 100)
         #expect(closed.mayChange(peer(uid: 1000, gid: 1000)))
@@ -32,7 +32,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "a stranger may look and not touch",
+        "an untrusted peer may read, but not change anything",
         arguments: [
             (#"{"method":"io.httpdnsd.Control.Status"}"#, true),
             (#"{"method":"io.httpdnsd.Control.Stats"}"#, true),
@@ -59,7 +59,7 @@ struct ControlAccessTests {
         ]
     )
     @ServiceLoop
-    func stranger(_ text: String, _ allowed: Bool) async throws {
+    func untrustedPeer(_ text: String, _ allowed: Bool) async throws {
         let dispatcher = ControlDispatcher(
             handler: FixedHandler(),
             access: ControlAccess(mode: 0o666, group: 50, owner: 100),
@@ -78,9 +78,9 @@ struct ControlAccessTests {
         }
     }
 
-    @Test("a stranger is told neither all that the cache holds nor what is asked now")
+    @Test("an untrusted peer may neither dump the cache nor watch queries")
     @ServiceLoop
-    func strangerStream() async throws {
+    func untrustedPeerStreams() async throws {
         let dispatcher = ControlDispatcher(
             handler: FixedHandler(),
             access: ControlAccess(mode: 0o666, group: 50, owner: 100),
@@ -100,7 +100,7 @@ struct ControlAccessTests {
         }
     }
 
-    /// What a dispatcher sent.
+    /// Messages that a dispatcher has sent.
     @ServiceLoop
     final class Sent {
         var messages: [[UInt8]] = []
@@ -108,7 +108,7 @@ struct ControlAccessTests {
     }
 
     @Test(
-        "groups are read from the file alone",
+        "groups are read from the file only",
         arguments: [
             ("httpdns", 990), ("root", 0), ("", nil), ("nobody", nil), ("broken", nil),
             ("short", nil), ("http", nil), ("# note", nil),
@@ -127,7 +127,7 @@ struct ControlAccessTests {
         #expect(GroupFile.number(of: name, in: text) == number)
     }
 
-    @Test("a group may be given as a number, and no file is no group")
+    @Test("a group may be a number, and without a file there is no group")
     func numbers() {
         #expect(GroupFile.number(of: "123", path: "/nowhere") == 123)
         #expect(GroupFile.number(of: "12a", path: "/nowhere") == nil)
@@ -135,7 +135,7 @@ struct ControlAccessTests {
         #expect(GroupFile.number(of: "", path: "/nowhere") == nil)
     }
 
-    @Test("the socket has the mode and the group of the settings")
+    @Test("the socket has the mode and group of the settings")
     @ServiceLoop
     func file() async throws {
         let folder = try temporaryFolder()
@@ -157,7 +157,7 @@ struct ControlAccessTests {
         #expect(socket.access == ControlAccess(mode: 0o660, group: getegid(), owner: geteuid()))
     }
 
-    @Test("a group that is missing is a warning, and the socket stays ours")
+    @Test("a missing group causes a warning, and the socket keeps the daemon's group")
     @ServiceLoop
     func missingGroup() async throws {
         let folder = try temporaryFolder()
@@ -169,7 +169,7 @@ struct ControlAccessTests {
             group: "absent",
             groupFile: folder + "/group"
         )
-        #expect(socket.warning?.hasPrefix("there is no group absent") == true)
+        #expect(socket.warning?.hasPrefix("group absent does not exist") == true)
         var status = stat()
         #expect(lstat(path, &status) == 0)
         #expect(status.st_gid == getegid())

@@ -3,16 +3,16 @@ import Testing
 
 @testable import Control
 
-@Suite("The interface text")
+@Suite("Interface description")
 struct InterfaceTests {
-    /// The text without its comments.
+    /// Returns the text without comments.
     func code(_ description: String) -> String {
         description.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.prefix { $0 != "#" } }
             .joined(separator: "\n")
     }
 
-    /// All names of objects inside a JSON value whose names are not free, such as counters.
+    /// Returns all member names in a JSON value, except keys of maps such as counters.
     func names(in value: JSONValue) -> Set<String> {
         let maps: Set = [
             "by-source", "by-rcode", "by-transport", "failures", "failures-by-kind", "avoided",
@@ -30,7 +30,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test("every field that is sent is declared, or listed in a comment if it has a hyphen")
+    @Test("every field is declared, or listed in a comment if its name has a hyphen")
     func complete() throws {
         let values = [
             try JSONText.encode(Samples.status), try JSONText.encode(Samples.stats),
@@ -57,7 +57,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test("the methods and errors are declared, and only those")
+    @Test("exactly the existing methods and errors are declared")
     func methods() {
         let members = { (keyword: String) in
             code(ControlInterface.description).split(separator: "\n")
@@ -77,7 +77,7 @@ struct InterfaceTests {
     }
 
     @Test(
-        "the text follows Varlink's grammar",
+        "the description follows Varlink's grammar",
         arguments: [ControlInterface.description, ServiceInterface.description]
     )
     func grammar(_ description: String) throws {
@@ -85,7 +85,7 @@ struct InterfaceTests {
         try reader.readInterface()
     }
 
-    @Test("method names are read back, and those of others are not")
+    @Test("full method names are parsed, and other names are not")
     func methodNames() {
         for method in ControlInterface.Method.allCases {
             #expect(ControlInterface.Method(fullName: method.fullName) == method)
@@ -96,23 +96,20 @@ struct InterfaceTests {
     }
 }
 
-/// Reads Varlink's definition language, to prove that a text is of it.
+/// Parser of Varlink's interface definition language.
 struct InterfaceReader {
-    /// Where reading failed.
+    /// A syntax error.
     struct Fault: Error {
-        /// What was expected.
         let expected: String
-        /// What stands there.
         let rest: Substring
     }
 
-    /// What is not read yet.
+    /// Text that is not parsed yet.
     private var rest: Substring
 
-    /// Begins at the start of a text without comments.
     init(text: String) { rest = text[...] }
 
-    /// Reads a whole interface.
+    /// Parses a whole interface.
     mutating func readInterface() throws {
         try expect("interface")
         _ = try word { $0.isLetter || $0.isNumber || $0 == "." || $0 == "-" }
@@ -130,7 +127,7 @@ struct InterfaceReader {
         }
     }
 
-    /// Reads a type, which may be a map, an array, optional, a struct or a name.
+    /// Parses a type: a map, an array, an optional, a struct or a name.
     private mutating func readType() throws {
         if take("?") { return try readType() }
         if take("[string]") || take("[]") { return try readType() }
@@ -139,7 +136,7 @@ struct InterfaceReader {
         try readTypeName()
     }
 
-    /// Reads fields with their types, or the words of an enumeration.
+    /// Parses the fields of a struct, or the words of an enumeration.
     private mutating func readStruct() throws {
         try expect("(")
         if take(")") { return }
@@ -150,7 +147,7 @@ struct InterfaceReader {
         try expect(")")
     }
 
-    /// Reads a name that begins with a capital.
+    /// Parses a name that begins with a capital letter.
     private mutating func readTypeName() throws {
         guard skippingSpace().first?.isUppercase == true else {
             throw Fault(expected: "a type name", rest: rest)
@@ -158,13 +155,13 @@ struct InterfaceReader {
         _ = try word { $0.isASCII && ($0.isLetter || $0.isNumber) }
     }
 
-    /// Drops white space.
+    /// Skips white space and returns the rest.
     private mutating func skippingSpace() -> Substring {
         rest = rest.drop(while: \.isWhitespace)
         return rest
     }
 
-    /// Reads characters as long as they fit, at least one.
+    /// Parses the longest non-empty sequence of characters that satisfy `fits`.
     private mutating func word(_ fits: (Character) -> Bool) throws -> Substring {
         let word = skippingSpace().prefix(while: fits)
         guard !word.isEmpty else { throw Fault(expected: "a word", rest: rest) }
@@ -172,14 +169,14 @@ struct InterfaceReader {
         return word
     }
 
-    /// Reads a token if it comes next.
+    /// Skips a token if it comes next, and returns whether it did.
     private mutating func take(_ token: String) -> Bool {
         guard skippingSpace().hasPrefix(token) else { return false }
         rest = rest.dropFirst(token.count)
         return true
     }
 
-    /// Reads a token that must come next.
+    /// Skips a token that must come next.
     private mutating func expect(_ token: String) throws {
         guard take(token) else { throw Fault(expected: token, rest: rest) }
     }

@@ -6,12 +6,12 @@ import Testing
 @testable import Net
 @testable import Server
 
-@Suite("Places on the control socket")
+@Suite("Limits of control connections")
 struct ControlPlacesTests {
     private static let root: UInt32 = 0
 
     @Test
-    func `one user gets half of the connections, all others but root all but two`() {
+    func `one user gets half of the connections, and two connections are reserved for root`() {
         var places = ControlPlaces(total: 16)
         #expect((0..<20).filter { _ in places.connect(1000) }.count == 8)
         #expect((0..<20).filter { _ in places.connect(1001) }.count == 6)
@@ -23,7 +23,7 @@ struct ControlPlacesTests {
     }
 
     @Test
-    func `root may have all connections, and half of them for streams`() {
+    func `root may use all connections, and half of them for streams`() {
         var places = ControlPlaces(total: 16)
         #expect((0..<20).filter { _ in places.connect(Self.root) }.count == 16)
         #expect((0..<20).filter { _ in places.beginStream(Self.root) }.count == 8)
@@ -33,7 +33,7 @@ struct ControlPlacesTests {
     }
 
     @Test
-    func `two streams are left for root, whatever other users have`() {
+    func `two streams are reserved for root`() {
         var places = ControlPlaces(total: 16)
         #expect((0..<20).filter { _ in places.beginStream(1000) }.count == 4)
         #expect((0..<20).filter { _ in places.beginStream(1001) }.count == 2)
@@ -43,7 +43,7 @@ struct ControlPlacesTests {
     }
 
     @Test
-    func `root takes no share of others away by what it has itself`() {
+    func `connections of root do not reduce the limits of other users`() {
         var places = ControlPlaces(total: 16)
         #expect((0..<2).filter { _ in places.connect(Self.root) }.count == 2)
         #expect((0..<20).filter { _ in places.connect(1000) }.count == 8)
@@ -51,14 +51,14 @@ struct ControlPlacesTests {
     }
 
     @Test(arguments: 1...3)
-    func `even the fewest places serve somebody`(_ total: Int) {
+    func `with the lowest limits one client is served`(_ total: Int) {
         var places = ControlPlaces(total: total)
         #expect(places.connect(1000) == true)
         #expect(places.beginStream(1000) == true)
     }
 
     @Test
-    func `unsent replies take two of the largest replies at most`() {
+    func `unsent replies are limited to the size of two largest replies`() {
         var places = ControlPlaces(total: 16)
         let largest = ControlLimits.replyOctets
         #expect(places.beginReply(largest) == true)
@@ -70,7 +70,7 @@ struct ControlPlacesTests {
 
     @Test
     @ServiceLoop
-    func `clients that watch leave places for calls with one reply`() async throws {
+    func `streaming clients leave connections for calls with one reply`() async throws {
         let live = try await LiveServer.start()
         let watch =
             #"{"method":"io.httpdnsd.Control.Stats","parameters":{"every-seconds":1},"more":true}"#
@@ -81,7 +81,7 @@ struct ControlPlacesTests {
             #expect(reply.continues)
             watching.append(client)
         }
-        // Further streams are refused, and their connections take no place.
+        // Further streams are rejected, and their connections are closed.
         for _ in 0..<16 {
             let other = try await live.client()
             let refused = try #require(try await other.ask(watch))
@@ -91,7 +91,7 @@ struct ControlPlacesTests {
         let version = #"{"method":"io.httpdnsd.Control.Version"}"#
         let other = try await live.client()
         #expect(try await other.ask(version)?.error == nil)
-        // A stream that ends makes room for another one.
+        // The end of a stream makes room for another one.
         let gone = Waiter()
         live.server.onDismissal = { gone.resume(.ready) }
         watching[0].connection.close()

@@ -5,12 +5,12 @@ import Testing
 @testable import Net
 @testable import Server
 
-@Suite("The control server", .timeLimit(.minutes(15)))
+@Suite("Control server", .timeLimit(.minutes(15)))
 struct ControlServerTests {
-    /// The loop must run before tests can be on it.
+    /// Starts the service loop for the tests.
     init() { ServiceLoop.start() }
 
-    /// A call of a method of the interface without arguments.
+    /// Returns a call without parameters.
     func call(_ method: String) -> String { #"{"method":"io.httpdnsd.Control.\#(method)"}"# }
 
     @Test("every method answers with its results")
@@ -56,7 +56,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("names and entries come one by one, and a last reply without any ends them")
+    @Test("names and entries arrive one by one, followed by an empty last reply")
     @ServiceLoop
     func parts() async throws {
         let live = try await LiveServer.start()
@@ -81,7 +81,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call with `more` gets replies until its client has gone, and then gives up its place")
+    @Test("a call with `more` gets replies until its client disconnects")
     @ServiceLoop
     func stream() async throws {
         let live = try await LiveServer.start()
@@ -96,7 +96,7 @@ struct ControlServerTests {
             #expect(try reply.results(as: StatsReply.self).sinceSeconds == second)
         }
         #expect(live.server.clients == 1)
-        // What it has to say no more, it may still be told.
+        // After its sending side is closed, the client still gets replies.
         try client.connection.shutdownWrite()
         let other = try await live.client()
         _ = try await other.ask(call("Status"))
@@ -111,7 +111,7 @@ struct ControlServerTests {
     }
 
     @Test(
-        "what is not right is an error with a name, and the connection lives on",
+        "an invalid call gets an error, and the connection continues",
         arguments: [
             (#"{"method":"io.httpdnsd.Control.Dance"}"#, "org.varlink.service.MethodNotFound"),
             (#"{"method":"org.example.Status"}"#, "org.varlink.service.InterfaceNotFound"),
@@ -207,7 +207,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("results without a JSON form are a failure, not an end")
+    @Test("results without a JSON form are an error reply")
     @ServiceLoop
     func notANumber() async throws {
         var handler = FixedHandler()
@@ -219,7 +219,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a reply of megabytes arrives whole, one beyond the limit is a failure")
+    @Test("a reply of 8 MiB arrives complete, and one beyond the limit is an error")
     @ServiceLoop
     func large() async throws {
         let lookup =
@@ -235,7 +235,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("calls sent at once are answered in their order, those without a reply done silently")
+    @Test("pipelined calls are answered in order, and oneway calls without a reply")
     @ServiceLoop
     func pipelined() async throws {
         let live = try await LiveServer.start()
@@ -254,7 +254,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call may come octet by octet")
+    @Test("a call may arrive octet by octet")
     @ServiceLoop
     func octets() async throws {
         let live = try await LiveServer.start()
@@ -268,7 +268,7 @@ struct ControlServerTests {
     }
 
     @Test(
-        "what is no call ends the connection, after the calls before it were answered",
+        "an invalid message ends the connection after the replies to earlier calls",
         arguments: ["nonsense\0", "[]\0", "\0", "{}\0", "too long"]
     )
     @ServiceLoop
@@ -277,14 +277,14 @@ struct ControlServerTests {
         let client = try await live.client()
         try await client.send(call("Version") + "\0" + call("Status") + "\0")
         #expect(try await client.receive()?.error == nil)
-        // The server may hang up before it has read all of a text that is too long.
+        // The server may disconnect before it has read the whole oversized text.
         try? await client.send(text == "too long" ? String(repeating: "x", count: 70_000) : text)
         #expect(try await client.receive()?.error == nil)
         #expect(try await client.receive() == nil)
         await live.stop()
     }
 
-    @Test("a client that is silent for too long is cut off")
+    @Test("an idle client is disconnected")
     @ServiceLoop
     func idle() async throws {
         var limits = LiveServer.timeless
@@ -294,7 +294,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a call that has begun must end, however much of it comes")
+    @Test("a call must arrive completely within its timeout")
     @ServiceLoop
     func slow() async throws {
         var limits = LiveServer.timeless
@@ -313,7 +313,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("a client that does not take its reply is cut off, and others are served meanwhile")
+    @Test("a client that does not read its reply is disconnected, and others are served meanwhile")
     @ServiceLoop
     func stuck() async throws {
         var limits = LiveServer.timeless
@@ -332,7 +332,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("clients beyond the limit are refused, until one leaves")
+    @Test("clients beyond the limit are rejected until another one leaves")
     @ServiceLoop
     func tooMany() async throws {
         var limits = LiveServer.timeless
@@ -349,7 +349,7 @@ struct ControlServerTests {
         await live.stop()
     }
 
-    @Test("the end of the server is the end of its clients and of the file")
+    @Test("the server's end disconnects the clients and removes the socket file")
     @ServiceLoop
     func end() async throws {
         let live = try await LiveServer.start()
@@ -361,7 +361,7 @@ struct ControlServerTests {
         await #expect(throws: SocketError.self) { try await live.client() }
     }
 
-    @Test("httpdnsctl and the server understand each other")
+    @Test("httpdnsctl works with the server")
     func program() async throws {
         let live = try await LiveServer.start()
         #expect(try await httpdnsctl("--socket", live.path, "status").status == 4)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import httpdnsctl
 
-/// A machine that is well but for one thing, and what is found of that.
+/// A machine with one problem, and the expected finding.
 struct Patient: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let machine: Surroundings
@@ -13,7 +13,7 @@ struct Patient: Sendable, CustomTestStringConvertible {
     let state: Finding.State
     let words: String
 
-    /// Changes a machine that is well.
+    /// Changes one thing on a healthy machine.
     init(
         _ label: String,
         _ check: Check,
@@ -30,10 +30,9 @@ struct Patient: Sendable, CustomTestStringConvertible {
         self.words = words
     }
 
-    /// The daemon's process.
     static let pid = 4711
 
-    /// A daemon that is well.
+    /// Status of a healthy daemon.
     static var status: StatusReply {
         var status = StatusReply(
             state: .ready,
@@ -53,7 +52,7 @@ struct Patient: Sendable, CustomTestStringConvertible {
         return status
     }
 
-    /// A socket on port 53.
+    /// Returns a socket on port 53.
     static func socket(
         _ address: String,
         _ name: String?,
@@ -72,7 +71,6 @@ struct Patient: Sendable, CustomTestStringConvertible {
         } ?? []
     }
 
-    /// A machine that is well.
     static var healthy: Surroundings {
         var machine = Surroundings()
         machine.daemon = .success(status)
@@ -106,24 +104,23 @@ struct Patient: Sendable, CustomTestStringConvertible {
         return machine
     }
 
-    /// The daemon's word, changed.
+    /// Returns the healthy daemon's status with a change.
     static func status(_ change: (inout StatusReply) -> Void) -> Result<StatusReply, Failure> {
         var status = status
         change(&status)
         return .success(status)
     }
 
-    /// No daemon.
+    /// Result of a call to a daemon that is not running.
     static let down = Result<StatusReply, Failure>.failure(
         Failure(message: "there is no socket", hint: "start it", status: .unreachable)
     )
 
-    /// What can be wrong.
     static let all = daemon + port + resolver + neighbours
 
-    /// With the daemon itself.
+    /// Problems of the daemon.
     private static let daemon = [
-        Patient("not there", .daemon, .failure, "there is no socket") { $0.daemon = down },
+        Patient("not running", .daemon, .failure, "there is no socket") { $0.daemon = down },
         Patient("degraded", .daemon, .warning, "degraded: no vendor") {
             $0.daemon = status {
                 $0.state = .degraded
@@ -141,7 +138,7 @@ struct Patient: Sendable, CustomTestStringConvertible {
             $0.daemon = down
             $0.unit = .init(active: "failed", enabled: "enabled", result: "exit-code", code: 2)
         },
-        Patient("given up", .unit, .failure, "systemctl reset-failed 'httpdnsd*'") {
+        Patient("start limit reached", .unit, .failure, "systemctl reset-failed 'httpdnsd*'") {
             $0.daemon = down
             $0.unit = .init("ActiveState=failed\nResult=signal\nExecMainStatus=9\n")
         },
@@ -149,38 +146,38 @@ struct Patient: Sendable, CustomTestStringConvertible {
             $0.daemon = down
             $0.unit = .init(active: "failed", enabled: "enabled")
         },
-        Patient("by hand", .unit, .warning, "not as httpdnsd.service") {
+        Patient("started manually", .unit, .warning, "not as httpdnsd.service") {
             $0.unit = .init(active: "inactive", enabled: "disabled")
         },
-        Patient("not at the start", .unit, .warning, "does not start with the machine") {
+        Patient("not started at boot", .unit, .warning, "does not start at boot") {
             $0.unit = .init(active: "active", enabled: "disabled")
         },
-        Patient("open to all", .controlSocket, .warning, "everybody") { $0.socket?.mode = 0o666 },
-        Patient("closed to me", .controlSocket, .warning, "you are in neither") {
+        Patient("open to all", .controlSocket, .warning, "all users") { $0.socket?.mode = 0o666 },
+        Patient("closed to this user", .controlSocket, .warning, "but not to you") {
             $0.socket?.isWritable = false
         },
         Patient("wrong", .settings, .failure, "3:1: unknown key") {
             $0.settings = .init(status: 2, output: "/etc/x.yaml:3:1: unknown key\n")
         },
-        Patient("credentials of the unit", .settings, .ok, "without credentials") {
+        Patient("missing credentials of the unit", .settings, .ok, "without credentials") {
             $0.settings = .init(
                 status: 2,
                 output: "x:1:1: there are no credentials: $CREDENTIALS_DIRECTORY is not set\n"
             )
         },
-        Patient("credentials that were not checked", .settings, .ok, "without credentials") {
+        Patient("unchecked credentials", .settings, .ok, "without credentials") {
             $0.settings = .init(
                 status: 0,
                 output:
                     "warning: x:1:1: `t` is not checked: $CREDENTIALS_DIRECTORY is not set\nok\n"
             )
         },
-        Patient("none", .settings, .warning, "there is no") { $0.hasSettings = false },
-        Patient("right by the daemon", .settings, .ok, "and in force") {
+        Patient("none", .settings, .warning, "does not exist") { $0.hasSettings = false },
+        Patient("valid for the daemon", .settings, .ok, "and in force") {
             $0.rehearsal = ReloadReply(applied: false)
-            $0.settings = .init(status: 2, output: "nobody asks for this\n")
+            $0.settings = .init(status: 2, output: "unused\n")
         },
-        Patient("wrong by the daemon", .settings, .failure, "/f.yaml:3:1: unknown key") {
+        Patient("invalid for the daemon", .settings, .failure, "/f.yaml:3:1: unknown key") {
             $0.rehearsal = ReloadReply(
                 applied: false,
                 problems: [
@@ -188,7 +185,7 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 ]
             )
         },
-        Patient("changed", .settings, .warning, "not in force: log.level, allow") {
+        Patient("changed settings", .settings, .warning, "not yet in force: log.level, allow") {
             $0.rehearsal = ReloadReply(
                 applied: false,
                 changes: [
@@ -197,23 +194,23 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 ]
             )
         },
-        Patient("to be restarted", .settings, .warning, "systemctl restart") {
+        Patient("settings that need a restart", .settings, .warning, "systemctl restart") {
             $0.rehearsal = ReloadReply(
                 applied: false,
                 changes: [.init(path: "workers", kind: .changed, old: "auto", new: "2")],
                 needsRestart: ["workers"]
             )
         },
-        Patient("readable by all", .secrets, .failure, "everybody may read /k") {
+        Patient("readable by all", .secrets, .failure, "/k is readable by all users") {
             $0.secrets = [.init(path: "/k", mode: 0o644, user: 0, group: 0)]
         },
-        Patient("few", .descriptors, .warning, "1,024") { $0.descriptors = 1024 },
-        Patient("without capabilities", .kernel, .ok, "leaves it to the daemon: it may not") {
+        Patient("low limit", .descriptors, .warning, "1,024") { $0.descriptors = 1024 },
+        Patient("acceleration off", .kernel, .ok, "acceleration off: it may not") {
             $0.daemon = status {
                 $0.acceleration = AccelerationStatus(state: .off, why: "it may not")
             }
         },
-        Patient("answering", .kernel, .ok, "so far 7 times") {
+        Patient("acceleration on", .kernel, .ok, "7 answers") {
             $0.daemon = status {
                 $0.acceleration = AccelerationStatus(state: .on)
                 $0.acceleration?.answers = 7
@@ -271,9 +268,9 @@ struct Patient: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// With its port.
+    /// Problems of port 53.
     private static let port = [
-        Patient("nobody", .port, .failure, "nobody holds port 53") {
+        Patient("unused", .port, .failure, "port 53 is not in use") {
             $0.daemon = down
             $0.sockets = []
         },
@@ -285,30 +282,30 @@ struct Patient: Sendable, CustomTestStringConvertible {
             }
             $0.sockets = []
         },
-        Patient("dnsmasq", .port, .failure, "127.0.0.1:53 (udp) is held by dnsmasq (pid 812)") {
+        Patient("dnsmasq", .port, .failure, "127.0.0.1:53 (udp) is used by dnsmasq (pid 812)") {
             $0.daemon = down
             $0.sockets = socket("127.0.0.1", "dnsmasq", pid: 812)
         },
-        Patient("unbound everywhere", .port, .failure, "0.0.0.0:53 (tcp) is held by unbound") {
+        Patient("unbound everywhere", .port, .failure, "0.0.0.0:53 (tcp) is used by unbound") {
             $0.daemon = down
             $0.sockets = socket("0.0.0.0", "unbound", pid: 813, over: .tcp)
         },
-        Patient("resolved's stub does no harm", .port, .ok, "127.0.0.53:53") {
+        Patient("stub of systemd-resolved is no conflict", .port, .ok, "127.0.0.53:53") {
             $0.daemon = down
             $0.sockets = socket("127.0.0.53", "systemd-resolve")
         },
-        Patient("who it is, not seen", .port, .failure, "a process of user 0") {
+        Patient("unknown process", .port, .failure, "a process of user 0") {
             $0.daemon = down
             $0.isRoot = false
             $0.sockets = socket("127.0.0.1", nil)
         },
-        Patient("a libvirt beside it", .port, .ok, "192.168.122.1:53 (udp)") {
+        Patient("dnsmasq of libvirt on another address", .port, .ok, "192.168.122.1:53 (udp)") {
             $0.sockets += socket("192.168.122.1", "dnsmasq")
         },
         Patient("no answer", .answers, .failure, "127.0.0.1 over udp does not answer") {
             $0.answers[0].outcome = .silence
         },
-        Patient("a stranger's word does not count", .answers, .skipped, "does not say where") {
+        Patient("daemon down", .answers, .skipped, "listeners are unknown") {
             $0.daemon = down
         },
         Patient("refused", .answers, .failure, "refuses this machine") {
@@ -319,19 +316,19 @@ struct Patient: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// With what programs ask.
+    /// Problems of the system resolver.
     private static let resolver = [
-        Patient("elsewhere", .resolvConf, .failure, "programs ask 192.0.2.1") {
+        Patient("another server", .resolvConf, .failure, "programs use 192.0.2.1") {
             $0.resolver.text = "nameserver 192.0.2.1\n"
         },
-        Patient("empty", .resolvConf, .warning, "names no server") { $0.resolver.text = "" },
-        Patient("a reserve", .resolvConf, .warning, "192.0.2.1 is asked when") {
+        Patient("empty", .resolvConf, .warning, "has no nameserver") { $0.resolver.text = "" },
+        Patient("a second server as reserve", .resolvConf, .warning, "192.0.2.1 is used when") {
             $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\n"
         },
-        Patient("in turn", .resolvConf, .failure, "'rotate' sends a part") {
+        Patient("rotation between servers", .resolvConf, .failure, "'rotate' sends some") {
             $0.resolver.text = "nameserver 127.0.0.1\nnameserver 192.0.2.1\noptions rotate\n"
         },
-        Patient("a fourth is never asked", .resolvConf, .ok, "points at 127.0.0.1") {
+        Patient("unused fourth server", .resolvConf, .ok, "points to 127.0.0.1") {
             $0.resolver.text = """
                 nameserver 127.0.0.1
                 nameserver ::1
@@ -339,17 +336,17 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 nameserver 192.0.2.1
                 """
         },
-        Patient("ndots", .resolvConf, .warning, "tries 2 search domains") {
+        Patient("ndots", .resolvConf, .warning, "try 2 search domains") {
             $0.resolver.text = "nameserver 127.0.0.1\nsearch a b\noptions ndots:5\n"
         },
-        Patient("impatient", .resolvConf, .warning, "timeout:1") {
+        Patient("short timeout", .resolvConf, .warning, "timeout:1") {
             $0.resolver.text = "nameserver 127.0.0.1\noptions timeout:1\n"
         },
         Patient("only TCP", .resolvConf, .warning, "use-vc") {
             $0.resolver.text = "nameserver 127.0.0.1\noptions use-vc\n"
         },
-        Patient("resolved between", .resolvConf, .ok, "and that at the daemon") { resolved(&$0) },
-        Patient("resolved without a word of us", .resolvConf, .failure, "ask 127.0.0.53") {
+        Patient("resolved forwards", .resolvConf, .ok, "forwards to the daemon") { resolved(&$0) },
+        Patient("resolved does not forward", .resolvConf, .failure, "use 127.0.0.53") {
             resolved(&$0)
             $0.resolver.files = [:]
         },
@@ -357,67 +354,68 @@ struct Patient: Sendable, CustomTestStringConvertible {
             $0.journal = SetupJournal(owner: "nobody", entries: [], commands: [])
             $0.changedFiles = ["/etc/resolv.conf"]
         },
-        Patient("no dns", .nsswitch, .failure, "never asks DNS") {
+        Patient("no dns", .nsswitch, .failure, "never uses DNS") {
             $0.nsswitch = "hosts: files mymachines\n"
         },
-        Patient("resolve alone, and resolved there", .nsswitch, .ok, "resolve") {
+        Patient("resolve only, forwarding", .nsswitch, .ok, "resolve") {
             resolved(&$0)
             $0.nsswitch = "hosts: files resolve\n"
         },
-        Patient("resolve first, past us", .nsswitch, .failure, "asks systemd-resolved first") {
+        Patient("resolve first, no forwarding", .nsswitch, .failure, "uses systemd-resolved first")
+        {
             $0.resolver.present = ["/run/systemd/resolve"]
             $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
         },
-        Patient("resolve first, but it does not run", .nsswitch, .ok, "resolve") {
+        Patient("resolve first, not running", .nsswitch, .ok, "resolve") {
             $0.nsswitch = "hosts: files resolve [!UNAVAIL=return] dns\n"
         },
-        Patient("all of mdns", .nsswitch, .warning, "mdns4_minimal in") {
+        Patient("mdns4 instead of mdns4_minimal", .nsswitch, .warning, "mdns4_minimal in") {
             $0.nsswitch = "hosts: files mdns4 dns # mdns4_minimal\n"
         },
-        Patient("none", .nsswitch, .ok, "there is no nsswitch.conf") { $0.nsswitch = nil },
+        Patient("none", .nsswitch, .ok, "nsswitch.conf does not exist") { $0.nsswitch = nil },
         Patient("a variable", .environment, .warning, "RES_OPTIONS=use-vc") {
             $0.environment = ["RES_OPTIONS": "use-vc"]
         },
-        Patient("nscd", .nameCache, .warning, "nscd keeps answers") { $0.processes = ["nscd"] },
+        Patient("nscd", .nameCache, .warning, "nscd caches answers") { $0.processes = ["nscd"] },
         Patient("sssd", .nameCache, .warning, "sssd") {
             $0.processes = ["sssd_nss"]
             $0.nsswitch = "hosts: files sss dns\n"
         },
-        Patient("no end", .getaddrinfo, .failure, "has no end") { $0.lookup?.duration = nil },
+        Patient("timeout", .getaddrinfo, .failure, "timed out") { $0.lookup?.duration = nil },
         Patient("slow", .getaddrinfo, .warning, "took 1.50 s") {
             $0.lookup?.duration = .milliseconds(1500)
         },
-        Patient("somebody else", .getaddrinfo, .failure, "does not see") {
+        Patient("another server answers", .getaddrinfo, .failure, "do not reach the daemon") {
             $0.lookup?.seenByDaemon = 0
         },
         Patient("another answer", .getaddrinfo, .warning, "is 192.0.2.1 for programs") {
             $0.lookup?.addresses = addresses("192.0.2.1")
             $0.lookup?.expected = addresses("192.0.2.2")
         },
-        Patient("the same answer", .getaddrinfo, .ok, "asks the daemon") {
+        Patient("the same answer", .getaddrinfo, .ok, "uses the daemon") {
             $0.lookup?.addresses = addresses("192.0.2.1")
             $0.lookup?.expected = addresses("192.0.2.1")
         },
-        Patient("a family that this machine has not", .getaddrinfo, .ok, "asks the daemon") {
+        Patient("a family that this machine lacks", .getaddrinfo, .ok, "uses the daemon") {
             $0.lookup?.addresses = addresses("192.0.2.1")
             $0.lookup?.expected = addresses("192.0.2.1", "2001:db8::1")
         },
-        Patient("nobody knows", .getaddrinfo, .ok, "cannot be told") {
+        Patient("unknown server", .getaddrinfo, .ok, "server is unknown") {
             $0.lookup?.seenByDaemon = nil
         },
         Patient("no getent", .getaddrinfo, .skipped, "getent") { $0.lookup = nil },
     ]
 
-    /// With what is around it.
+    /// Problems of other software on the machine.
     private static let neighbours = [
         Patient("Docker's default", .containers, .warning, "8.8.8.8") {
             $0.processes = ["dockerd"]
         },
-        Patient("Docker asks others", .containers, .warning, "ask 192.0.2.7") {
+        Patient("Docker uses another server", .containers, .warning, "use 192.0.2.7") {
             $0.processes = ["dockerd"]
             $0.containerFiles["/etc/docker/daemon.json"] = #"{"dns" : ["192.0.2.7"]}"#
         },
-        Patient("Docker asks us", .containers, .ok, "172.17.0.1") {
+        Patient("Docker uses the daemon", .containers, .ok, "172.17.0.1") {
             $0.processes = ["dockerd"]
             $0.containerFiles["/etc/docker/daemon.json"] = #"{"dns": ["172.17.0.1"]}"#
             $0.daemon = status {
@@ -426,30 +424,30 @@ struct Patient: Sendable, CustomTestStringConvertible {
                 )
             }
         },
-        Patient("kubelet's default", .containers, .failure, "CoreDNS would ask itself") {
+        Patient("kubelet's default", .containers, .failure, "CoreDNS would query itself") {
             $0.containerFiles["/var/lib/kubelet/config.yaml"] = "kind: KubeletConfiguration\n"
         },
-        Patient("podman asks others", .containers, .warning, "192.0.2.7") {
+        Patient("podman uses another server", .containers, .warning, "192.0.2.7") {
             $0.containerFiles["/etc/containers/containers.conf"] =
                 "[containers]\n#dns_servers = [\"9.9.9.9\"]\ndns_servers = [\n \"192.0.2.7\",\n]\n"
         },
         Patient("skew", .clock, .warning, "2 min behind tencent's") {
             $0.daemon = status { $0.vendors[0].clockSkewSeconds = 120 }
         },
-        Patient("nobody sets it", .clock, .warning, "nothing keeps") {
+        Patient("not synchronized", .clock, .warning, "not synchronized") {
             $0.isClockSynchronised = false
         },
-        Patient("none", .certificates, .failure, "no store") { $0.certificateStores = [] },
-        Patient("one answers", .interception, .warning, "192.0.2.1 over udp has no owner") {
+        Patient("none", .certificates, .failure, "no certificate") { $0.certificateStores = [] },
+        Patient("intercepted", .interception, .warning, "192.0.2.1 over udp answered") {
             $0.interceptors = interceptors(answer: true)
         },
-        Patient("none answers", .interception, .ok, "answers nothing") {
+        Patient("not intercepted", .interception, .ok, "no answer on port 53") {
             $0.interceptors = interceptors(answer: false)
         },
-        Patient("not asked", .interception, .skipped, "--network") { _ in },
+        Patient("not checked", .interception, .skipped, "--network") { _ in },
     ]
 
-    /// A machine whose programs ask systemd-resolved, and that the daemon.
+    /// Changes a machine so that its programs use systemd-resolved, which forwards to the daemon.
     private static func resolved(_ machine: inout Surroundings) {
         machine.resolver = MachineSample.all[0].facts
         machine.resolver.files[ResolverFacts.Paths.resolvedDropIn] = .file(
@@ -457,12 +455,12 @@ struct Patient: Sendable, CustomTestStringConvertible {
         )
     }
 
-    /// Addresses of texts.
+    /// Returns addresses from texts.
     private static func addresses(_ texts: String...) -> Set<IPAddress> {
         Set(texts.compactMap { IPAddress($0) })
     }
 
-    /// A question to nobody (RFC 5737).
+    /// Returns the result of a query to an unused address (RFC 5737).
     private static func interceptors(answer: Bool) -> [Surroundings.Interception] {
         ["192.0.2.1"].compactMap { ServerAddress($0) }.map {
             .init(server: $0, transport: .udp, isAnswered: answer)

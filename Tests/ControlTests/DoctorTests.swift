@@ -4,16 +4,16 @@ import Testing
 
 @testable import httpdnsctl
 
-@Suite("What doctor finds")
+@Suite("Findings of doctor")
 struct DoctorTests {
-    @Test("a machine that is well has nothing to fix")
+    @Test("a healthy machine has nothing to fix")
     func healthy() {
         let findings = Check.examine(Patient.healthy)
         #expect(findings.allSatisfy { $0.state == .ok || $0.state == .skipped }, "\(findings)")
         #expect(DoctorReport(findings).state == .ok)
     }
 
-    @Test("each thing that is wrong is found, and has a fix", arguments: Patient.all)
+    @Test("each problem is found, and has a fix", arguments: Patient.all)
     func found(_ patient: Patient) throws {
         let findings = patient.check.findings(patient.machine)
         let finding = try #require(
@@ -29,7 +29,7 @@ struct DoctorTests {
         if !isWrong { #expect(findings.allSatisfy { $0.fix == nil }) }
     }
 
-    @Test("what kept quiet is not found: nscd that keeps no hosts")
+    @Test("nscd without a hosts cache is no finding")
     func quiet() {
         var machine = Patient.healthy
         machine.processes = ["nscd"]
@@ -37,7 +37,7 @@ struct DoctorTests {
         #expect(Check.nameCache.findings(machine).isEmpty)
     }
 
-    @Test("without a daemon every check still has its say, or says why not")
+    @Test("without a daemon all checks are reported")
     func down() {
         var machine = Surroundings()
         machine.isRoot = false
@@ -46,7 +46,7 @@ struct DoctorTests {
         #expect(report.findings.contains { $0.check == "daemon" && $0.state == .failure })
     }
 
-    @Test("the names of checks are those that scripts rely on")
+    @Test("the names of the checks are unchanged")
     func names() {
         #expect(
             Check.all.map(\.name) == [
@@ -58,7 +58,7 @@ struct DoctorTests {
         )
     }
 
-    @Test("the report is aligned, with each fix below, and ends with the sum")
+    @Test("the report is aligned, shows fixes, and ends with a summary")
     func text() {
         let report = DoctorReport([
             Finding(check: "a", state: .ok, what: "fine", fix: nil),
@@ -78,7 +78,7 @@ struct DoctorTests {
 
     // MARK: - Reading the system
 
-    @Test("the sockets of /proc/net are read, those that can be asked")
+    @Test("listening sockets are parsed from /proc/net")
     func ports() {
         let udp = """
               sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -98,7 +98,7 @@ struct DoctorTests {
         )
     }
 
-    @Test("the limit of descriptors is the soft one")
+    @Test("the descriptor limit is the soft limit")
     func limits() {
         let text =
             "Limit     Soft Limit   Hard Limit   Units\nMax open files   1024   524288   files\n"
@@ -107,7 +107,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "the daemon's settings are those that its command line names last",
+        "the last --config of the command line is the daemon's settings file",
         arguments: [
             ("/usr/sbin/httpdnsd\0", nil), ("httpdnsd\0--config\0/a b\0", "/a b"),
             ("httpdnsd\0--config=/a\0--config\0/b\0--log-level\0debug\0", "/b"),
@@ -118,7 +118,7 @@ struct DoctorTests {
         #expect(Gatherer.settings(of: commandLine) == file)
     }
 
-    @Test("a directory is looked at without asking anybody")
+    @Test("a directory is examined without any DNS query")
     func directory() throws {
         let root = try FakeRoot()
         try root.write("nameserver 192.0.2.1\n", to: "/etc/resolv.conf")
@@ -143,7 +143,7 @@ struct DoctorTests {
         #expect(wrong == ["secrets", "resolv-conf", "nsswitch", "certificates"])
     }
 
-    @Test("a program that does not end is ended, with its children")
+    @Test("a hanging program is killed with its children after the timeout")
     func endless() throws {
         let start = ContinuousClock.now
         let outcome = try #require(
@@ -158,7 +158,7 @@ struct DoctorTests {
         #expect(Subprocess.run(["no-such-program"], within: .seconds(10)) == nil)
     }
 
-    @Test("doctor without a daemon is exit code 4, and its JSON has each finding")
+    @Test("doctor without a daemon exits with 4, and its JSON has the findings")
     func program() async throws {
         let root = try FakeRoot()
         let run = try await httpdnsctl(

@@ -3,22 +3,22 @@ import Control
 import FoundationEssentials
 import Testing
 
-@Suite("JSON that is written by hand is what the coding of its type makes")
+@Suite("JSONWritable writes the same JSON as Codable")
 struct JSONWriterTests {
-    /// The text that Codable makes.
+    /// Returns the text from Codable.
     private func coded(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// The text that goes over the wire.
+    /// Returns the text for the wire.
     private func written(_ value: some Encodable) throws -> String {
         #expect(value is any JSONWritable)
         return String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
 
-    @Test("dumps, with all that an entry may have, and without what it may lack")
+    @Test("a dump entry with all and without optional fields")
     func dumps() throws {
         var reply = Samples.dump
         #expect(reply.entries.contains { $0.protected == nil })
@@ -31,7 +31,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("every ASCII character, and others, in a string")
+    @Test("all ASCII characters and others in a string")
     func characters() throws {
         var entry = Samples.dump.entries[0]
         let low = (UInt32(0)..<0x100).compactMap(Unicode.Scalar.init)
@@ -41,7 +41,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("a reply that goes on, and the last one, are read as what they were")
+    @Test("replies with and without `continues` are decoded unchanged")
     func replies() throws {
         for continues in [true, false] {
             let message = try Reply.message(results: Samples.dump, continues: continues)
@@ -51,14 +51,14 @@ struct JSONWriterTests {
                 in: Array(message.dropLast())
             )
             #expect(results == Samples.dump && more == continues)
-            // As others see it, who know nothing of the type.
+            // Generic decoding, without knowledge of the type.
             let reply = try Reply(message: Array(message.dropLast()))
             #expect(reply.continues == continues)
             #expect(try reply.results(as: DumpReply.self) == Samples.dump)
         }
     }
 
-    @Test("an error in the place of a reply is the error")
+    @Test("an error reply is thrown instead of results")
     func errors() throws {
         let message = try Reply(MethodError.failed(reason: "no")).message()
         #expect(throws: MethodError.self) {

@@ -7,12 +7,12 @@ import Logging
 @testable import Net
 @testable import Server
 
-/// A handler whose answers are fixed.
+/// Control handler with fixed replies.
 struct FixedHandler: ControlHandling {
-    /// What `stats` returns.
+    /// Reply of `stats`.
     var counters = Samples.stats
 
-    /// How many octets the record of the name `large.example.com` has.
+    /// Octets in the record of `large.example.com`.
     var largeOctets = 8 << 20
 
     func status() async throws(MethodError) -> StatusReply { Samples.status }
@@ -29,7 +29,7 @@ struct FixedHandler: ControlHandling {
             reply.sinceSeconds = second
             try await tell(reply)
         }
-        // Nothing more to tell, for longer than any test lasts.
+        // No further reply during the test.
         try await Clocks.system.sleep(Clock.now + .day)
     }
 
@@ -158,26 +158,22 @@ struct FixedHandler: ControlHandling {
 /// A control server on a real socket, on the service loop.
 @ServiceLoop
 final class LiveServer {
-    /// The folder of the socket.
     private let folder: String
 
-    /// The path of the socket.
     nonisolated let path: String
 
-    /// The server.
     let server: ControlServer
 
-    /// Its task; ends with the error that ended it.
+    /// Task of the server; returns the error that ended the server.
     let task: Task<SocketError?, Never>
 
-    /// Limits without time: what is not about a time must not depend on how busy the machine is.
+    /// Limits with very long timeouts, so that a slow machine does not change results.
     nonisolated static var timeless: ControlServer.Limits {
         var limits = ControlServer.Limits()
         (limits.idle, limits.arrival, limits.departure) = (.day, .day, .day)
         return limits
     }
 
-    /// Starts a server.
     init(
         handler: FixedHandler = FixedHandler(),
         limits: ControlServer.Limits = LiveServer.timeless
@@ -211,7 +207,7 @@ final class LiveServer {
         try await LiveServer(handler: handler, limits: limits)
     }
 
-    /// Ends the server and waits for its end.
+    /// Stops the server and waits for its end.
     @discardableResult
     func stop() async -> SocketError? {
         task.cancel()
@@ -220,7 +216,7 @@ final class LiveServer {
         return end
     }
 
-    /// Connects to the server.
+    /// Connects a client to the server.
     func client() async throws -> LiveClient {
         LiveClient(try await StreamConnection.connect(unixPath: path, deadline: nil))
     }
@@ -229,21 +225,20 @@ final class LiveServer {
 /// A client of a live server.
 @ServiceLoop
 final class LiveClient {
-    /// The connection.
     let connection: StreamConnection
 
-    /// What came and was not read.
+    /// Received octets that were not read yet.
     private var decoder = MessageDecoder(maximumOctets: ControlLimits.replyOctets)
 
-    /// Takes over a connection.
+    /// Creates a client with a connection.
     init(_ connection: StreamConnection) { self.connection = connection }
 
-    /// Sends text as it is.
+    /// Sends text unchanged.
     func send(_ text: String) async throws {
         try await connection.write(Array(text.utf8), deadline: nil)
     }
 
-    /// The next reply; nil once the server has hung up.
+    /// Returns the next reply, or nil if the server has disconnected.
     func receive() async throws -> Reply? {
         while true {
             if let message = try decoder.next() { return try Reply(message: message) }
@@ -253,7 +248,7 @@ final class LiveClient {
         }
     }
 
-    /// What came next; nothing once the server has hung up, also if it left something unread.
+    /// Returns the next octets; empty if the server has disconnected or reset the connection.
     private func octetsOrEnd() async throws(SocketError) -> [UInt8] {
         do throws(SocketError) {
             return try await connection.read(upTo: decoder.room, deadline: nil)
@@ -271,6 +266,6 @@ final class LiveClient {
 }
 
 extension Duration {
-    /// So long that nothing ends by it.
+    /// Longer than any test.
     fileprivate static var day: Self { .seconds(86_400) }
 }

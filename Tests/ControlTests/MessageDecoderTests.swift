@@ -3,9 +3,9 @@ import Testing
 
 @testable import Control
 
-/// A source of numbers that is the same in every run.
+/// Deterministic random number generator (xorshift).
 struct Dice: RandomNumberGenerator {
-    /// The state; any value but 0.
+    /// The state; must not be 0.
     var state: UInt64
 
     mutating func next() -> UInt64 {
@@ -16,9 +16,9 @@ struct Dice: RandomNumberGenerator {
     }
 }
 
-@Suite("Cutting a stream into messages")
+@Suite("Decoding of messages from a stream")
 struct MessageDecoderTests {
-    /// All messages that come out when `stream` arrives in pieces of `size` octets.
+    /// Returns the messages of a stream that arrives in pieces of `size` octets.
     func messages(of stream: [UInt8], inPiecesOf size: Int, limit: Int) throws -> [[UInt8]] {
         var decoder = MessageDecoder(maximumOctets: limit)
         var result: [[UInt8]] = []
@@ -32,7 +32,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("a stream gives the same messages however it is split")
+    @Test("the way a stream is split does not change its messages")
     func splits() throws {
         let expected: [[UInt8]] = [Array("{}".utf8), [], Array("{\"method\":\"a.b\"}".utf8), [7]]
         let stream = Array(expected.map { $0 + [0] }.joined())
@@ -51,7 +51,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("a message of exactly the limit passes, one octet more does not")
+    @Test("a message of the maximum length is accepted, a longer one is not")
     func limit() throws {
         let longest = [UInt8](repeating: 0x20, count: 10)
         #expect(try messages(of: longest + [0], inPiecesOf: 3, limit: 10) == [longest])
@@ -60,7 +60,7 @@ struct MessageDecoderTests {
         }
     }
 
-    @Test("a message without an end never makes the decoder hold more than its limit and one")
+    @Test("an endless message is buffered up to the limit plus one octet")
     func endless() throws {
         var decoder = MessageDecoder(maximumOctets: 1000)
         var taken = 0
@@ -74,7 +74,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.tooLong(limit: 1000)) { try decoder.next() }
     }
 
-    @Test("messages before one that is too long are still given")
+    @Test("messages before an oversized one are returned")
     func beforeTheFault() throws {
         var decoder = MessageDecoder(maximumOctets: 8)
         decoder.append([1, 0, 2, 0])
@@ -86,7 +86,7 @@ struct MessageDecoderTests {
         #expect(throws: ProtocolError.self) { try decoder.next() }
     }
 
-    @Test("the decoder agrees with splitting at NULs, for any octets in any pieces")
+    @Test("any stream in pieces of any size is split at its NULs")
     func oracle() throws {
         var dice = Dice(state: 0x9E37_79B9_7F4A_7C15)
         for _ in 0..<300 {

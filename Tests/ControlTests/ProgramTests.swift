@@ -5,9 +5,9 @@ import Testing
 @testable import Control
 @testable import httpdnsctl
 
-@Suite("The program httpdnsctl")
+@Suite("Program httpdnsctl")
 struct ProgramTests {
-    /// A daemon that answers every method well.
+    /// Starts a daemon that answers every method successfully.
     func daemon() throws -> ScriptedDaemon {
         try ScriptedDaemon { call in
             switch ControlInterface.Method(fullName: call.method) {
@@ -81,7 +81,7 @@ struct ProgramTests {
         }
     }
 
-    /// Of each name what is asked for; those below example.org there are not.
+    /// Returns replies with the requested names and type; names below example.org do not exist.
     private static func resolved(_ request: ResolveRequest) -> [UInt8] {
         var octets: [UInt8] = []
         for name in request.names {
@@ -96,7 +96,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "resolve takes names, a type behind them, and more names from standard input",
+        "resolve accepts names, a type after them, and names from standard input",
         arguments: [
             (["a.example.com"], ["a.example.com A"], 0),
             (
@@ -121,11 +121,11 @@ struct ProgramTests {
         #expect(results.map { "\($0.name) \($0.type.uppercased())" } == asked)
     }
 
-    @Test("many names are asked in calls that are not too long, and all are told")
+    @Test("many names are split into calls of limited size, and all are resolved")
     func manyNames() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
-        // As long as names get: each octet takes five in a message.
+        // The longest possible names: each octet needs five octets in a message.
         let label = { String(repeating: "\\000", count: $0) }
         let names = (0..<100).map { "\(label(63)).\(label(63)).\(label(63)).\(label(50)).n\($0)" }
         let run = try await httpdnsctl(["--socket", daemon.path, "--json", "resolve"] + names)
@@ -133,7 +133,7 @@ struct ProgramTests {
         #expect(run.output.split(separator: "\n").count == 100)
     }
 
-    @Test("check of a file sends its text, tells every error as the daemon does, and exits with 1")
+    @Test("check of a file sends its text, prints every error, and exits with 1")
     func check() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
@@ -147,7 +147,7 @@ struct ProgramTests {
             run.errors == """
                 httpdnsd.yaml:1:1: unknown key `cahce` (did you mean `cache`?)
                 httpdnsd.yaml: cannot listen
-                httpdnsctl: the settings are wrong
+                httpdnsctl: the settings have errors
 
                 """
         )
@@ -159,7 +159,7 @@ struct ProgramTests {
         #expect(run.errors.contains("No such file"))
     }
 
-    @Test("every verb exits with 0 and prints what its renderer makes")
+    @Test("every verb exits with 0 and prints its rendered reply")
     func verbs() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
@@ -229,7 +229,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "flush asks for what its grammar means",
+        "flush sends the scope of its arguments",
         arguments: [
             (["--all"], "removed 5 entries\n"), (["a.example.com"], "removed 2 entries\n"),
             (["a.example.com", "AAAA"], "removed 1 entry\n"),
@@ -248,7 +248,7 @@ struct ProgramTests {
         #expect(run.output == expected)
     }
 
-    @Test("--json prints the parameters with sorted keys, unknown ones included")
+    @Test("--json prints the reply with sorted keys, including unknown ones")
     func json() async throws {
         let daemon = try ScriptedDaemon { _ in
             .octets(Array(#"{"parameters":{"removed":3,"b-new":{"z":1,"a":"\u009b"}}}"#.utf8) + [0])
@@ -267,7 +267,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("a degraded daemon is exit code 4, of status only")
+    @Test("a degraded daemon causes exit code 4 of status")
     func degraded() async throws {
         let daemon = try ScriptedDaemon { _ in .results(Samples.status) }
         defer { daemon.stop() }
@@ -278,7 +278,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("a verb that failed is exit code 1, and says why on standard error")
+    @Test("a failed verb exits with 1 and prints the reason to standard error")
     func failed() async throws {
         let daemon = try ScriptedDaemon { call in
             call.method.hasSuffix("Lookup")
@@ -296,7 +296,7 @@ struct ProgramTests {
     }
 
     @Test(
-        "a wrong command line is exit code 2, and the daemon is not asked",
+        "a wrong command line exits with 2, without a call to the daemon",
         arguments: [
             [], ["dance"], ["status", "now"], ["lookup"], ["flush"], ["flush", "a", "--all"],
             ["flush", "--all", "--negative"], ["flush", "--soft"], ["flush", "--tree"],
@@ -315,7 +315,7 @@ struct ProgramTests {
         #expect(!run.errors.isEmpty)
     }
 
-    @Test("a daemon that is not there is exit code 3, with a hint")
+    @Test("a missing daemon causes exit code 3 and a hint")
     func unreachable() async throws {
         let folder = try temporaryFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -330,7 +330,7 @@ struct ProgramTests {
         #expect(refused.errors.contains("nothing listens on \(dead)\nhint: "))
     }
 
-    @Test("a daemon that hangs up is exit code 3, one that talks nonsense 1")
+    @Test("a closed connection causes exit code 3, an invalid reply 1")
     func nonsense() async throws {
         let closing = try ScriptedDaemon { _ in .close }
         defer { closing.stop() }
@@ -347,7 +347,7 @@ struct ProgramTests {
         }
     }
 
-    @Test("--help and --version are exit code 0 and go to standard output")
+    @Test("--help and --version exit with 0 and print to standard output")
     func help() async throws {
         for verb in [
             "status", "stats", "top", "lookup", "flush", "pause", "resume", "setup",
@@ -362,7 +362,7 @@ struct ProgramTests {
         #expect(run.output == "httpdnsctl \(Product.version)\n")
     }
 
-    @Test("stats --watch shows each reply, and ends when the daemon does")
+    @Test("stats --watch shows each reply, and ends with the connection")
     func watch() async throws {
         let replies = try (0..<2).flatMap { _ in
             try Reply.message(results: Samples.stats, continues: true)
@@ -375,11 +375,11 @@ struct ProgramTests {
         defer { daemon.stop() }
         let run = try await httpdnsctl("--socket", daemon.path, "stats", "--watch", "1")
         #expect(run.status == 3)
-        #expect(run.output.contains("nothing happened\nnow: 3 in flight"))
+        #expect(run.output.contains("no changes\nnow: 3 in flight"))
     }
 
     @Test(
-        "with --json every failure is an object on standard output, with the usual exit code",
+        "with --json every failure is an object on standard output, with the same exit code",
         arguments: [
             (["--socket", "/nowhere/control.sock", "--json", "status"], "unreachable", 3),
             (["--json", "status", "surplus"], "usage", 2),
@@ -396,7 +396,7 @@ struct ProgramTests {
         #expect(report["error"]?["message"]?.text?.isEmpty == false)
     }
 
-    @Test("an error of the daemon has its full name in JSON")
+    @Test("JSON contains the full name of the daemon's error")
     func daemonsError() async throws {
         let daemon = try ScriptedDaemon { _ in .error(.notFound(what: "route of a.example")) }
         defer { daemon.stop() }
@@ -408,16 +408,16 @@ struct ProgramTests {
         )
     }
 
-    @Test("a mistyped verb is answered with the verb that is near")
+    @Test("a mistyped verb causes a suggestion")
     func mistypedVerb() async throws {
         let run = try await httpdnsctl("sttaus")
         #expect(run.status == 2)
         #expect(
-            run.errors == "httpdnsctl: there is no verb `sttaus`\nhint: did you mean `status`?\n"
+            run.errors == "httpdnsctl: unknown command `sttaus`\nhint: did you mean `status`?\n"
         )
     }
 
-    @Test("settings, routes and the level of the log are shown")
+    @Test("settings, routes and log-level print their replies")
     func inspection() async throws {
         let daemon = try daemon()
         defer { daemon.stop() }
@@ -427,13 +427,13 @@ struct ProgramTests {
         #expect(routes.output.contains("example.com, =www.example.org  tencent, alibaba  upstream"))
         #expect(routes.output.contains("except: own.example.com"))
         let level = try await httpdnsctl("--socket", daemon.path, "log-level", "debug")
-        #expect(level.output == "debug (the settings say info)\n")
+        #expect(level.output == "debug (settings: info)\n")
         let json = try await httpdnsctl("--socket", daemon.path, "--json", "log-level")
         #expect(json.output.contains(#""settings-level" : "info""#))
     }
 
     @Test(
-        "shells complete lists, names and files",
+        "shell completion knows lists, names and files",
         arguments: ["bash", "zsh", "fish"]
     )
     func completions(_ shell: String) async throws {
@@ -443,7 +443,7 @@ struct ProgramTests {
         #expect(script.contains("---completion"), "vendors and upstreams of the daemon")
     }
 
-    @Test("flush --help breaks lines at the margin only")
+    @Test("flush --help wraps lines only at the margin")
     func flushHelp() async throws {
         let help = try await httpdnsctl("flush", "--help").output
         let start = try #require(help.firstRange(of: "The next query")).lowerBound

@@ -4,39 +4,39 @@ import Testing
 @testable import Control
 @testable import httpdnsctl
 
-@Suite("What people see")
+@Suite("Text output")
 struct RenderingTests {
-    /// No colours.
+    /// Palette without colors.
     let plain = Palette(isEnabled: false)
 
-    @Test("status is one screen, with every fault on it")
+    @Test("status fits on one screen and shows every fault")
     func status() {
         #expect(
             StatusText.render(Samples.status, plain) == """
                 httpdnsd 0.1.0  DEGRADED  up 3 d 4 h  pid 4711
-                listening    127.0.0.1:53 (udp+tcp)  [::1]:53 (udp, socket-activation)
-                resolv.conf  points here (127.0.0.1)
-                cache        1 entry, 12.0 MiB of 64.0 MiB (18.8 %)
-                kernel       resting (somebody watches the queries): 1,200 entries, 56,789 answers
-                network      2 changes, 1 resume, the latest 1 min 15 s ago
+                listening     127.0.0.1:53 (udp+tcp)  [::1]:53 (udp, socket-activation)
+                resolv.conf   points to the daemon (127.0.0.1)
+                cache         1 entry, 12.0 MiB of 64.0 MiB (18.8 %)
+                acceleration  suspended (somebody watches the queries): 1,200 entries, 56,789 answers
+                network       2 changes, 1 resume, last 1 min 15 s ago
 
-                VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  HOW                 REMARKS
+                VENDOR       STATE      CALLS  FAILED   MEDIAN  BILLABLE  CHANNEL             REMARKS
                 tencent      degraded  12,345                     12,000  tencent over https  clock 1 min 15 s behind ours
                     budget: 12,000 of 20,000 calls today (60.0 %); the day ends in 3 h 5 min
-                    connections: 12 opened, 11,988 calls on one that was open
-                    addresses: came 3 times, last 3 min 20 s ago, 1 time in vain: timeout
+                    connections: 12 new, 11,988 reused
+                    addresses refreshed 3 times, last 3 min 20 s ago, 1 failure: timeout
                 * 192.0.2.1  up        12,000       0  18.3 ms
                   192.0.2.2  DOWN         345     345        -                                last error: timeout, 2 min 10 s ago
                 alibaba      paused         0                          0  alibaba over gcm
-                    paused by an operator, until `httpdnsctl resume alibaba`
+                    paused by the operator until `httpdnsctl resume alibaba`
 
-                UPSTREAM                         STATE     QUERIES  ANSWERED  FAILED  LATENCY  HOW                             REMARKS
+                UPSTREAM                         STATE     QUERIES  ANSWERED  FAILED  LATENCY  URL                             REMARKS
                 isp                              up             99        98       1   1.2 ms  udp://192.0.2.53 (unprotected)  last error: refused, 1 h 6 min ago
                 dot                              degraded    1,005     1,000       5  12.0 ms  tls://dns.example (validates)
-                    connections: 6 opened, 998 queries on one that was open
+                    connections: 6 new, 998 reused
                   tls://dns.example (192.0.2.1)  up          1,000     1,000       0  11.5 ms  tls
-                  tls://dns.example (192.0.2.2)  rests           4         0       4        -  tls                             rests, tried again in 7 s: timed out
-                  tls://dns.example (192.0.2.3)  LOOPS           1         0       1        -  tls                             not asked, as it asks this daemon; looked at again now
+                  tls://dns.example (192.0.2.2)  backoff         4         0       4        -  tls                             next attempt in 7 s: timed out
+                  tls://dns.example (192.0.2.3)  LOOPS           1         0       1        -  tls                             queries return to this daemon; next check now
 
                 PROBLEMS
                   vendor tencent: 1 of 2 servers does not answer
@@ -45,13 +45,13 @@ struct RenderingTests {
         )
     }
 
-    @Test("the status of a daemon that has just begun has no empty tables")
+    @Test("status of a starting daemon has no empty tables")
     func bareStatus() {
         let status = StatusReply(state: .starting, version: "0.1.0", pid: 1, uptimeSeconds: 0)
         #expect(
             StatusText.render(status, plain) == """
                 httpdnsd 0.1.0  STARTING  up 0 s  pid 1
-                listening    nowhere
+                listening    none
                 resolv.conf  could not be read
                 cache        0 entries, 0 B of 0 B (-)
 
@@ -59,13 +59,15 @@ struct RenderingTests {
         )
     }
 
-    @Test("status and stats tell of the file in which the cache survives, and of its fault")
+    @Test("status and stats show the cache snapshot and its error")
     func snapshot() {
         var status = StatusReply(state: .ready, version: "0.1.0", pid: 1, uptimeSeconds: 0)
         status.cache.snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
         let unwritten = StatusText.render(status, plain)
         #expect(
-            unwritten.contains("snapshot     nothing yet, in /var/lib/httpdnsd/cache.snapshot\n")
+            unwritten.contains(
+                "snapshot     not written yet, in /var/lib/httpdnsd/cache.snapshot\n"
+            )
         )
         status.cache.snapshot = Samples.snapshot
         let written = StatusText.render(status, plain)
@@ -88,7 +90,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("stats has a section for each kind of counter")
+    @Test("stats has a section for each group of counters")
     func stats() {
         #expect(
             StatsText.render(Samples.stats, plain) == """
@@ -113,11 +115,11 @@ struct RenderingTests {
                 CACHE
                 holds    55 entries (5 negative)
                 memory   10.0 KiB of 64.0 MiB (0.0 %), index 2.0 KiB
-                hits     900 of 1,000 questions (90.0 %)
+                hits     900 of 1,000 queries (90.0 %)
                 changes  70 inserted, 2 evicted, 13 expired
 
-                VENDOR   LOOK-UPS  WITH ADDRESS  EMPTY  UNANSWERED  CALLS  FAILED  CONNECTIONS  REUSED  AVOIDED
-                tencent        97            92      3           2     61       3            4      57      927
+                VENDOR   LOOKUPS  WITH ADDRESS  EMPTY  UNANSWERED  CALLS  FAILED  CONNECTIONS  REUSED  AVOIDED
+                tencent       97            92      3           2     61       3            4      57      927
                     failed: 2 timeout, 1 http
                     avoided: 890 cached, 30 paired, 7 merged
                     budget: 1,000 of 1,000 calls today (100.0 %), 4 not made; the day ends in 1 h
@@ -135,33 +137,33 @@ struct RenderingTests {
                 REFRESH  12 started, 11 done, 1 failed, 4 over budget, 3 held
                 PACKETS  1,002 received, 2 ignored, 1 truncated-replies
                 NETWORK  2 changes, 0 resumes
-                PROCESS  20.0 MiB resident, 24 descriptors, 4 threads, 1.25 s of processor time
+                PROCESS  20.0 MiB resident, 24 descriptors, 4 threads, 1.25 s CPU time
 
                 """
         )
     }
 
-    @Test("a query is a line, with who answered and why, and what was missed is told")
+    @Test("watch prints one line per query with source and reason, and reports missed queries")
     func queries() {
         let lines = QueryText.render(Samples.watch, Palette(isEnabled: false))
             .split(separator: "\n").map { String($0.drop { $0 != " " }) }
         #expect(
             lines == [
                 " 21 µs     noerror   A      www.example.com.                        cache "
-                    + "(tencent/192.0.2.1:443) to 127.0.0.1 (refreshed)",
+                    + "(tencent/192.0.2.1:443), client 127.0.0.1 (refreshed)",
                 " 48.2 ms   nxdomain  AAAA   gone.example.com.                       "
-                    + "isp/udp://192.0.2.53:53 to 2001:db8::7 over TCP (vendor had none)",
-                " queries more: too many to show",
+                    + "isp/udp://192.0.2.53:53, client 2001:db8::7 over TCP (no vendor address)",
+                " queries not shown: too many",
             ]
         )
     }
 
-    @Test("what there is most of is a table, by name or client, with why upstreams were asked")
+    @Test("top prints tables by name or client, with reasons for upstream queries")
     func counts() {
         let plain = Palette(isEnabled: false)
         #expect(
             TopText.counts(Samples.counts(.names), plain) == """
-                4 queries of the last 1 min 15 s
+                4 queries in the last 1 min 15 s
                 NAME              QUERIES   SHARE  MISSES  SLOWEST
                 www.example.com.        3  75.0 %       2  48.2 ms
                 a.example.com.          1  25.0 %       0    12 µs
@@ -170,16 +172,16 @@ struct RenderingTests {
         )
         #expect(
             TopText.counts(Samples.counts(.fallback), plain) == """
-                4 queries of the last 1 min 15 s
-                NAME              QUERIES   SHARE  VENDOR HAD NONE  NO VENDOR ANSWERED
-                www.example.com.        3  75.0 %                1                   1
-                a.example.com.          1  25.0 %                0                   0
+                4 queries in the last 1 min 15 s
+                NAME              QUERIES   SHARE  VENDOR EMPTY  VENDOR FAILED
+                www.example.com.        3  75.0 %             1              1
+                a.example.com.          1  25.0 %             0              0
 
                 """
         )
         #expect(
             TopText.slowest(Samples.slowest, plain) == """
-                2 queries of the last 1 min 15 s
+                2 queries in the last 1 min 15 s
                    TOOK  NAME               TYPE  RCODE     FROM                           CLIENT
                 48.2 ms  gone.example.com.  AAAA  nxdomain  isp/udp://192.0.2.53:53        2001:db8::7
                   21 µs  www.example.com.   A     noerror   cache (tencent/192.0.2.1:443)  127.0.0.1
@@ -188,7 +190,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("a watch shows the counters that moved, by how much and how fast")
+    @Test("stats --watch shows changed counters with difference and rate")
     func rates() {
         var later = Samples.stats
         later.sinceSeconds = 62
@@ -199,11 +201,11 @@ struct RenderingTests {
         #expect(
             RatesText.render(from: Samples.stats, to: later, seconds: 2, plain) == """
                 in 2.0 s
-                COUNTER             MORE  PER SECOND
-                queries              500     250.0/s
-                queries from cache   500     250.0/s
-                queries from stale     1       0.5/s
-                tencent calls          3       1.5/s
+                COUNTER             CHANGE  PER SECOND
+                queries                500     250.0/s
+                queries from cache     500     250.0/s
+                queries from stale       1       0.5/s
+                tencent calls            3       1.5/s
                 now: 3 in flight, 55 entries cached, 20.0 MiB resident, 24 descriptors
 
 
@@ -211,15 +213,15 @@ struct RenderingTests {
         )
     }
 
-    @Test("a watch notices that the counters began again")
+    @Test("stats --watch detects a reset of the counters")
     func restart() {
         var later = StatsReply(sinceSeconds: 4)
         later.queries.total = 8
         #expect(
             RatesText.render(from: Samples.stats, to: later, seconds: 10, plain) == """
-                counters started again 4 s ago
-                COUNTER  MORE  PER SECOND
-                queries     8       2.0/s
+                counters reset 4 s ago
+                COUNTER  CHANGE  PER SECOND
+                queries       8       2.0/s
                 now: 0 in flight, 0 entries cached, 0 B resident, 0 descriptors
 
 
@@ -227,10 +229,10 @@ struct RenderingTests {
         )
     }
 
-    @Test("a watch without change says so")
+    @Test("stats --watch reports that nothing changed")
     func quiet() {
         let text = RatesText.render(from: Samples.stats, to: Samples.stats, seconds: 1, plain)
-        #expect(text.hasPrefix("in 1.0 s\nnothing happened\nnow: "))
+        #expect(text.hasPrefix("in 1.0 s\nno changes\nnow: "))
     }
 
     @Test("lookup shows the records below each entry")
@@ -247,8 +249,8 @@ struct RenderingTests {
         )
     }
 
-    @Test("explain shows the steps, what is answered and what it costs")
-    func foretold() {
+    @Test("explain shows the steps, the answer and its cost")
+    func dryRun() {
         #expect(
             ExplainText.render(Samples.foretold, plain) == """
                 1  question  www.example.com. IN A
@@ -258,37 +260,37 @@ struct RenderingTests {
                    answer    noerror from cache (tencent/192.0.2.1:443), TTL 1 min
                     192.0.2.10
                     192.0.2.11
-                   cost      nothing now; asked anew in 45 s if it is in demand: 1 billable call to tencent
+                   cost      nothing now; next resolution in 45 s if it is in demand: 1 billable call to tencent
 
                 """
         )
     }
 
-    @Test("explain tells whether a name is refreshed, or forgotten and asked for anew")
+    @Test("explain distinguishes refresh and expiry of a cached name")
     func renewed() {
         var reply = Samples.foretold
         reply.cost.nextSeconds = 1
         reply.cost.nextBy = "query"
         #expect(
             ExplainText.render(reply, plain).hasSuffix(
-                "nothing now; asked anew by the first query after 1 s: 1 billable call to tencent\n"
+                "nothing now; next resolution by the first query after 1 s: 1 billable call to tencent\n"
             )
         )
     }
 
-    @Test("explain --live shows each attempt, what was decided, and what is left out")
+    @Test("explain --live shows attempts, notes, and the number of omitted ones")
     func explained() throws {
         let text = ExplainText.render(Samples.explained, plain)
         let report = try #require(text.firstRange(of: "\n\n"))
         #expect(
             text[report.upperBound...] == """
-                  AFTER  WHY    ASKED                     TOOK  CONNECTION  STATUS  RESULT
+                  AFTER  WHY    SERVER                    TOOK  CONNECTION  STATUS  RESULT
                  250 µs  first  tencent 192.0.2.1:443  18.0 ms  new         200     www.example.com. A 192.0.2.10 (60 s)
                     GET https://192.0.2.1/d?dn=…&token=…
                     connected after 4.5 ms, TLS ready after 9.0 ms, first octet after 17.5 ms
                 12.0 ms  hedge  tencent 192.0.2.2:443        -  -           -       under way
-                - the cache keeps www.example.com. A for 60 s
-                3 more are left out
+                - cached www.example.com. A for 60 s
+                3 more not shown
                 answer noerror from vendor (tencent/192.0.2.1:443), TTL 1 min after 18.2 ms
                     192.0.2.10
                     192.0.2.11
@@ -298,7 +300,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("resolve shows a line for each question, with the records below it")
+    @Test("resolve prints one line per query, with the records below it")
     func resolve() {
         #expect(
             ResolveText.heading
@@ -313,7 +315,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("dump has a line for each set of records, and one for what does not exist")
+    @Test("dump prints one line per record set or negative entry")
     func dump() {
         #expect(
             Samples.dump.entries.map(DumpText.render).joined() == """
@@ -325,7 +327,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("top shows a count that may be too high as a range")
+    @Test("top shows an inexact count as a range")
     func top() {
         #expect(
             TopText.costs(Samples.top, plain) == """
@@ -338,43 +340,43 @@ struct RenderingTests {
         )
     }
 
-    @Test("pause and resume say what is so now")
+    @Test("pause and resume report the new state")
     func pause() {
         var change = Samples.paused
         #expect(
             PauseText.render(change, isPause: true)
-                == "tencent is paused until it is resumed or the daemon starts anew; "
-                + "2 calls under way go on\n"
+                == "tencent is paused until `resume` or a restart of the daemon; "
+                + "2 calls in flight continue\n"
         )
         change.changed = false
-        #expect(PauseText.render(change, isPause: true) == "tencent was paused already\n")
+        #expect(PauseText.render(change, isPause: true) == "tencent is already paused\n")
         #expect(
             PauseText.render(Samples.resumed, isPause: false)
-                == "tencent is asked again; it refuses the account (HTTP 401): one trial call in "
-                + "4 min 10 s\n"
+                == "tencent is resumed; not called yet: refused the account (HTTP 401): "
+                + "one probe call in 4 min 10 s\n"
         )
         change.rest = nil
-        #expect(PauseText.render(change, isPause: false) == "tencent was not paused\n")
+        #expect(PauseText.render(change, isPause: false) == "tencent is not paused\n")
     }
 
     @Test(
-        "a vendor that is not asked says who wants that, and until when",
+        "a back-off is shown with its reason and end",
         arguments: [
             (
                 VendorRest(by: .operator),
-                "paused by an operator, until `httpdnsctl resume tencent`"
+                "paused by the operator until `httpdnsctl resume tencent`"
             ),
             (
                 VendorRest(by: .account, forSeconds: 0, error: "HTTP 403"),
-                "refuses the account (HTTP 403): one trial call now"
+                "refused the account (HTTP 403): one probe call now"
             ),
             (
                 VendorRest(by: .limit, forSeconds: 7),
-                "rests, as all its servers said 429: asked again in 7 s"
+                "rate limited (all servers returned HTTP 429): next call in 7 s"
             ),
             (
                 VendorRest(by: .budget, forSeconds: 7200),
-                "has spent today's budget: asked again in 2 h"
+                "today's budget is spent: next call in 2 h"
             ),
         ]
     )
@@ -382,7 +384,7 @@ struct RenderingTests {
         #expect(VendorText.rest(rest, of: "tencent") == text)
     }
 
-    @Test("reload tells what has changed, what needs a restart, and what was removed")
+    @Test("reload shows changes, settings that need a restart, and removed entries")
     func reload() {
         #expect(
             ReloadText.render(Samples.reloaded, plain) == """
@@ -390,7 +392,7 @@ struct RenderingTests {
                   cache.maximum-ttl: 1d -> 2d
                 + listen: 127.0.0.2:53
                 - upstreams.isp: {url: udp://192.0.2.1}
-                  vendors.tencent.token: another secret
+                  vendors.tencent.token: new secret value
                   workers: auto -> 4
                 needs a restart: workers
                 reloaded; 3 answers removed from the cache
@@ -398,11 +400,11 @@ struct RenderingTests {
                 """
         )
         #expect(
-            ReloadText.render(ReloadReply(applied: true), plain) == "reloaded, nothing changed\n"
+            ReloadText.render(ReloadReply(applied: true), plain) == "reloaded, no changes\n"
         )
         #expect(
             ReloadText.render(ReloadReply(applied: true, notes: ["restart"]), plain)
-                == "reloaded, nothing changed\nnote: restart\n"
+                == "reloaded, no changes\nnote: restart\n"
         )
         #expect(
             ReloadText.render(ReloadReply(applied: false), plain)
@@ -411,7 +413,7 @@ struct RenderingTests {
         #expect(ReloadText.render(Samples.rejected, plain).isEmpty)
     }
 
-    @Test("version tells of both programs and the libraries")
+    @Test("version lists both programs and the libraries")
     func version() {
         #expect(
             VersionText.render(Samples.version, plain) == """
@@ -426,7 +428,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("colours change nothing but colours")
+    @Test("colors do not change the text")
     func colours() {
         let coloured = Palette(isEnabled: true)
         for (with, without) in [
@@ -448,7 +450,7 @@ struct RenderingTests {
         }
     }
 
-    @Test("nothing the daemon sends can command the terminal")
+    @Test("control characters from the daemon are escaped")
     func hostile() throws {
         let evil = "\u{1B}]0;gone\u{7}\r\u{9B}2J\u{202E}\u{2028}\n\u{7F}"
         let escaped = #"\u{1b}]0;gone\u{7}\u{d}\u{9b}2J\u{202e}\u{2028}\u{a}\u{7f}"#
@@ -507,7 +509,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("escaped JSON is still the same JSON")
+    @Test("JSON with escapes decodes to the same value")
     func escapedJSON() throws {
         let value = JSONValue.object(["a": .string("\u{9B}\u{1F600}\u{E0001}\u{7F}\n\"")])
         let text = try JSONOutput.text(value, indented: false)
@@ -515,7 +517,7 @@ struct RenderingTests {
         #expect(try JSONText.decode(JSONValue.self, from: Array(text.utf8)) == value)
     }
 
-    @Test("on a narrow terminal a table breaks between words, and no line is wider")
+    @Test("on a narrow terminal a table wraps between words, and no line is too wide")
     func narrow() {
         let narrow = Palette(isEnabled: false, width: 80)
         let wide = StatusText.render(Samples.status, plain)
@@ -526,14 +528,14 @@ struct RenderingTests {
         #expect(words(text) == words(wide))
     }
 
-    @Test("lines are wrapped between words, and a word longer than a line stays whole")
+    @Test("lines wrap between words, and a long word is not split")
     func wrapping() {
         #expect(wrapped("  one two three", to: 10, indent: 4) == "  one two\n    three")
         #expect(wrapped("a 0123456789 b", to: 5, indent: 0) == "a\n0123456789\nb")
         #expect(wrapped("one two three", to: nil, indent: 0) == "one two three")
     }
 
-    @Test("the titles of watch stand above their columns")
+    @Test("the column titles of watch are above their columns")
     func watchColumns() throws {
         let line = try #require(
             QueryText.render(Samples.watch, plain).split(separator: "\n").first
@@ -576,7 +578,7 @@ struct RenderingTests {
         )
     }
 
-    @Test("stats shows addresses that were left out of answers, and why")
+    @Test("stats shows the reasons of dropped addresses")
     func droppedAddresses() {
         var stats = Samples.stats
         stats.vendors[0].dropped = ["private": 3, "unusable": 1]
@@ -585,7 +587,7 @@ struct RenderingTests {
     }
 
     @Test(
-        "a time on the command line has a unit, or is in milliseconds",
+        "a duration on the command line has a unit, or is in milliseconds",
         arguments: [
             ("50ms", 50_000), ("1s", 1_000_000), ("0.5s", 500_000), ("800us", 800), ("50", 50_000),
             ("0", 0), ("soon", nil), ("1h", nil), ("", nil), ("-1", nil), ("1e9", nil),
@@ -595,7 +597,7 @@ struct RenderingTests {
         #expect(Latency(argument: text)?.microseconds == microseconds)
     }
 
-    @Test("JSON has times in microseconds, numbers of failures, and origins under one name each")
+    @Test("JSON has durations in microseconds, failure counts and origins under common names")
     func oneMeaning() throws {
         var server = UpstreamServer(url: "udp://192.0.2.53", transport: "udp", protected: false)
         server.latency = 1.25

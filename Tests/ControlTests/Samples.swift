@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 @testable import Control
 
-/// Replies with every field set, for the wire and for the screen.
+/// Replies with every field set.
 enum Samples {
-    /// A file in which a cache survives, on a disk that is full.
+    /// A cache snapshot on a full disk.
     static var snapshot: SnapshotStatus {
         var snapshot = SnapshotStatus(path: "/var/lib/httpdnsd/cache.snapshot")
         snapshot.ageSeconds = 200
@@ -88,7 +88,7 @@ enum Samples {
         return status
     }
 
-    /// An upstream of three servers: one is well, one rests and one asks us.
+    /// An upstream with three servers: one up, one backing off, one in a loop.
     static var dot: UpstreamStatus {
         let url = "tls://dns.example"
         var dot = UpstreamStatus(name: "dot", url: url, protected: true, state: .degraded)
@@ -228,7 +228,7 @@ enum Samples {
         ])
     }
 
-    /// A name of two families, of which the vendor has one.
+    /// A name with two families, one of them from the vendor.
     static let resolved = ResolveReply(results: [
         Resolved(
             name: "www.example.com.",
@@ -250,7 +250,7 @@ enum Samples {
         ),
     ])
 
-    /// What the cache holds, with records as the daemon writes them.
+    /// Cached entries, with records in the daemon's format.
     static var dump: DumpReply {
         var entries = lookup.entries
         entries[0].records = ["192.0.2.10", "192.0.2.11"].map { "www.example.com. 18 IN A \($0)" }
@@ -258,7 +258,7 @@ enum Samples {
         return DumpReply(entries: entries, total: 2)
     }
 
-    /// A question that was asked, with each thing that may be told of an attempt.
+    /// A live resolution with every field of an attempt.
     static var explained: ExplainReply {
         var reply = ExplainReply(name: "www.example.com.", type: "A")
         reply.steps = [
@@ -297,14 +297,14 @@ enum Samples {
         )
         var live = LiveReport(answer: resolved.results[0])
         live.attempts = [first, second]
-        live.notes = ["the cache keeps www.example.com. A for 60 s"]
+        live.notes = ["cached www.example.com. A for 60 s"]
         live.leftOut = 3
         live.billableCalls = 2
         reply.live = live
         return reply
     }
 
-    /// The same, foretold of a name that the cache holds.
+    /// A dry-run explanation of a cached name.
     static var foretold: ExplainReply {
         var reply = explained
         reply.live = nil
@@ -318,7 +318,7 @@ enum Samples {
         return reply
     }
 
-    /// Queries, as `watch` and `top slow` tell them.
+    /// Queries for `watch` and `top slow`.
     static let events = [
         QueryEvent(
             timeMs: 1_790_000_000_123,
@@ -404,7 +404,7 @@ enum Samples {
         )
     }
 
-    /// The replies to `Pause` and `Resume`.
+    /// Reply to `Reload`.
     static var reloaded: ReloadReply {
         ReloadReply(
             applied: true,

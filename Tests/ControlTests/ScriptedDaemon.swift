@@ -3,34 +3,29 @@ import Control
 import Foundation
 import Glibc
 
-/// A real Unix socket that answers calls as a test says, one connection after the other.
+/// A Unix socket with scripted replies, for one connection at a time.
 ///
-/// To be stopped by the test: a daemon that ended with its last use would end before it is asked.
+/// The test must call `stop()`: with `deinit` the daemon would end after its last use in the test,
+/// before the program calls it.
 struct ScriptedDaemon: Sendable {
-    /// What to do with a call.
+    /// Reaction to a call.
     enum Answer: Sendable {
-        /// Reply with results.
         case results(any Encodable & Sendable)
-        /// Reply with an error.
         case error(MethodError)
-        /// Send these octets.
         case octets([UInt8])
-        /// Send these octets and hang up.
+        /// Send these octets and close the connection.
         case last([UInt8])
-        /// Hang up.
         case close
     }
 
-    /// The folder of the socket.
     private let folder: String
 
-    /// The path of the socket.
     let path: String
 
-    /// The listening socket, which the thread closes.
+    /// Listening socket; the thread closes it.
     private let descriptor: Int32
 
-    /// Listens, and answers each call on a thread of its own.
+    /// Listens, and answers calls on a separate thread.
     init(_ answer: @escaping @Sendable (Call) -> Answer) throws {
         folder = try temporaryFolder()
         path = folder + "/control.sock"
@@ -47,13 +42,13 @@ struct ScriptedDaemon: Sendable {
         }
     }
 
-    /// Ends the thread and removes the socket.
+    /// Stops the thread and removes the socket.
     func stop() {
         shutdown(descriptor, Int32(SHUT_RDWR))
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Answers the calls of one connection until the peer goes away.
+    /// Answers the calls of one connection until the client disconnects.
     private static func serve(_ peer: Int32, _ answer: (Call) -> Answer) {
         var decoder = MessageDecoder(maximumOctets: ControlLimits.callOctets)
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -79,22 +74,20 @@ struct ScriptedDaemon: Sendable {
     }
 }
 
-/// What the tests of sockets could not do.
+/// Failed system call of a test helper.
 struct SystemFault: Error {
-    /// The call that failed.
     let call: String
-    /// Its error number.
     let number: Int32
 }
 
-/// A new folder of our own.
+/// Creates a temporary directory.
 func temporaryFolder() throws -> String {
     var template = Array("/tmp/httpdnsd-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemFault(call: "mkdtemp", number: errno) }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// A Unix stream socket, bound or connected to `path` by `use`.
+/// Creates a Unix stream socket that `use` binds or connects to `path`.
 func unixSocket(
     _ path: String,
     _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
@@ -117,7 +110,7 @@ func unixSocket(
     return descriptor
 }
 
-/// Sends all octets; false if the peer went away.
+/// Sends all octets; false if the peer has disconnected.
 func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Bool {
     var rest = octets[...]
     while !rest.isEmpty {
@@ -130,17 +123,14 @@ func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Bool {
     return true
 }
 
-/// What a program did.
+/// Result of a program.
 struct ProgramRun: Sendable {
-    /// Its exit code.
     let status: Int32
-    /// What it wrote to standard output.
     let output: String
-    /// What it wrote to standard error.
     let errors: String
 }
 
-/// Runs the real `httpdnsctl`, built beside this test.
+/// Runs the real `httpdnsctl` from the test's directory.
 func httpdnsctl(_ arguments: String...) async throws -> ProgramRun {
     try await httpdnsctl(arguments)
 }
@@ -152,7 +142,7 @@ func httpdnsctl(_ arguments: [String]) async throws -> ProgramRun {
     return try await run(folder.appendingPathComponent("httpdnsctl").path, arguments)
 }
 
-/// Runs a program to its end, on a thread that may wait: Swift's own may not.
+/// Runs a program to its end on a separate thread, because Swift's own threads must not block.
 func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread {
@@ -161,7 +151,7 @@ func run(_ program: String, _ arguments: [String]) async throws -> ProgramRun {
     }
 }
 
-/// Runs a program to its end, blocking the thread.
+/// Runs a program to its end and blocks the thread.
 private func runAndWait(_ program: String, _ arguments: [String]) throws -> ProgramRun {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: program)
@@ -171,7 +161,7 @@ private func runAndWait(_ program: String, _ arguments: [String]) throws -> Prog
     process.standardOutput = output
     process.standardError = errors
     try process.run()
-    // All verbs write far less to standard error than a pipe holds, so the order does no harm.
+    // Text on standard error is much shorter than a pipe's capacity, so it can be read last.
     let written = output.fileHandleForReading.readDataToEndOfFile()
     let complained = errors.fileHandleForReading.readDataToEndOfFile()
     process.waitUntilExit()

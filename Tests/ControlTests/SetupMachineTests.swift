@@ -5,11 +5,10 @@ import Testing
 
 @testable import httpdnsctl
 
-/// A directory that is a machine's root, and goes with this object.
+/// Root directory of a fake machine, removed with this object.
 final class FakeRoot {
     let path: String
 
-    /// Makes an empty machine.
     init() throws {
         path = try temporaryFolder()
         for directory in ["etc", "run", "var/lib"] {
@@ -22,10 +21,10 @@ final class FakeRoot {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Its files, as the program sees them.
+    /// The files as the program sees them.
     var tree: FileTree { FileTree(root: path) }
 
-    /// Writes a file, with the directories it needs.
+    /// Writes a file and creates its directories.
     func write(_ text: String, to file: String, mode: Int = 0o644) throws {
         let place = path + file
         try FileManager.default.createDirectory(
@@ -36,7 +35,6 @@ final class FakeRoot {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: place)
     }
 
-    /// Makes a link.
     func link(_ file: String, to target: String) throws {
         try FileManager.default.createSymbolicLink(
             atPath: path + file,
@@ -44,7 +42,7 @@ final class FakeRoot {
         )
     }
 
-    /// All of it: each path with kind, mode, owner, target, contents and time.
+    /// Returns all paths with kind, mode, owner, link target, contents and modification time.
     func image() throws -> [String] {
         let names = try #require(FileManager.default.enumerator(atPath: path))
         return try names.compactMap { $0 as? String }.sorted().map { name in
@@ -65,7 +63,7 @@ final class FakeRoot {
         }
     }
 
-    /// The plan for it, with what an earlier setup did unseen.
+    /// Returns the plan for the machine, computed without the changes of an earlier setup.
     func plan(_ servers: [ServerAddress] = SetupPlanTests.servers) throws -> SetupPlan {
         SetupPlan(
             for: try ResolverFacts(of: tree, before: SetupJournal.read(from: tree)),
@@ -73,20 +71,18 @@ final class FakeRoot {
         )
     }
 
-    /// Sets it up.
     func apply(force: Bool = false) throws -> SetupMachine.Result {
         try SetupMachine(tree: tree).apply(try plan(), force: force)
     }
 
-    /// Takes that back.
     func revert(force: Bool = false) throws -> SetupMachine.Result {
         try SetupMachine(tree: tree).revert(force: force)
     }
 }
 
-@Suite("Setting a machine up, and taking that back")
+@Suite("Setup and revert")
 struct SetupMachineTests {
-    /// Machines with files, by name.
+    /// Returns a machine with the files of this kind.
     static func root(_ kind: String) throws -> FakeRoot {
         let root = try FakeRoot()
         switch kind {
@@ -114,12 +110,11 @@ struct SetupMachineTests {
         return root
     }
 
-    /// The names of those machines.
     static let kinds = [
         "plain", "nothing", "resolved", "network manager", "dhcpcd", "dangling", "not text",
     ]
 
-    @Test("what is taken back is octet for octet what was there", arguments: kinds)
+    @Test("revert restores the previous state octet for octet", arguments: kinds)
     func roundTrip(_ kind: String) throws {
         let root = try Self.root(kind)
         let before = try root.image()
@@ -131,7 +126,7 @@ struct SetupMachineTests {
         #expect(try root.revert() == .nothingToRevert)
     }
 
-    @Test("links inside a root do not lead out of it")
+    @Test("links are resolved inside the root")
     func inside() throws {
         let root = try Self.root("network manager")
         #expect(
@@ -144,14 +139,14 @@ struct SetupMachineTests {
         #expect(throws: Failure.self) { try root.tree.resolve("/run/round", followsLast: true) }
     }
 
-    @Test("a run that ended in the middle is gone on with, or taken back", arguments: kinds)
+    @Test("an interrupted setup can be completed or reverted", arguments: kinds)
     func killed(_ kind: String) throws {
         for next in ["apply", "revert"] {
             let root = try Self.root(kind)
             let before = try root.image()
             #expect(try root.apply() == .applied)
             let whole = try root.image()
-            // As after the journal, and the first of the files in reverse.
+            // State after an interruption: the journal exists, and the last change was not made.
             let journal = try #require(try SetupJournal.read(from: root.tree))
             let entry = try #require(journal.entries.last)
             try root.tree.put(entry.before, at: entry.path)
@@ -166,7 +161,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("what others changed since is not lost without force")
+    @Test("without force later changes of other programs are not overwritten")
     func changedSince() throws {
         let root = try Self.root("plain")
         let before = try root.image()
@@ -175,13 +170,13 @@ struct SetupMachineTests {
         let mine = try root.image()
         #expect(throws: Failure.self) { try root.revert() }
         #expect(throws: Failure.self) { try root.apply() }
-        #expect(try root.image() == mine, "nothing was touched")
+        #expect(try root.image() == mine, "nothing was changed")
         #expect(try root.apply(force: true) == .applied)
         #expect(try root.revert(force: true) == .reverted)
-        #expect(try root.image() == before, "the first state is kept, not the one in between")
+        #expect(try root.image() == before, "the first state is restored, not the intermediate one")
     }
 
-    @Test("a second setup with another address keeps what was there before the first")
+    @Test("after a second setup with another address revert restores the first state")
     func again() throws {
         let root = try Self.root("resolved")
         let before = try root.image()
@@ -194,12 +189,12 @@ struct SetupMachineTests {
         #expect(try root.image() == before)
     }
 
-    @Test("a file that cannot be written leaves everything as it was")
+    @Test("if a file cannot be written, nothing changes")
     func failing() throws {
         let root = try Self.root("dhcpcd")
         let before = try root.image()
         var plan = try root.plan()
-        // Below a file there is room for none, not even for root.
+        // A path below a file cannot be created, not even by root.
         plan.changes.append(.init(path: "/etc/resolv.conf/x", before: .absent, after: .file("")))
         #expect(throws: Failure.self) {
             try SetupMachine(tree: root.tree).apply(plan, force: false)
@@ -207,7 +202,7 @@ struct SetupMachineTests {
         #expect(try root.image() == before)
     }
 
-    @Test("two at once do not mix")
+    @Test("concurrent setups are serialized by a lock")
     func lock() throws {
         let root = try Self.root("plain")
         try root.tree.locked("/var/lib") { () throws(Failure) in
@@ -216,7 +211,7 @@ struct SetupMachineTests {
         try root.tree.locked("/var/lib") {}
     }
 
-    @Test("a journal that cannot be read is not passed over")
+    @Test("an unreadable journal is an error")
     func journal() throws {
         let root = try Self.root("plain")
         for text in ["", "{", #"{"version":2}"#] {
@@ -225,7 +220,7 @@ struct SetupMachineTests {
         }
     }
 
-    @Test("a difference is shown as diff does")
+    @Test("changes are shown in diff format")
     func difference() {
         let old = FileState.file("a\nb\nc\nd\ne\nf\ng\nh\n")
         let new = FileState.file("a\nb\nc\nd\ne\nF\ng\nh\nx\n")

@@ -6,27 +6,27 @@ import Testing
 
 @Suite("httpdnsctl setup")
 struct SetupProgramTests {
-    /// The arguments for a machine below a directory, and no daemon.
+    /// Returns arguments for a machine below a directory without a daemon.
     func arguments(_ root: FakeRoot, _ more: String...) -> [String] {
         ["--socket", root.path + "/none.sock", "setup", "--root", root.path] + more
     }
 
-    @Test("without a daemon nothing is changed, unless force says so")
+    @Test("without a daemon nothing is changed unless forced")
     func noDaemon() async throws {
         let root = try SetupMachineTests.root("plain")
         let before = try root.image()
-        // TEST-NET-1 (RFC 5737) answers nobody; a port without a listener on loopback says so at once.
+        // Queries to TEST-NET-1 (RFC 5737) time out; a closed port on loopback fails immediately.
         let closed = ["--server", "127.0.0.1:1"]
         var run = try await httpdnsctl(arguments(root, "apply") + closed)
         #expect(run.status == 1)
         #expect(run.output.contains("no DNS server answers on 127.0.0.1:1"))
         #expect(try root.image() == before)
         run = try await httpdnsctl(arguments(root, "apply", "--force") + closed)
-        #expect(run.status == 1, "resolv.conf knows no ports")
+        #expect(run.status == 1, "resolv.conf cannot express ports")
         #expect(try root.image() == before)
     }
 
-    @Test("a dry run shows each file and does nothing; --json has the same")
+    @Test("a dry run shows each change and makes none, also with --json")
     func dryRun() async throws {
         let root = try SetupMachineTests.root("plain")
         let before = try root.image()
@@ -48,16 +48,16 @@ struct SetupProgramTests {
         #expect(try root.image() == before)
     }
 
-    @Test("apply, apply again, revert, revert again: 0 each, and it says what was done")
+    @Test("apply and revert are idempotent and report the result")
     func roundTrip() async throws {
         let root = try SetupMachineTests.root("resolved")
         let before = try root.image()
         let apply = arguments(root, "apply", "--force", "--server", "127.0.0.1")
         for (command, text) in [
-            (apply, "done; "), (apply, "everything is so already"),
+            (apply, "done; "), (apply, "already configured"),
             (arguments(root, "revert", "--dry-run"), "+++ /dev/null"),
-            (arguments(root, "revert"), "as it was before the setup"),
-            (arguments(root, "revert"), "nothing was set up"),
+            (arguments(root, "revert"), "as before the setup"),
+            (arguments(root, "revert"), "no setup to revert"),
         ] {
             let run = try await httpdnsctl(command)
             #expect(run.status == 0, "\(run.errors)")
@@ -67,7 +67,7 @@ struct SetupProgramTests {
     }
 
     @Test(
-        "a wrong command line is exit code 2",
+        "a wrong command line exits with 2",
         arguments: [
             ["setup"], ["setup", "undo"], ["setup", "apply", "--server", "localhost"],
             ["setup", "--dry-run", "--root", "here"],

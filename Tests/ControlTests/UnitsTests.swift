@@ -13,7 +13,7 @@ struct UnitsTests {
     )
     func counts(_ value: Int, _ text: String) { #expect(Units.count(value) == text) }
 
-    @Test("one is not many")
+    @Test("singular and plural")
     func plural() {
         #expect(Units.count(1, "entry", "entries") == "1 entry")
         #expect(Units.count(0, "entry", "entries") == "0 entries")
@@ -29,7 +29,7 @@ struct UnitsTests {
     func octets(_ value: UInt64, _ text: String) { #expect(Units.octets(value) == text) }
 
     @Test(
-        "short times",
+        "short durations",
         arguments: [
             (0, "0 µs"), (999, "999 µs"), (1000, "1.0 ms"), (18_249, "18.2 ms"),
             (999_949, "999.9 ms"), (999_950, "1.00 s"), (1_250_000, "1.25 s"),
@@ -40,7 +40,7 @@ struct UnitsTests {
     }
 
     @Test(
-        "long times",
+        "long durations",
         arguments: [
             (0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h"),
             (3659, "1 h"), (275_460, "3 d 4 h"), (86_400 + 59, "1 d"), (-5, "-5 s"),
@@ -59,7 +59,7 @@ struct UnitsTests {
         #expect(Units.decimal(value, digits: digits) == text)
     }
 
-    @Test("a part of nothing is no number")
+    @Test("a share of zero is no number")
     func percent() {
         #expect(Units.percent(1, of: 3) == "33.3 %")
         #expect(Units.percent(0, of: 0) == "-")

@@ -5,12 +5,12 @@ import Testing
 @testable import Control
 @testable import Net
 
-@Suite("A client that is not ours", .timeLimit(.minutes(15)))
+@Suite("Foreign Varlink clients", .timeLimit(.minutes(15)))
 struct VarlinkClientTests {
-    /// The loop must run before tests can be on it.
+    /// Starts the service loop for the tests.
     init() { ServiceLoop.start() }
 
-    /// A Varlink client in Python's standard library, with what it expects of the daemon.
+    /// A Varlink client in Python with expectations about the daemon.
     static let script = """
         import json, socket, sys
         peer = socket.socket(socket.AF_UNIX)
@@ -49,7 +49,7 @@ struct VarlinkClientTests {
         print("ok")
         """
 
-    @Test("twenty lines of Python can call every method")
+    @Test("twenty lines of Python can call the interface's methods")
     func python() async throws {
         let live = try await LiveServer.start()
         let run = try await run("/usr/bin/env", ["python3", "-c", Self.script, live.path])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("JSON names are as documented")
 struct WireNameTests {
-    /// The text of a value on the wire.
+    /// Returns the text of a value on the wire.
     func text(_ value: some Encodable) throws -> String {
         String(decoding: try JSONText.encode(value), as: UTF8.self)
     }
@@ -70,7 +70,7 @@ struct WireNameTests {
         )
     }
 
-    @Test("the cache's file, in Status and in Stats")
+    @Test("cache snapshot in Status and Stats")
     func snapshot() throws {
         let expected =
             #"{"age-seconds":200,"entries":1234,"#
@@ -173,7 +173,7 @@ struct WireNameTests {
                 + #""why":"first"},{"after-ms":12,"after-us":12000,"name":"tencent","#
                 + #""result":"under way","#
                 + #""server":"192.0.2.2:443","why":"hedge"}],"billable-calls":2,"left-out":3,"#
-                + #""notes":["the cache keeps www.example.com. A for 60 s"]},"#
+                + #""notes":["cached www.example.com. A for 60 s"]},"#
                 + #""name":"www.example.com.","route":{"fallback":"upstream","#
                 + #""pattern":"*.example.com","place":"httpdnsd.yaml:12","silent":[],"#
                 + #""upstreams":[],"#

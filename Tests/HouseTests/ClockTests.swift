@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Time is an argument, so that every rule about it can be tested with another one.
+/// Checks that time is an argument, so that tests can control it.
 @Suite("One file of Net reads a clock")
 struct ClockTests {
-    /// Ways to ask what time it is.
+    /// Expressions that read a clock.
     private static let readings = [
         #"\b(?:Continuous|Suspending|Dispatch)(?:Clock|Time)(?:\(\))?\.now\b"#,
         #"\bclock_gettime\b"#, #"\bgettimeofday\b"#, #"\btime\((?:nil|NULL|&)"#,
         #"\bDate(?:\(\)|\.now\b)"#,
     ]
 
-    /// Where rooms, in Swift and C, do so: path and code.
+    /// Returns path and code of each expression in Swift and C files that reads a clock.
     private static func places(in files: [SourceFile]) throws -> [(path: String, code: String)] {
         try files.filter { ["swift", "c", "h"].contains($0.suffix) }.flatMap { file in
             try readings.flatMap { try Code(file.text).text.matches(of: $0) }
@@ -19,7 +19,7 @@ struct ClockTests {
         }
     }
 
-    /// Programs beside the daemon are their own masters.
+    /// Programs other than the daemon, which may read clocks.
     private static let programs: Set = ["httpdnsctl", "httpdns-emulator"]
 
     @Test("the clock is read in one place")
@@ -33,10 +33,10 @@ struct ClockTests {
         #expect(paths == [clock])
     }
 
-    /// Rooms whose rules about time are tested with another clock, which they are given.
+    /// Modules that get a clock, so that tests can replace it.
     ///
-    /// `Net` waits in real time, and `Server` is where the system's clock is handed out.
-    @Test("who is given a clock does not call the system's", arguments: ["HTTPDNS", "Resolver"])
+    /// `Net` waits in real time, and `Server` passes the system's clock.
+    @Test("modules with an injected clock use no other", arguments: ["HTTPDNS", "Resolver"])
     func givenTheirClock(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }
         #expect(!files.isEmpty)
@@ -47,7 +47,7 @@ struct ClockTests {
     }
 
     @Test(
-        "the ways to read a clock are recognised",
+        "expressions that read a clock are recognized",
         arguments: [
             "ContinuousClock.now", "let now = ContinuousClock().now", "SuspendingClock.now",
             "DispatchTime.now()", "clock_gettime(CLOCK_REALTIME, &time)", "time(nil)", "Date()",

@@ -2,15 +2,15 @@
 import Foundation
 import Testing
 
-@Suite("What the README shows")
+@Suite("README and user documentation")
 struct ReadmeTests {
-    /// The pages for people who run it.
+    /// Pages for operators.
     private static let pages = [
         "README.md", "docs/architecture.md", "docs/migration.md", "docs/operations.md",
         "docs/performance.md",
     ]
 
-    /// The fenced blocks of a page in a language.
+    /// Returns the fenced blocks of a language in a page.
     private static func blocks(
         _ language: String,
         of page: String = "README.md"
@@ -19,7 +19,7 @@ struct ReadmeTests {
             .matches(of: "(?s)```\(language)\n(.*?)```").map { $0[1] }
     }
 
-    @Test("scripts it names exist and can be run")
+    @Test("the scripts in README.md exist and are executable")
     func scripts() throws {
         let text = try Repository.text("README.md")
         let scripts = Set(
@@ -32,7 +32,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("places in the repository it names exist")
+    @Test("the paths in README.md exist")
     func places() throws {
         let text = try Repository.text("README.md")
         let places = try text.matches(of: #"(?<!/)\b(?:Sources|config|systemd)/[\w./-]*\w"#).map {
@@ -45,7 +45,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("links lead somewhere", arguments: pages)
+    @Test("links have valid targets", arguments: pages)
     func links(_ page: String) throws {
         let folder = Repository.root.appending(path: page).deletingLastPathComponent()
         for link in try Repository.text(page).matches(
@@ -65,7 +65,7 @@ struct ReadmeTests {
         }
     }
 
-    @Test("the recorded tour is of what scripts/record-tour types")
+    @Test("the recorded tour contains the commands of scripts/record-tour")
     func tour() throws {
         let recording = try Repository.text("docs/first-ten-minutes.txt")
         let typed = try Repository.text("scripts/record-tour").matches(of: #"^enter '(.*)'$"#)
@@ -76,7 +76,7 @@ struct ReadmeTests {
         #expect(recording.hasSuffix("All of it worked.\n"))
     }
 
-    @Test("verbs of httpdnsctl it names exist")
+    @Test("the httpdnsctl verbs in README.md exist")
     func verbs() throws {
         let help = try Run.product("httpdnsctl", "--help").output
         let list = try #require(help.components(separatedBy: "SUBCOMMANDS:").last)
@@ -88,13 +88,13 @@ struct ReadmeTests {
         for command in commands { #expect(verbs.contains(command[1]), "\(command[0])") }
     }
 
-    @Test("the daemon takes the settings it shows")
+    @Test("the settings in the documentation are valid")
     func settings() throws {
         let place = FileManager.default.temporaryDirectory
             .appending(path: "house-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: place) }
-        // Names of secrets tell their lengths.
+        // The names of the secret files correspond to required lengths.
         for (name, secret) in [
             ("token", "987654321"), ("aes", "1234567890123456"), ("des", "testkey1"),
         ] {
@@ -117,10 +117,10 @@ struct ReadmeTests {
     }
 }
 
-@Suite("The manual pages")
+@Suite("Manual pages")
 struct ManualTests {
     @Test(
-        "each option of a program is in its page",
+        "each option of a program is in its manual page",
         arguments: [
             ("httpdnsd", "httpdnsd.8", [""]),
             (
@@ -149,13 +149,13 @@ struct ManualTests {
         }
     }
 
-    @Test("each setting is in its page")
+    @Test("each setting is in its manual page")
     func settings() throws {
         let page = try Repository.text("man/httpdnsd.yaml.5")
         let manual = try Run.product("httpdnsd", "--print-config").output
         let keys = Set(try manual.matches(of: #"^#? *(?:- )?([a-z-]+):(?: |$)"#).map { $0[1] })
         #expect(keys.isSuperset(of: ["listen", "vendors", "client-subnet", "fallback"]))
-        // Names that the examples give to vendors.
+        // Vendor names in the examples.
         let names = ["tencent", "alibaba", "json", "baidu", "volcengine"]
         for key in keys.subtracting(names).sorted() {
             #expect(page.contains(".It Ic \(key)\n"), "\(key)")

@@ -2,15 +2,16 @@
 import Foundation
 import Testing
 
-@Suite("Rules of the house")
+@Suite("Project rules")
 struct HouseRulesTests {
-    @Test("each file says under which licence it is")
+    @Test("each file names its license")
     func licence() {
         let kinds: Set = ["swift", "c", "h", "py", "service", "8", "1", "5"]
         for file in Repository.files {
             let isScript = file.suffix.isEmpty && file.text.hasPrefix("#!")
             guard kinds.contains(file.suffix) || isScript else { continue }
-            // Swift has it in the first line; a script has its interpreter there.
+            // Swift files have the license in the first line; in scripts the interpreter precedes
+            // it.
             let lines = file.lines.prefix(file.suffix == "swift" ? 1 : 2)
             #expect(
                 lines.contains { $0.hasSuffix("SPDX-License-Identifier: Apache-2.0") },
@@ -24,9 +25,9 @@ struct HouseRulesTests {
         #expect(file.lines.count <= 401)
     }
 
-    @Test("nothing is left to be done")
+    @Test("no file contains marks of unfinished code")
     func unfinished() throws {
-        // In two halves, or this file would be the first to be found.
+        // Split, so that this file does not match.
         let words = ["TO" + "DO", "FIX" + "ME", "X" + "XX"].joined(separator: "|")
         for file in Repository.files {
             for (index, line) in file.lines.enumerated() {
@@ -36,14 +37,14 @@ struct HouseRulesTests {
         }
     }
 
-    @Test("no error is turned into a crash")
+    @Test("no forced try")
     func forcedTries() throws {
         for file in Repository.files where file.suffix == "swift" {
             #expect(!Code(file.text).text.contains("try!"), "\(file.path)")
         }
     }
 
-    @Test("what locks is seen by ThreadSanitizer", arguments: Repository.sources)
+    @Test("locks are visible to ThreadSanitizer: no Mutex", arguments: Repository.sources)
     func locks(_ file: SourceFile) throws {
         #expect(try Code(file.text).text.matches(of: #"\bMutex\b"#).isEmpty)
     }
@@ -57,7 +58,7 @@ struct HouseRulesTests {
         }
     }
 
-    @Test("no file knows the machine it was written on")
+    @Test("no file contains paths or names of the development machine")
     func places() throws {
         let names = ["wo" + "rk", "fa" + "rm"].joined(separator: "|")
         for file in Repository.files {
@@ -71,7 +72,7 @@ struct HouseRulesTests {
     }
 
     @Test(
-        "each room has a page that says what it is for",
+        "each module has a documentation page",
         arguments: [
             "DNSWire", "DNSCache", "Control", "Net", "HTTPDNS", "Upstream", "Resolver", "Server",
             "httpdns-emulator",

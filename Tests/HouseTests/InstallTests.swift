@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A place where `scripts/install` puts things, removed with this object.
+/// A destination directory for `scripts/install`, removed with this object.
 private final class Tree: Sendable {
     let root: URL
 
@@ -13,7 +13,7 @@ private final class Tree: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: root) }
 
-    /// Runs the script here, with the programs of this build.
+    /// Runs the script with this destination and the programs of this build.
     @discardableResult
     func install(_ arguments: String...) throws -> Run {
         let run = try Run(
@@ -24,7 +24,7 @@ private final class Tree: Sendable {
         return run
     }
 
-    /// The files, by their paths here.
+    /// Relative paths of all files.
     var files: Set<String> {
         get throws {
             Set(
@@ -62,7 +62,7 @@ private final class Tree: Sendable {
 struct InstallTests {
     private let settings = "etc/httpdnsd/httpdnsd.yaml"
 
-    @Test("installs everything that there is, and takes away all but the settings")
+    @Test("installs all files, and uninstalls all but the settings")
     func everything() throws {
         let tree = try Tree()
         try tree.install()
@@ -77,7 +77,7 @@ struct InstallTests {
         for program in ["sbin/httpdnsd", "bin/httpdnsctl", "bin/httpdns-emulator"] {
             let path = tree.root.appending(path: "usr/local/\(program)").path
             #expect(FileManager.default.isExecutableFile(atPath: path))
-            // A page for each program, and the one of the settings.
+            // A manual page for each program, besides the page for the settings.
             let name = (program as NSString).lastPathComponent
             #expect(pages.contains { $0.hasPrefix("\(name).") })
         }
@@ -101,7 +101,7 @@ struct InstallTests {
         #expect(try tree.files == [settings])
     }
 
-    @Test("uninstalling keeps directories that other programs use, even if they are empty now")
+    @Test("uninstalling keeps shared directories, even empty ones")
     func keepsDirectories() throws {
         let tree = try Tree()
         try tree.install()
@@ -113,7 +113,7 @@ struct InstallTests {
         #expect(!tree.exists("usr/local/share/httpdnsd"))
     }
 
-    @Test("uninstalling first reverts a setup, so that the machine keeps its names")
+    @Test("uninstalling first reverts a setup")
     func revertsSetup() throws {
         let tree = try Tree()
         try tree.install()
@@ -128,7 +128,7 @@ struct InstallTests {
         #expect(try tree.text("etc/resolv.conf") == "nameserver 192.0.2.53\n")
     }
 
-    @Test("uninstalling removes nothing if a setup cannot be reverted, and says what to do")
+    @Test("if a setup cannot be reverted, uninstalling stops with a hint")
     func refusesWithoutRevert() throws {
         let tree = try Tree()
         try tree.install()
@@ -144,12 +144,12 @@ struct InstallTests {
         #expect(tree.exists("usr/local/sbin/httpdnsd"))
     }
 
-    @Test("keeps settings that exist, changed or not, and asks nothing")
+    @Test("keeps existing settings without a question")
     func keeps() throws {
         let tree = try Tree()
         try tree.install()
         try tree.write("mine\n", to: settings)
-        // An earlier version put the manual there.
+        // An earlier version installed the manual with this name.
         try tree.write("manual\n", to: "\(settings).new")
         #expect(try tree.install().output.contains("Kept your"))
         #expect(try tree.text(settings) == "mine\n")
@@ -159,7 +159,7 @@ struct InstallTests {
         #expect(try tree.text(settings) == "mine\n")
     }
 
-    @Test("the first settings are short, and begin with who sees this machine's names")
+    @Test("the first settings are short, and begin with the recipients of the machine's queries")
     func firstSettings() throws {
         let lines = try Repository.text("config/minimal.yaml").split(
             separator: "\n",
@@ -170,11 +170,11 @@ struct InstallTests {
         for words in ["resolvers in China", "doh.pub", "dns.alidns.com", "see every name"] {
             #expect(head.contains(words), "\(words)")
         }
-        // What the package installs is not a conffile, so dpkg has nothing to ask about.
+        // The package installs no conffile, so dpkg asks no question.
         #expect(try !Repository.text("debian/httpdnsd.install").contains("etc/"))
     }
 
-    @Test("the scripts cite only sections that README.md has")
+    @Test("the scripts refer only to existing sections of README.md")
     func citations() throws {
         let readme = try Repository.text("README.md")
         for script in ["install", "package-deb", "setup", "demo"] {
@@ -185,7 +185,7 @@ struct InstallTests {
         }
     }
 
-    @Test("puts the units where a distribution has them, below /usr")
+    @Test("installs the units below /usr/lib with --prefix /usr")
     func prefix() throws {
         let tree = try Tree()
         try tree.install("--prefix", "/usr")
@@ -198,7 +198,7 @@ struct InstallTests {
     }
 
     @Test(
-        "bash completes with what was installed",
+        "bash completes with the installed scripts",
         arguments: [
             ("httpdnsctl", "httpdnsctl fl", "flush"),
             ("httpdnsctl", "httpdnsctl flush --so", "--socket"),
@@ -209,7 +209,7 @@ struct InstallTests {
     func completions(_ program: String, _ line: String, _ expected: String) throws {
         let tree = try Tree()
         try tree.install()
-        // What bash does when somebody presses Tab.
+        // The steps of bash for a Tab key.
         let script = """
             set -e
             source "$1"
@@ -231,7 +231,7 @@ struct InstallTests {
         #expect(run.code == 0 && words.contains(expected), "\(run.output)\(run.errors)")
     }
 
-    @Test("each shell gets a script of its own from the verb", arguments: ["bash", "zsh", "fish"])
+    @Test("the installed completions are those of the verb", arguments: ["bash", "zsh", "fish"])
     func verb(_ shell: String) throws {
         let tree = try Tree()
         try tree.install()
@@ -248,9 +248,9 @@ struct InstallTests {
     }
 }
 
-/// What systemd itself says of the units.
+/// Results of systemd-analyze for the units.
 @Suite(
-    "systemd's units",
+    "systemd units",
     .enabled(
         if: FileManager.default.isExecutableFile(atPath: "/usr/bin/systemd-analyze"),
         "apt-get install systemd"
@@ -261,7 +261,7 @@ struct UnitTests {
 
     private let analyze = URL(filePath: "/usr/bin/systemd-analyze")
 
-    @Test("are right, with the programs where they are installed")
+    @Test("the units are valid with the installed programs")
     func verify() throws {
         let tree = try Tree()
         try tree.install()
@@ -281,7 +281,7 @@ struct UnitTests {
         #expect(run.code == 0 && run.errors.isEmpty, "\(run.errors)")
     }
 
-    @Test("leave an attacker little: an exposure of 1.2 or less")
+    @Test("the service has an exposure level of 1.2 or less")
     func exposure() throws {
         let run = try Run(
             analyze,
@@ -294,7 +294,7 @@ struct UnitTests {
         #expect(run.code == 0 && last.contains("Overall exposure level"), "\(last)\(run.errors)")
     }
 
-    @Test("an error in the settings closes the sockets, so that queries do not use up the starts")
+    @Test("an error in the settings stops the sockets, so that queries do not exhaust the starts")
     func wrongSettings() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         #expect(unit.contains("\nRestartPreventExitStatus=2\n"))
@@ -305,7 +305,7 @@ struct UnitTests {
         }
     }
 
-    @Test("a crash loop ends, and keeps systemctl restart from working for 10 s at most")
+    @Test("a crash loop ends, and blocks systemctl restart for at most 10 s")
     func startLimit() throws {
         let unit = try Repository.text("systemd/httpdnsd.service")
         func number(_ option: String, _ unitOfTime: String = "") throws -> Int {
@@ -315,7 +315,7 @@ struct UnitTests {
         let interval = try number("StartLimitIntervalSec")
         let starts = try number("StartLimitBurst")
         #expect(interval <= 10)
-        // Each start of a loop takes the pause before it, and 500 ms until the crash.
+        // Each start takes the pause before it, and about 500 ms until the crash.
         #expect(starts * (try number("RestartSec", "ms") + 500) < interval * 1000)
     }
 
@@ -330,7 +330,7 @@ struct UnitTests {
         #expect(service.contains("\nRequires=httpdnsd.socket\n"))
     }
 
-    @Test("name what the settings listen on by default")
+    @Test("the socket units listen on the default addresses of the settings")
     func addresses() throws {
         let unit =
             try Repository.text("systemd/httpdnsd.socket")

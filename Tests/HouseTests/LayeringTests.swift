@@ -2,13 +2,13 @@
 import Foundation
 import Testing
 
-/// A room of the house: its floor, and what it may import besides the standard library.
+/// A module with its layer, and its allowed imports besides the standard library.
 private struct Room: Sendable, CustomTestStringConvertible {
     let name: String
     let floor: Int
     let allowed: Set<String>
 
-    /// Makes a room; what it may import is a list of words.
+    /// Creates a module; `imports` is a list separated by spaces.
     init(_ name: String, floor: Int, imports: String) {
         self.name = name
         self.floor = floor
@@ -18,7 +18,9 @@ private struct Room: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// The table that the architecture is; a new import needs a line here, hence a reason.
+/// Table of the architecture.
+///
+/// A new import needs a line here, and so a reason.
 private let house: [Room] = [
     Room("CLinux", floor: 0, imports: ""),
     Room("CBPF", floor: 0, imports: ""),
@@ -28,11 +30,11 @@ private let house: [Room] = [
     Room("CYAML", floor: 0, imports: ""),
     Room("Locks", floor: 0, imports: "Glibc"),
     Room("DNSWire", floor: 1, imports: ""),
-    // Glibc is for memory that is no Swift array.
+    // Glibc, for memory that is no Swift array.
     Room("DNSCache", floor: 2, imports: "CLinux DNSWire Glibc Locks"),
     Room("Control", floor: 2, imports: "FoundationEssentials"),
     Room("Net", floor: 3, imports: "CLinux CCurl COpenSSL CSystemd Glibc Locks"),
-    // Glibc is for error numbers and their texts.
+    // Glibc, for error numbers and their texts.
     Room("Acceleration", floor: 3, imports: "CBPF DNSCache DNSWire Glibc Locks"),
     Room("HTTPDNS", floor: 4, imports: "COpenSSL DNSWire Net"),
     Room("Upstream", floor: 4, imports: "DNSWire Net"),
@@ -45,7 +47,7 @@ private let house: [Room] = [
     ),
     Room("httpdnsd", floor: 7, imports: "ArgumentParser Control Glibc Locks Logging Net Server"),
     Room("httpdnsctl", floor: 7, imports: "ArgumentParser CLinux Control DNSWire Glibc"),
-    // Shares nothing but a lock with the daemon, so that no mistake is answered by the same mistake.
+    // Shares only a lock with the daemon, so that both do not have the same errors.
     Room(
         "httpdns-emulator",
         floor: 7,
@@ -53,12 +55,12 @@ private let house: [Room] = [
     ),
 ]
 
-@Suite("A room imports from lower floors only")
+@Suite("A module imports from lower layers only")
 struct LayeringTests {
-    /// What every room may import.
+    /// Modules that every module may import.
     private static let standardLibrary: Set = ["Swift", "Synchronization", "_Concurrency"]
 
-    /// The modules that a file imports.
+    /// Returns the modules that a file imports.
     private static func imports(of file: SourceFile) throws -> [String] {
         let kinds = "(?:(?:struct|class|enum|protocol|func|var|let|typealias) +)?"
         return try file.text.matches(
@@ -66,19 +68,19 @@ struct LayeringTests {
         ).map { $0[1] }
     }
 
-    @Test("every folder of Sources has a line in the table, and none is missing")
+    @Test("the table has exactly the folders of Sources")
     func complete() {
         #expect(Repository.rooms == Set(house.map(\.name)))
     }
 
-    @Test("the table itself leads downwards", arguments: house)
+    @Test("the table allows only imports from lower layers", arguments: house)
     private func downwards(_ room: Room) {
         for other in house where room.allowed.contains(other.name) {
-            #expect(other.floor < room.floor, "\(room.name) may not know \(other.name)")
+            #expect(other.floor < room.floor, "\(room.name) may not import \(other.name)")
         }
     }
 
-    @Test("a room imports what the table allows", arguments: house)
+    @Test("a module has only allowed imports", arguments: house)
     private func imports(_ room: Room) throws {
         for file in Repository.sources where file.room == room.name {
             for module in try Self.imports(of: file) {
@@ -90,7 +92,7 @@ struct LayeringTests {
         }
     }
 
-    /// What the manifest says a target depends on, by module.
+    /// Returns the modules on which a target depends in the manifest.
     private static func dependencies(of target: String) throws -> Set<String> {
         let manifest = try Repository.text("Package.swift")
         let start = try #require(
@@ -107,7 +109,7 @@ struct LayeringTests {
         return Set(quoted + constants.compactMap { list.contains($0.key) ? $0.value : nil })
     }
 
-    @Test("the manifest lets a target depend on what the table allows", arguments: house)
+    @Test("a target's dependencies in the manifest agree with the table", arguments: house)
     private func manifest(_ room: Room) throws {
         let declared = try Self.dependencies(of: room.name)
         #expect(declared.isSubset(of: room.allowed))
@@ -117,7 +119,7 @@ struct LayeringTests {
         }
     }
 
-    @Test("an import of Foundation is seen, whatever stands before it")
+    @Test("every form of an import is recognized")
     func reading() throws {
         let text = """
             import A
@@ -134,8 +136,10 @@ struct LayeringTests {
 
 @Suite("The daemon does not need Foundation")
 struct FoundationTests {
-    /// Foundation costs megabytes, and its URL loading calls getaddrinfo: the daemon would ask
-    /// itself and wait for ever.
+    /// Checks the linked libraries.
+    ///
+    /// Foundation needs megabytes, and its URL loading calls getaddrinfo: the daemon would query
+    /// itself and block.
     @Test(
         "the programs are linked with FoundationEssentials only",
         arguments: ["httpdnsd", "httpdnsctl"]

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("The RFC ledger")
+@Suite("RFC ledger")
 struct LedgerTests {
-    /// The page that has the ledger.
+    /// Page with the ledger.
     private static let page = "Sources/DNSWire/DNSWire.docc/DNSWire.md"
 
-    /// The lines of the ledger: number and state.
+    /// Returns number and state of each line.
     private static func ledger() throws -> [(number: Int, state: String)] {
         try Repository.text(page).matches(of: #"^\| (\d+) \| ([YD!~]) \| .+ \|$"#).map {
             (try #require(Int($0[1])), $0[2])
@@ -25,7 +25,7 @@ struct LedgerTests {
         }
     }
 
-    /// The RFCs that the files below a folder cite.
+    /// Returns the RFCs that files below a folder cite.
     private static func cited(below folder: String) throws -> Set<Int> {
         var numbers: Set<Int> = []
         for file in Repository.files where file.path.hasPrefix(folder) && file.suffix != "md" {
@@ -36,7 +36,7 @@ struct LedgerTests {
         return numbers
     }
 
-    @Test("what is done is cited where it is done, and where it is tested")
+    @Test("each implemented RFC is cited in a source and in a test")
     func done() throws {
         let sources = try Self.cited(below: "Sources/")
         let suites = try Self.cited(below: "Tests/")
@@ -46,7 +46,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("the ledger is in order, each RFC once")
+    @Test("the ledger is sorted, and each RFC occurs once")
     func order() throws {
         let numbers = try Self.ledger().map(\.number)
         #expect(numbers == Set(numbers).sorted())

@@ -2,9 +2,9 @@
 import Foundation
 import Testing
 
-@Suite("The program that answers in the kernel")
+@Suite("BPF program")
 struct ProgramTests {
-    @Test("what is built in is what its source says")
+    @Test("the embedded program was compiled from its source")
     func made() throws {
         let run = try Run(Repository.root.appending(path: "scripts/bpf"), ["--check"])
         #expect(run.code == 0, "\(run.output) \(run.errors)")

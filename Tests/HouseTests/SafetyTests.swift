@@ -1,37 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Marks that switch off a check of the compiler.
+/// Expressions that disable a check of the compiler.
 private let marks = #"\bunsafe\b(?!\))|\bnonisolated\(unsafe\)|@unchecked Sendable|^\s*@safe\b"#
 
-/// How many such marks each room has at most: more are a decision, made here.
+/// Maximum number of such expressions in each module.
+///
+/// An increase needs a decision.
 private let allowance = [
-    // Calls of C, each with the maps or octets that it works on.
+    // C calls, each with the maps or octets that they use.
     "Acceleration": 29,
     "DNSCache": 57,
     "DNSWire": 11,
     "HTTPDNS": 57,
     "Locks": 14,
-    // The last one: a handle of libcurl forgets its URL.
+    // The last one makes a libcurl handle forget its URL.
     "Net": 414,
     "Server": 55,
     "httpdns-emulator": 22,
-    // The last one: ioctl(2) says how wide the terminal is.
+    // The last one gets the terminal's width with ioctl(2).
     "httpdnsctl": 77,
     "httpdnsd": 1,
 ]
 
-/// The compiler finds what is unsafe; a person says why it is right all the same.
-@Suite("Each unsafe thing says why it is safe")
+/// Checks that each unsafe expression has a reason.
+@Suite("Unsafe expressions have a SAFETY comment")
 struct SafetyTests {
-    /// The lines of a file that have such a mark, counted from 0.
+    /// Returns the lines of a file with such an expression, counted from 0.
     private static func places(in code: Code) throws -> [Int] {
         try code.lines.indices.filter { try !code.lines[$0].matches(of: marks).isEmpty }
     }
 
-    /// What is said above a type holds for all that is in it.
+    /// A comment above a type covers its members.
     @Test(
-        "a line `// SAFETY:` stands in or above each declaration, or above its type",
+        "each declaration has a line `// SAFETY:` in or above it, or above its type",
         arguments: Repository.sources
     )
     func explained(_ file: SourceFile) throws {
@@ -44,14 +46,14 @@ struct SafetyTests {
         }
     }
 
-    @Test("no room has more of it than was decided", arguments: Repository.rooms.sorted())
+    @Test("no module exceeds its allowance", arguments: Repository.rooms.sorted())
     func counted(_ room: String) throws {
         let files = Repository.sources.filter { $0.room == room }
         let count = try files.map { try Self.places(in: Code($0.text)).count }.reduce(0, +)
         #expect(count <= allowance[room] ?? 0)
     }
 
-    @Test("a declaration reaches from its comments to its brace")
+    @Test("a declaration extends from its comments to its closing brace")
     func declarations() {
         let code = Code(
             """

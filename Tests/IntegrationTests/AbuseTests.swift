@@ -2,9 +2,9 @@
 import Foundation
 import Testing
 
-@Suite("Attacks have a defined end", .needs(.nsd, .curl, .python3), .hangLimit)
+@Suite("Attacks use bounded resources", .needs(.nsd, .curl, .python3), .hangLimit)
 struct AbuseTests {
-    /// A good query is answered over UDP and TCP.
+    /// Checks that a valid query is answered over UDP and TCP.
     private static func check(_ daemon: TestDaemon) throws {
         let query = RawMessage.query("localhost", id: 0xABCD)
         let datagram = try Socket(.datagram, to: daemon.port)
@@ -15,11 +15,11 @@ struct AbuseTests {
         #expect(RawMessage.answers(try stream.receiveFramed()) == 1)
     }
 
-    private static let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+    private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
     // MARK: - Clients
 
-    /// Has 10,000 connections made and kept, and returns what the daemon holds meanwhile.
+    /// Opens 10,000 connections and returns the daemon's descriptors and memory while they exist.
     private static func crowd(
         _ daemon: TestDaemon
     ) throws -> (descriptors: Int, rssOctets: Int) {
@@ -34,7 +34,7 @@ struct AbuseTests {
                 port, kept = int(sys.argv[1]), []
                 for number in range(min(10_000, hard - 100)):
                     link = socket.socket()
-                    # More clients than one: each has a share of the places.
+                    # Several client addresses, because each address has a connection limit.
                     link.bind((f"127.0.0.{2 + number % 50}", 0))
                     link.settimeout(20)
                     link.connect(("127.0.0.1", port))
@@ -57,9 +57,9 @@ struct AbuseTests {
         )
     }
 
-    @Test("10,000 connections that say nothing: one that asks is served, and few are kept")
+    @Test("10,000 idle connections: another client is served, and at most 257 stay open")
     func connections() throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         let before = try daemon.stats()["process"]
         let first = try Self.crowd(daemon)
         let second = try Self.crowd(daemon)
@@ -67,21 +67,21 @@ struct AbuseTests {
             let kept = crowded.descriptors - (before["descriptors"].int ?? 0)
             #expect(kept <= 257, "\(kept)")
         }
-        // What they need is had once, and not again.
+        // The second crowd reuses the memory that the first one needed.
         let grown = first.rssOctets - (before["rss-octets"].int ?? 0)
         expectGrowth(grown, below: 8 << 20)
         expectGrowth(second.rssOctets - first.rssOctets, below: 4 << 20)
         try daemon.stop()
     }
 
-    @Test("a client that asks and never reads is cut off, and holds little until then")
+    @Test("a client that sends queries and never reads is disconnected, with little memory used")
     func unread() throws {
         let stack = try Stack()
         let before = try stack.daemon.stats()["process", "rss-octets"].int ?? 0
         let client = try Socket(.stream, to: stack.daemon.port)
         let batch = (0..<500).map { RawMessage.query("forty.example.org", id: UInt16($0)) }
         var sent = 0
-        #expect(throws: (any Error).self, "it would go on for ever") {
+        #expect(throws: (any Error).self, "the daemon never closed the connection") {
             while sent < 64 << 20 {
                 try client.sendFramed(batch)
                 sent += batch.count * 37
@@ -93,9 +93,9 @@ struct AbuseTests {
         try stack.daemon.stop()
     }
 
-    @Test("an OPT of 60 KB, full of options, and cookies by the hundred: an answer, or FORMERR")
+    @Test("an OPT of 60 KB with many options or cookies gets an answer or FORMERR")
     func options() throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         let client = try Socket(.stream, to: daemon.port)
         let cookie: [UInt8] = [0, 10, 0, 8] + Array("cookie/8".utf8)
         for option in [
@@ -116,7 +116,8 @@ struct AbuseTests {
 
     // MARK: - Upstreams
 
-    /// An upstream's answer: the question alone, and behind it an address of 192.0.2.0/24.
+    /// Returns an upstream's answer: the question, and an address of 192.0.2.0/24 with octet
+    /// `last`.
     private static func answer(_ query: [UInt8], _ name: String, _ last: UInt8) -> [UInt8] {
         var reply = Array(query[..<(12 + name.utf8.count + 2 + 4)])
         reply[2] = 0x81
@@ -126,9 +127,9 @@ struct AbuseTests {
     }
 
     @Test(
-        "answers from another address or port: none is let in, be all else right, nor ends the wait"
+        "forged answers from another address or port are ignored and do not end the wait"
     )
-    func strangers() throws {
+    func otherSources() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(
             "upstreams: [{name: real, url: \"udp://127.0.0.1:\(upstream.port)\"}]"
@@ -144,7 +145,7 @@ struct AbuseTests {
             let (query, port) = try upstream.receiveWithPort()
             for stranger in strangers {
                 for _ in 0..<100 {
-                    // The right number, port and question, and the same as a failure.
+                    // The right ID, port and question; then the same with SERVFAIL.
                     var forged = Self.answer(query, name, 66)
                     try stranger.send(forged, to: port)
                     forged[3] = 0x82
@@ -162,7 +163,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("forged answers while a query is open: none is believed, and the right one is")
+    @Test("forged answers during a query are ignored, and the right answer is used")
     func forgeries() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(
@@ -174,7 +175,7 @@ struct AbuseTests {
             let name = "bank\(round).example.org"
             try client.send(RawMessage.query(name, id: 0x7777))
             _ = try upstream.serveOne { query in
-                // One fewer than make the daemon ask over TCP.
+                // One fewer than the number that makes the daemon retry over TCP.
                 var forged = (0..<3).map { _ in
                     var reply = Self.answer(query, name, 66)
                     let number = UInt16.random(in: 1...0xFFFF, using: &generator)
@@ -182,7 +183,8 @@ struct AbuseTests {
                     reply[1] ^= UInt8(number & 0xFF)
                     return reply
                 }
-                // The right number, and another name, type or class; or no answer at all.
+                // The right ID with another name, type or class; then messages that are no
+                // responses.
                 for (offset, octet) in [(13, 0x58), (query.count, 0), (12, 3)] as [(Int, UInt8)] {
                     var reply = Self.answer(query, name, 66)
                     if offset < reply.count { reply[offset] = octet }
@@ -205,9 +207,9 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    // MARK: - The bill
+    // MARK: - Cost
 
-    @Test("names that nobody knows, by the hundred, cost what a second may cost")
+    @Test("hundreds of random names cost at most the configured calls per second")
     func randomNames() throws {
         let stack = try Stack(vendor: "calls-per-second: 5")
         let clock = ContinuousClock()
@@ -215,7 +217,7 @@ struct AbuseTests {
         let client = try Socket(.datagram, to: stack.daemon.port)
         for number in 0..<300 {
             try client.send(RawMessage.query("r\(number).example.com", id: UInt16(number)))
-            // The upstream denies them.
+            // The upstream denies these names.
             #expect(RawMessage.rcode(try client.receive()) == 3)
         }
         let seconds = Int((clock.now - start).components.seconds) + 1
@@ -227,7 +229,7 @@ struct AbuseTests {
         try stack.daemon.stop()
     }
 
-    @Test("names with line ends, NUL and markup are told to no vendor")
+    @Test("names with line ends, NUL or markup are sent to no vendor")
     func splitting() throws {
         let stack = try Stack()
         let client = try Socket(.datagram, to: stack.daemon.port)
@@ -244,14 +246,14 @@ struct AbuseTests {
         try stack.daemon.stop()
     }
 
-    // MARK: - The administrator's side
+    // MARK: - Control socket and settings
 
-    @Test("1,000 connections to the control socket: httpdnsctl is answered after them")
+    @Test("httpdnsctl is answered after 1,000 connections to the control socket")
     func control() throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         var clients: [Socket] = []
         for _ in 0..<1_000 {
-            // Beyond what it takes, somebody is closed.
+            // Beyond its connection limit the daemon closes new clients.
             guard let client = try? Socket(unixPath: daemon.socket) else { break }
             try? client.send(Array("{\"method\":".utf8))
             clients.append(client)
@@ -262,7 +264,7 @@ struct AbuseTests {
         try daemon.stop()
     }
 
-    @Test("settings of 17 MB are refused by their size")
+    @Test("a settings file of 17 MB is rejected because of its size")
     func settings() throws {
         let scratch = try Scratch()
         let file = try scratch.write(

@@ -2,16 +2,16 @@
 import Acceleration
 import Testing
 
-/// What this kernel lets this process do.
+/// Kernel capabilities of this test process.
 enum Kernel {
-    /// Whether it may load the program.
+    /// True if this process may load the BPF program.
     static let runsPrograms = (try? KernelAnswers(entries: 1, origin: .now, seed: 1)) != nil
 }
 
 @Suite(
-    "Answers inside the kernel",
+    "Answers from the kernel",
     .needs(.nsd),
-    .enabled(if: Kernel.runsPrograms, "the kernel does not let us load a program"),
+    .enabled(if: Kernel.runsPrograms, "the kernel does not allow loading a BPF program"),
     .hangLimit
 )
 struct AccelerationTests {
@@ -31,7 +31,7 @@ struct AccelerationTests {
         try JSON(daemon.control("status", "--json").output)["acceleration"]
     }
 
-    @Test("are counted as if the daemon had given them")
+    @Test("kernel answers appear in all counters like answers of the daemon")
     func counted() throws {
         let stack = try Stack(settings: "accelerate: {loopback: required}")
         let daemon = stack.daemon
@@ -52,7 +52,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("are none of what was flushed, from when that was said")
+    @Test("after a flush the kernel gives no flushed entry")
     func flushed() throws {
         let stack = try Stack(settings: "accelerate: {loopback: required}")
         let daemon = stack.daemon
@@ -69,7 +69,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("are none while somebody watches, who sees every query")
+    @Test("during `watch` the kernel gives no answers, and `watch` shows every query")
     func watched() throws {
         let stack = try Stack(settings: "accelerate: {loopback: required}")
         let daemon = stack.daemon
@@ -94,7 +94,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("are none where the log of queries wants all, and none for whom not all may ask")
+    @Test("a query log or a restricted client range disables kernel answers after a reload")
     func reloaded() throws {
         let upstream = try TestUpstream()
         let common = "\(upstream.text)\naccelerate: {loopback: required}\n"
@@ -112,7 +112,7 @@ struct AccelerationTests {
         try daemon.stop()
     }
 
-    @Test("end with the process, however it ends")
+    @Test("kernel answers end when the process is killed")
     func killed() throws {
         let stack = try Stack(settings: "accelerate: {loopback: required}")
         let socket = try Socket(.datagram, to: stack.daemon.port)
@@ -120,11 +120,12 @@ struct AccelerationTests {
         #expect(try #require(acceleration(stack.daemon)["answers"].int) > 0)
         stack.daemon.program.send(9)
         _ = try stack.daemon.program.end()
-        // The kernel says that nobody listens; a program left behind would have answered.
+        // The socket is closed, so the kernel reports an error. A program left behind would have
+        // answered.
         #expect(throws: (any Error).self) { _ = try ask(socket, "www.example.com") }
     }
 
-    @Test("are none if the settings say so")
+    @Test("with `loopback: off` the kernel gives no answers")
     func off() throws {
         let stack = try Stack(settings: "accelerate: {loopback: off}")
         let socket = try Socket(.datagram, to: stack.daemon.port)

@@ -2,12 +2,13 @@
 import Testing
 
 @Suite(
-    "What clients beyond the machine can make it send",
+    "Rate limit for remote clients",
     .needs(.ip, .python3, .unshare),
     .hangLimit
 )
 struct AmplificationTests {
-    /// Sends queries all at once, and prints what came: whole answers, empty ones with TC, others.
+    /// Python program that sends a burst of queries and prints the numbers of complete replies, of
+    /// empty replies with TC, of other replies, and of answers over TCP.
     private static let flood = """
         import socket, struct, sys
         server, count, proves = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "proves"
@@ -34,7 +35,7 @@ struct AmplificationTests {
                 if flags & 0x020F == 0 and answers == 1: whole += 1
                 elif flags & 0x020F == 0x0200 and answers == 0: cut += 1
                 else: odd += 1
-                # Once something is missing, what is there has come.
+                # After the first reply, 2 s without a reply mean that the rest was dropped.
                 link.settimeout(2)
         except TimeoutError:
             pass
@@ -46,7 +47,7 @@ struct AmplificationTests {
         print(whole, cut, odd, struct.unpack(">H", reply[6:8])[0])
         """
 
-    /// What came of a flood.
+    /// Results of one burst.
     private struct Flood {
         let whole, cut, odd, overTCP: Int
 
@@ -68,14 +69,14 @@ struct AmplificationTests {
             """
             allow: [0.0.0.0/0]
             \(limit)
-            upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
             """,
             listen: "\(server):53",
             in: network
         )
     }
 
-    @Test("a flood is answered in part, sent to TCP in part, and TCP answers all the while")
+    @Test("a burst is partly answered and partly truncated, and TCP is answered meanwhile")
     func limited() throws {
         let network = try Namespace(addresses: ["192.0.2.53/24"])
         let daemon = try Self.daemon(
@@ -93,12 +94,12 @@ struct AmplificationTests {
         #expect(stats["queries", "by-source", "refused"].int == flood.cut)
 
         let proven = try Flood(60, at: "192.0.2.53", proves: true, in: network)
-        #expect(proven.whole == 60, "who has proven his address has no limit")
+        #expect(proven.whole == 60, "a client with a valid cookie has no limit")
         try daemon.stop()
     }
 
     @Test(
-        "without a limit, and on loopback, everything is answered",
+        "without a limit, or on loopback, every query is answered",
         arguments: [
             ("rate-limit: off", "192.0.2.53"), ("rate-limit: {queries-per-second: 1}", "127.0.0.1"),
         ]
@@ -120,7 +121,7 @@ struct AmplificationTests {
             """
             allow: [0.0.0.0/0]
             rate-limit: {queries-per-second: 1}
-            upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
             """,
             listen: "192.0.2.53:53"
         )

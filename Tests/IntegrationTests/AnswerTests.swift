@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("dig gets right answers", .needs(.dig, .nsd, .curl), .hangLimit)
+@Suite("Answers to dig", .needs(.dig, .nsd, .curl), .hangLimit)
 struct AnswerTests {
     @Test(
-        "A and AAAA over UDP and TCP cost one vendor call together, and repetition none",
+        "A and AAAA over UDP and TCP cost one vendor call, and repeated queries cost none",
         .needs(.nginx, .openssl),
         arguments: VendorText.Channel.allCases
     )
@@ -30,7 +30,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("the spelling of the question is the client's, in a miss and in a hit")
+    @Test("the answer repeats the client's spelling of the name, on a miss and on a hit")
     func spelling() throws {
         let stack = try Stack()
         for name in ["wWw.ExAmPlE.cOm.", "WWW.example.COM.", "www.example.com."] {
@@ -42,7 +42,7 @@ struct AnswerTests {
         try stack.daemon.stop()
     }
 
-    @Test("other types and other names come from the upstream untouched")
+    @Test("other types and names come from the upstream unchanged")
     func forwarded() throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -71,7 +71,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("forty addresses are cut to TC over UDP, and whole over TCP", arguments: [true, false])
+    @Test("forty addresses are truncated over UDP and complete over TCP", arguments: [true, false])
     func truncation(isMiss: Bool) throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -86,7 +86,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("a TXT set over 4096 octets comes whole, through TCP on both sides")
+    @Test("a TXT set over 4,096 octets arrives complete, over TCP on both sides")
     func big() throws {
         let stack = try Stack()
         let reply = try stack.daemon.dig("big.example.org", "TXT", "+bufsize=4096")
@@ -99,7 +99,7 @@ struct AnswerTests {
         try stack.daemon.stop()
     }
 
-    @Test("what does not exist is denied with an SOA, and so is it from the cache")
+    @Test("missing names and types are denied with an SOA, also from the cache")
     func denials() throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -120,7 +120,7 @@ struct AnswerTests {
         try daemon.stop()
     }
 
-    @Test("a name that the vendor has no address for is the upstream's, and asked for once")
+    @Test("if the vendor has no address, the upstream answers, and the vendor is called once")
     func empty() throws {
         let stack = try Stack()
         var reply = try stack.daemon.dig("upstream.example.com", "A")
@@ -133,7 +133,7 @@ struct AnswerTests {
         try stack.daemon.stop()
     }
 
-    @Test("what is left of a TTL in the cache is what the client is told")
+    @Test("an answer from the cache has the remaining TTL")
     func ageing() throws {
         let stack = try Stack()
         let first = try stack.daemon.dig("four.example.com", "A")
@@ -148,7 +148,7 @@ struct AnswerTests {
         try stack.daemon.stop()
     }
 
-    @Test("special names and odd questions are answered here and go nowhere")
+    @Test("special names and unsupported queries are answered locally")
     func special() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(
@@ -172,7 +172,7 @@ struct AnswerTests {
         #expect(try daemon.dig("www.example.org", "AXFR").answers.isEmpty)
         #expect(upstream.isSilent)
 
-        // Had anything gone out it would have come: an ordinary name does.
+        // An ordinary name does reach the upstream.
         let client = try Socket(.datagram, to: daemon.port)
         try client.send(RawMessage.query("www.example.org"))
         _ = try upstream.serveOne { query in RawMessage.denial(of: query) }
@@ -182,6 +182,6 @@ struct AnswerTests {
 }
 
 extension VendorText.Channel {
-    /// What the emulator calls it.
+    /// Name of the channel in the emulator's counters.
     fileprivate var callName: String { self == .https ? "token" : rawValue }
 }

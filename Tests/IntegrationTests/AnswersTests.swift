@@ -2,9 +2,9 @@
 import Foundation
 import Testing
 
-@Suite("What is done to answers", .needs(.dig, .nsd, .curl), .hangLimit)
+@Suite("Processing of answers", .needs(.dig, .nsd, .curl), .hangLimit)
 struct AnswersTests {
-    @Test("hosts files and records are answered, and read again when they change")
+    @Test("hosts files and records are answered, and are reloaded when they change")
     func hosts() throws {
         let folder = try Scratch()
         let file = try folder.write(
@@ -36,7 +36,7 @@ struct AnswersTests {
         let stats = try daemon.stats()
         #expect(stats["queries", "by-source", "local"].int == 7)
 
-        // What the cache has of a name goes when a file has it.
+        // A changed hosts file removes its names from the cache.
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         try folder.write("192.0.2.202 printer.lan four.example.com\n", to: "new")
         try FileManager.default.removeItem(atPath: file)
@@ -47,10 +47,14 @@ struct AnswersTests {
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
         let end = try daemon.program.stop()
         #expect(end.status == 0)
-        #expect(end.errors.contains("\(file):3: it does not begin with an IP address, ignoring it"))
+        #expect(
+            end.errors.contains(
+                "\(file):3: the line does not start with an IP address, ignoring it"
+            )
+        )
     }
 
-    @Test("HTTPS records of a vendor's name have its addresses or none, and with DO there are none")
+    @Test("HTTPS records of a vendor's name have only its hints, and with DO there are none")
     func alignment() throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -76,7 +80,7 @@ struct AnswersTests {
         try daemon.stop()
     }
 
-    @Test("without IPv6 no name has such an address, also when one came along")
+    @Test("with AAAA suppression no answer has an IPv6 address or hint")
     func suppressed() throws {
         let stack = try Stack(settings: "answers: {aaaa: suppress}")
         let daemon = stack.daemon
@@ -93,7 +97,7 @@ struct AnswersTests {
         try daemon.stop()
     }
 
-    @Test("private addresses of public names are taken out, with the reason")
+    @Test("private addresses of public names are removed, with EDE 15")
     func rebinding() throws {
         let stack = try Stack(
             settings: "rebinding: {protect: on, except: [allowed.example.org]}"
@@ -111,7 +115,7 @@ struct AnswersTests {
         try daemon.stop()
     }
 
-    @Test("addresses take turns, over UDP and TCP, and in the answers of a worker")
+    @Test("addresses rotate over UDP and TCP")
     func rotation() throws {
         let stack = try Stack(settings: "answers: {order: rotate}")
         let daemon = stack.daemon
@@ -122,12 +126,12 @@ struct AnswersTests {
             #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"])
             firsts.append(try #require(reply.answers.first?.data))
         }
-        // The first answer is the vendor's own, the next ones are the cache's.
+        // The first answer keeps the vendor's order; the next ones come from the cache.
         #expect(firsts == ["1", "1", "2", "1", "2"].map { "192.0.2.\($0)" })
         try daemon.stop()
     }
 
-    @Test("the address that answers comes before the one that does not")
+    @Test("a responsive address comes before an unresponsive one")
     func fastest() throws {
         let server = try Socket(.stream, bound: true)
         try server.listen()
@@ -144,7 +148,7 @@ struct AnswersTests {
                 "127.0.0.77", "127.0.0.1",
             ]
         )
-        // Nobody is at the first one; that is found out behind the answer.
+        // Nothing listens on the first address. The daemon probes after it has answered.
         var answers: [String] = []
         for _ in 0..<200 where answers.first != "127.0.0.1" {
             answers = try daemon.dig("near.example.org", "A").answers.map(\.data)

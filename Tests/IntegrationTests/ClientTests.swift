@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A machine of its own whose programs find the daemon in `/etc/resolv.conf`, and nobody else.
+/// Network namespace in which the daemon is the only server of `/etc/resolv.conf`.
 private final class Machine: Sendable {
     let namespace: Namespace
     let emulator: TestEmulator
@@ -9,8 +9,9 @@ private final class Machine: Sendable {
     private let upstream: TestUpstream
     private let scratch: Scratch
 
-    /// Starts the daemon between a vendor, who has example.com, and an upstream, which has the rest
-    /// of the world: a few names, and a root that denies all others.
+    /// Starts the daemon with a vendor for example.com and an upstream for all other names.
+    ///
+    /// The upstream has a few names and a root zone that denies the rest.
     init(_ options: String = "edns0 trust-ad single-request", search: String? = nil) throws {
         scratch = try Scratch()
         namespace = try Namespace(addresses: ["192.0.2.10/32", "2001:db8::10/128"])
@@ -38,7 +39,7 @@ private final class Machine: Sendable {
             zones: TestUpstream.zones.merging(zones) { $1 },
             in: namespace
         )
-        // A slow machine is no slow vendor: what is counted are calls for names, not second tries.
+        // Long timeouts: retries on a slow machine would change the number of calls.
         let vendor = try VendorText(
             .aes,
             servers: [emulator.address],
@@ -58,7 +59,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// The text of a `resolv.conf`: one try of 10 s, so nobody gets an answer by asking again.
+    /// Returns a `resolv.conf` with one attempt of 10 s, so that a client's retry hides no failure.
     static func resolver(_ options: String, search: String? = nil) -> String {
         """
         nameserver 127.0.0.1
@@ -68,7 +69,7 @@ private final class Machine: Sendable {
         """
     }
 
-    /// Ends the daemon; nobody may have met a failure.
+    /// Stops the daemon and checks that no query failed.
     func stop() throws {
         let queries = try daemon.stats()["queries"]
         #expect(queries["total"].int ?? 0 > 0)
@@ -80,14 +81,14 @@ private final class Machine: Sendable {
 }
 
 @Suite(
-    "The world's clients, with nothing but resolv.conf",
+    "Clients that are configured by resolv.conf only",
     .needs(.unshare, .ip, .nsd, .curl),
     .hangLimit
 )
 struct ClientTests {
     private static let www: Set<String> = ["192.0.2.1", "192.0.2.2", "2001:db8::1"]
 
-    /// Has a client ask for one of each kind.
+    /// Checks a client with one query of each kind, on UDP and TCP.
     private func check(
         _ client: Client,
         texts: Bool = false,
@@ -105,7 +106,7 @@ struct ClientTests {
                 "ipv6 four.example.com": [client.noData],
                 "both nowhere.example.org": ["no-name"],
                 "ipv4 one.example.org": ["198.51.100.3"],
-                // Too long for UDP, as are the texts.
+                // The answer is too long for UDP; so are the texts.
                 "ipv4 forty.example.org": Set(TestUpstream.forty),
                 "pointer 192.0.2.1": ["www.example.com"],
             ]
@@ -118,11 +119,11 @@ struct ClientTests {
             let aliases: Set = ["two.example.org.", "three.example.org."]
             #expect(found.subtracting(aliases) == right, "\(wish)", sourceLocation: sourceLocation)
         }
-        #expect(try machine.emulator.lookups() == 3, "one a name")
+        #expect(try machine.emulator.lookups() == 3, "one call for each name")
         try machine.stop()
     }
 
-    // MARK: - Each of them
+    // MARK: - One test for each client
 
     @Test("dig", .needs(.dig))
     func dig() throws { try check(.dig, texts: true) }
@@ -133,7 +134,7 @@ struct ClientTests {
     @Test("delv", .needs(.dig))
     func delv() throws { try check(.delv, texts: true) }
 
-    @Test("glibc's getent")
+    @Test("getent of glibc")
     func getent() throws {
         try check(.getent, otherwise: ["ipv6 four.example.com": ["::ffff:192.0.2.4"]])
     }
@@ -144,10 +145,10 @@ struct ClientTests {
     @Test("dnspython's stub", .needs(.python3, .dnspython))
     func dnspython() throws { try check(.dnspython, texts: true) }
 
-    @Test("Node's lookup, which is getaddrinfo", .needs(.node))
+    @Test("lookup of Node (getaddrinfo)", .needs(.node))
     func nodeLookup() throws { try check(.nodeLookup) }
 
-    @Test("Node's resolve, which is c-ares", .needs(.node))
+    @Test("resolve of Node (c-ares)", .needs(.node))
     func nodeResolve() throws { try check(.nodeResolve, texts: true) }
 
     @Test("Java's InetAddress", .needs(.java))
@@ -156,7 +157,7 @@ struct ClientTests {
     @Test("Java's directory interface", .needs(.java))
     func javaDirectory() throws { try check(.javaDirectory, texts: true) }
 
-    @Test("curl gets a page by name, in either family")
+    @Test("curl fetches a page by name over IPv4 and IPv6")
     func curl() throws {
         let machine = try Machine()
         for (family, place, address, missing) in [
@@ -177,24 +178,24 @@ struct ClientTests {
             #expect(try get("web.example.com").output == "200 \(address)")
             #expect(try get("Web.Example.Com").output == "200 \(address)")
             #expect(try get("nowhere.example.org").status == 6, "could not resolve")
-            // It may ask for both families, and then find none to connect to.
+            // curl may query both families and then find no address of the requested family.
             #expect([6, 7].contains(try get(missing).status))
             try server.program.stop()
         }
         try machine.stop()
     }
 
-    // MARK: - What resolv.conf says
+    // MARK: - Search list and options of resolv.conf
 
-    /// Has a client complete names of single labels and of few.
+    /// Checks that a client completes names with few labels from the search list.
     private func checkSearch(_ client: Client) throws {
         let search = "example.com example.org"
         let machine = try Machine("", search: search)
-        // `three` is of the second domain only.  What has a dot is asked for as it is, first.
+        // Only the second domain has `three`. Names with a dot are first queried unchanged.
         #expect(
             try client.ask(
                 [
-                    "both www", "ipv4 three", "both nobody", "both www.example.com",
+                    "both www", "ipv4 three", "both missing", "both www.example.com",
                     "ipv4 host.corp",
                 ],
                 in: machine.namespace
@@ -208,22 +209,22 @@ struct ClientTests {
         try machine.stop()
     }
 
-    @Test("glibc's getent completes names by the search list")
+    @Test("getent of glibc uses the search list")
     func getentSearch() throws { try checkSearch(.getent) }
 
-    @Test("Python's socket does", .needs(.python3))
+    @Test("Python's socket uses the search list", .needs(.python3))
     func pythonSearch() throws { try checkSearch(.python) }
 
-    @Test("dnspython does", .needs(.python3, .dnspython))
+    @Test("dnspython uses the search list", .needs(.python3, .dnspython))
     func dnspythonSearch() throws { try checkSearch(.dnspython) }
 
-    @Test("Node's lookup does", .needs(.node))
+    @Test("lookup of Node uses the search list", .needs(.node))
     func nodeSearch() throws { try checkSearch(.nodeLookup) }
 
-    @Test("Java's InetAddress does", .needs(.java))
+    @Test("Java's InetAddress uses the search list", .needs(.java))
     func javaSearch() throws { try checkSearch(.java) }
 
-    @Test("options of glibc's, each of which asks in another way", .needs(.python3))
+    @Test("resolv.conf options of glibc that change its queries", .needs(.python3))
     func options() throws {
         let machine = try Machine()
         for options in [
@@ -237,7 +238,7 @@ struct ClientTests {
             )
             #expect(told == [Self.www, ["no-data"], ["no-name"]], "\(options)")
         }
-        // Two of them ask over TCP: one query for each family of each name.
+        // Two of the options use TCP: one query for each family of each name.
         #expect(try machine.daemon.stats()["queries", "by-transport", "tcp"].int == 2 * 5)
         try machine.stop()
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("httpdnsctl", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ControlTests {
-    @Test("status names the listeners, vendors and upstreams, and is ready")
+    @Test("status reports ready, with listeners, vendors and upstreams")
     func status() throws {
         let stack = try Stack()
         let end = try stack.daemon.control("status", "--json")
@@ -30,7 +30,7 @@ struct ControlTests {
         try stack.daemon.stop()
     }
 
-    @Test("version tells the libraries, and stats has text too")
+    @Test("version lists the libraries, and stats has a text form")
     func version() throws {
         let stack = try Stack()
         let version = try JSON(stack.daemon.control("version", "--json").output)
@@ -42,7 +42,7 @@ struct ControlTests {
         try stack.daemon.stop()
     }
 
-    /// Fills a cache with six entries, two of them negative.
+    /// Fills the cache with six entries, two of them negative.
     private func filled() throws -> Stack {
         let stack = try Stack()
         _ = try stack.daemon.dig("www.example.com", "A")  // and AAAA
@@ -54,7 +54,7 @@ struct ControlTests {
     }
 
     @Test(
-        "flush removes what is meant, says how many, and no more",
+        "flush removes exactly the selected entries and reports their number",
         arguments: [
             (["--all"], 6), (["www.example.com"], 2), (["WWW.example.com.", "aaaa"], 1),
             (["--tree", "example.com"], 4), (["--tree", "."], 6), (["--negative"], 2),
@@ -73,7 +73,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("what was flushed is asked for again")
+    @Test("a flushed name causes a new vendor call")
     func flushed() throws {
         let stack = try filled()
         let before = try stack.emulator.lookups()
@@ -85,7 +85,7 @@ struct ControlTests {
         try stack.daemon.stop()
     }
 
-    @Test("lookup shows what is held, causes no traffic, and exits with 1 if it is nothing")
+    @Test("lookup shows cached entries without any traffic, and exits with 1 if there are none")
     func lookup() throws {
         let stack = try filled()
         let daemon = stack.daemon
@@ -109,7 +109,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("watch tells of queries as they are answered, and top of those that were")
+    @Test("watch prints queries as they are answered, and top counts them")
     func watch() throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -149,7 +149,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("without a daemon it exits with 3 and says which socket it tried")
+    @Test("without a daemon httpdnsctl exits with 3 and names the socket")
     func unreachable() throws {
         let scratch = try Scratch()
         let socket = scratch.file("none.sock")
@@ -163,7 +163,7 @@ struct ControlTests {
     }
 
     @Test(
-        "a wrong command line exits with 2, without asking anybody",
+        "a wrong command line exits with 2 without a connection",
         arguments: [
             [], ["nonsense"], ["flush"], ["flush", "--all", "a.example"], ["lookup"],
             ["stats", "--watch", "0"], ["status", "--nonsense"],
@@ -175,9 +175,9 @@ struct ControlTests {
         #expect(!end.errors.isEmpty)
     }
 
-    @Test("what the daemon cannot understand it refuses, and exits with 1")
+    @Test("a request with invalid arguments is rejected with exit code 1")
     func refused() throws {
-        let daemon = try TestDaemon("upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
         for arguments in [["lookup", "a..b"], ["lookup", "a.example", "NOTYPE"]] {
             let end = try run(Product.control, ["--socket", daemon.socket] + arguments)
             #expect(end.status == 1, "\(arguments): \(end.errors)")
@@ -186,7 +186,7 @@ struct ControlTests {
         try daemon.stop()
     }
 
-    @Test("a daemon whose vendor does not answer is degraded: exit 4, and the reason")
+    @Test("a daemon with a failing vendor is degraded: exit code 4 and the reason")
     func degraded() throws {
         let stack = try Stack(faults: ["status=500"])
         _ = try stack.daemon.dig("www.example.com", "A")

@@ -2,21 +2,21 @@
 import Foundation
 import Testing
 
-@Suite("What vendors cost", .needs(.dig, .nsd, .curl), .hangLimit)
+@Suite("Vendor costs", .needs(.dig, .nsd, .curl), .hangLimit)
 struct CostTests {
-    /// A second route of the same vendor, in the YAML of the first.
+    /// YAML of a second route to the same vendor; it follows the first route's.
     private static let secondRoute = """
         fallback: upstream
           - domains: ["*.many.example.com", many.example.net]
             vendors: [tencent]
         """
 
-    /// The numbers of a table.
+    /// Returns the members of an object as numbers.
     private static func table(_ json: JSON) -> [String: Int] {
         Dictionary(uniqueKeysWithValues: json.keys.map { ($0, json[$0].int ?? -1) })
     }
 
-    /// Sends A and AAAA questions all at once, and takes all answers.
+    /// Sends all queries, then receives all answers.
     private static func ask(_ questions: [(name: String, type: UInt16)], _ socket: Socket) throws {
         for (id, question) in questions.enumerated() {
             var query = RawMessage.query(question.name, type: question.type)
@@ -30,11 +30,11 @@ struct CostTests {
         }
     }
 
-    // MARK: - The bill
+    // MARK: - Billing
 
-    @Test("calls, names and routes on the bill are what the vendor counted, shared calls too")
+    @Test("billable calls, names and routes agree with the vendor's count, batched calls included")
     func bill() throws {
-        // More names than calls may be in flight, so that those that wait share some.
+        // More names than calls may be in flight, so that waiting names share calls.
         let stack = try Stack(faults: ["delay=400"], route: Self.secondRoute)
         let names =
             ["www.example.com", "none.example.com"] + (0..<60).map { "n\($0).many.example.com" }
@@ -43,14 +43,14 @@ struct CostTests {
             names.map { ($0, UInt16(1)) } + others.map { ($0, 28) } + others.map { ($0, 1) }
         let socket = try Socket(.datagram, to: stack.daemon.port)
         try Self.ask(questions, socket)
-        // The second time they are all in the cache.
+        // All second queries are cache hits.
         try stack.emulator.misbehave()
         try Self.ask(questions, socket)
 
         let calls = try stack.emulator.calls()
         #expect(Self.table(calls["names"]) == Dictionary(names.map { ($0, 1) }) { $0 + $1 })
         let count = try #require(calls["lookups"].int)
-        #expect(count < names.count, "some calls must be shared")
+        #expect(count < names.count, "some calls must contain several names")
 
         let stats = try stack.daemon.stats()
         let vendor = try #require(stats["vendors"].array.first)
@@ -67,7 +67,7 @@ struct CostTests {
             #expect(route["route"].string?.contains("/httpdnsd.yaml:") == true)
         }
 
-        // Each question was paid for, or somebody spared it.
+        // Each query was either paid for or avoided a call.
         let spared = ["cached", "merged", "paired"].reduce(0) { sum, reason in
             sum + (vendor["avoided", reason].int ?? -1)
         }
@@ -79,7 +79,7 @@ struct CostTests {
         try stack.daemon.stop()
     }
 
-    @Test("top cost has each name with its calls, its route and its vendor")
+    @Test("top cost lists each name with its calls, route and vendor")
     func top() throws {
         let stack = try Stack(route: Self.secondRoute)
         let daemon = stack.daemon
@@ -99,7 +99,7 @@ struct CostTests {
                 }
             ) == Self.table(try stack.emulator.calls()["names"])
         )
-        #expect(entries.map { $0["calls"].int } == [3, 2, 1], "the costliest first")
+        #expect(entries.map { $0["calls"].int } == [3, 2, 1], "highest cost first")
         #expect(
             entries.map { $0["domain"].string }
                 == ["example.com", "*.many.example.com", "example.com"]
@@ -111,18 +111,18 @@ struct CostTests {
         #expect(text.contains("www.example.com.") && !text.contains("many"), "\(text)")
         #expect(text.contains("50.0 %"), "\(text)")
         let unknown = try daemon.control("top", "quick")
-        #expect(unknown.status == 1 && unknown.errors.contains("there is: names"), "\(unknown)")
+        #expect(unknown.status == 1 && unknown.errors.contains("use one of: names"), "\(unknown)")
         try daemon.stop()
     }
 
     @Test(
-        "a hit is the vendor's whose answer it is, and a name found empty spares its other family"
+        "a hit counts for its vendor, and an empty name saves the call for the other family"
     )
     func avoided() throws {
         let stack = try Stack()
         for _ in 0..<3 { _ = try stack.daemon.dig("www.example.com", "A") }
         for _ in 0..<2 { _ = try stack.daemon.dig("three.example.org", "A") }
-        // The upstream answers for both families, as the vendor, which was asked once, has neither.
+        // The vendor has neither family. It is called once, and the upstream answers.
         for type in ["A", "AAAA", "A"] { _ = try stack.daemon.dig("none.example.com", type) }
         let stats = try stack.daemon.stats()
         let vendor = try #require(stats["vendors"].array.first)
@@ -137,7 +137,7 @@ struct CostTests {
         try stack.daemon.stop()
     }
 
-    @Test("what failed is not on the bill")
+    @Test("failed calls are not billable")
     func failures() throws {
         let stack = try Stack(faults: ["status=500"])
         _ = try stack.daemon.dig("www.example.com", "A")
@@ -152,7 +152,7 @@ struct CostTests {
         try stack.daemon.stop()
     }
 
-    @Test("after a reset everything counts from zero, what names cost too; status goes on")
+    @Test("a reset sets all counters and costs to zero, but not those of status")
     func reset() throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -172,7 +172,7 @@ struct CostTests {
         #expect(vendor["failures"].sum == 0 && vendor["avoided"].sum == 0)
         #expect(vendor["routes"].array.allSatisfy { $0["names"].int == 0 })
         #expect(stats["cache", "insertions"].int == 0)
-        #expect(try #require(stats["cache", "entries"].int) > 0, "nothing is forgotten")
+        #expect(try #require(stats["cache", "entries"].int) > 0, "a reset keeps the cache entries")
         let upstream = try #require(stats["upstreams"].array.first)
         #expect(upstream["queries"].int == 0 && upstream["successes"].int == 0)
         #expect(stats["misses", "merged"].int == 0)
@@ -191,7 +191,7 @@ struct CostTests {
 
     // MARK: - The budget
 
-    @Test("a spent budget sends no more: the fallback answers, and status says until when")
+    @Test("with a spent budget the fallback answers, and status names the end")
     func budget() throws {
         let stack = try Stack(vendor: "budget: {calls-per-day: 2}")
         let daemon = stack.daemon
@@ -215,16 +215,17 @@ struct CostTests {
         #expect(try daemon.control("status").output.contains("budget: 2 of 2 calls today"))
 
         let resumed = try daemon.control("resume", "tencent").output
-        let verdict = "tencent was not paused; it has spent today's budget: asked again in "
+        let verdict =
+            "tencent is not paused; not called yet: today's budget is spent: next call in "
         #expect(resumed.hasPrefix(verdict), "\(resumed)")
         _ = try daemon.control("stats", "--reset")
         let budget = try #require(try daemon.stats()["vendors"].array.first)["budget"]
-        #expect(budget["spent-today"].int == 2, "the day goes on")
+        #expect(budget["spent-today"].int == 2, "a reset keeps today's spending")
         #expect(budget["beyond"].int == 0)
         try daemon.stop()
     }
 
-    @Test("a budget that only warns is exceeded, and that is no degradation")
+    @Test("with `on-exceeded: warn` calls continue beyond the budget, and status is not degraded")
     func warning() throws {
         let stack = try Stack(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
         for name in ["four.example.com", "www.example.com"] {
@@ -242,13 +243,13 @@ struct CostTests {
 
     // MARK: - Pausing
 
-    @Test("a paused vendor is not asked, its fallback answers, and that is no degradation")
+    @Test("a paused vendor is not called, its fallback answers, and status is not degraded")
     func pause() throws {
         let stack = try Stack()
         let daemon = stack.daemon
         let end = try daemon.control("pause", "tencent")
         #expect(end.status == 0 && end.output.hasPrefix("tencent is paused until"), "\(end)")
-        _ = try daemon.program.line(with: "vendor tencent is paused")
+        _ = try daemon.program.line(with: "vendor tencent: paused by an operator")
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
         #expect(try stack.emulator.lookups() == 0)
 
@@ -259,25 +260,25 @@ struct CostTests {
         let vendor = try #require(json["vendors"].array.first)
         #expect(vendor["state"].string == "paused")
         #expect(vendor["rest", "by"].string == "operator")
-        #expect(vendor["rest"].keys == ["by"], "it has no end")
+        #expect(vendor["rest"].keys == ["by"], "a pause has no end")
         let text = try daemon.control("status").output
         #expect(text.contains("until `httpdnsctl resume tencent`"), "\(text)")
         #expect(try daemon.stats()["vendors"].array.first?["unanswered"].int == 1)
         #expect(
-            try daemon.control("pause", "tencent").output == "tencent was paused already\n"
+            try daemon.control("pause", "tencent").output == "tencent is already paused\n"
         )
 
         let resumed = try daemon.control("resume", "tencent", "--json")
         #expect(try JSON(resumed.output)["changed"].bool == true)
-        _ = try daemon.program.line(with: "vendor tencent is resumed")
+        _ = try daemon.program.line(with: "vendor tencent: resumed")
         _ = try daemon.control("flush", "--all")
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
         #expect(try stack.emulator.lookups() == 1)
-        #expect(try daemon.control("resume", "tencent").output == "tencent was not paused\n")
+        #expect(try daemon.control("resume", "tencent").output == "tencent is not paused\n")
         try daemon.stop()
     }
 
-    @Test("a pause under load loses no query: each is the vendor's or the fallback's")
+    @Test("a pause under load loses no query")
     func pauseUnderLoad() throws {
         let stack = try Stack(faults: ["delay=100"])
         let socket = try Socket(.datagram, to: stack.daemon.port)
@@ -299,21 +300,21 @@ struct CostTests {
         try stack.daemon.stop()
     }
 
-    @Test("a vendor that there is not is found by its likeness, and is exit code 1")
+    @Test("an unknown vendor is an error with a suggestion and exit code 1")
     func unknown() throws {
         let stack = try Stack()
         for verb in ["pause", "resume"] {
             let near = try stack.daemon.control(verb, "tencnet")
             #expect(near.status == 1)
             #expect(near.errors.contains("did you mean `tencent`?"), "\(near.errors)")
-            let far = try stack.daemon.control(verb, "somebody")
-            #expect(far.status == 1 && far.errors.contains("there is tencent"), "\(far.errors)")
+            let far = try stack.daemon.control(verb, "unknown")
+            #expect(far.status == 1 && far.errors.contains("configured: tencent"), "\(far.errors)")
         }
         try stack.daemon.stop()
     }
 
     @Test(
-        "a vendor that refuses says why and until when; resume ends what an operator may end",
+        "status gives reason and end of a vendor's back-off, and resume ends an account's back-off",
         arguments: [("status=401", "account", 300), ("status=429", "limit", 1)]
     )
     func refused(_ fault: String, _ reason: String, _ seconds: Int) throws {
@@ -323,7 +324,7 @@ struct CostTests {
         let isAccount = reason == "account"
         let status = try daemon.control("status", "--json")
         let vendor = try #require(try JSON(status.output)["vendors"].array.first)
-        // A second's rest may be over by now.
+        // A back-off of 1 s may already be over.
         if isAccount {
             #expect(status.status == 4)
             #expect(vendor["state"].string == "down")
@@ -349,7 +350,7 @@ struct CostTests {
     }
 
     @Test(
-        "status tells how a vendor's addresses are kept up to date, and that failing is no problem",
+        "status shows address refreshes of a vendor, and a failed refresh is no problem",
         arguments: [true, false]
     )
     func refresh(works: Bool) throws {
@@ -358,7 +359,8 @@ struct CostTests {
             zone: Stack.zone,
             faults: works ? [] : ["status=500:path:/100000/ss"],
             options: ["--ss-servers", service.address],
-            // Over plain HTTP only the port of the server that names others is accepted.
+            // Over plain HTTP the daemon accepts servers only with the port of the server that
+            // names them.
             listen: service.address.replacingOccurrences(of: "127.0.0.1:", with: "127.0.0.2:")
         )
         let scratch = try Scratch()
@@ -369,7 +371,7 @@ struct CostTests {
             "schedule: on"
         )
         let daemon = try TestDaemon(vendor.text)
-        _ = try daemon.program.line(with: "its service names ")
+        _ = try daemon.program.line(with: "vendor alibaba: endpoint")
         let status = try daemon.control("status", "--json")
         #expect(status.status == 0)
         let refresh = try #require(try JSON(status.output)["vendors"].array.first)["refresh"]
@@ -379,9 +381,9 @@ struct CostTests {
         #expect(refresh["error"].string?.contains("500") == (works ? nil : true))
         let text = try daemon.control("status").output
         let line =
-            works ? "addresses: came 1 time, last " : "addresses: came 0 times, 1 time in vain"
+            works ? "addresses refreshed 1 time, last " : "addresses refreshed 0 times, 1 failure"
         #expect(text.contains(line), "\(text)")
-        #expect(try daemon.stats()["vendors"].array.first?["calls"].int == 0, "it is not billed")
+        #expect(try daemon.stats()["vendors"].array.first?["calls"].int == 0, "not billable")
         try daemon.stop()
     }
 }

@@ -2,21 +2,21 @@
 import Foundation
 import Testing
 
-@Suite("When no descriptor is left", .needs(.nsd, .unshare), .hangLimit)
+@Suite("Exhausted file descriptors", .needs(.nsd, .unshare), .hangLimit)
 struct DescriptorTests {
-    /// The numbers of a daemon's descriptors.
+    /// Returns the daemon's file descriptors.
     private static func descriptors(of daemon: TestDaemon) throws -> [Int] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.program.pid)/fd")
             .compactMap { Int($0) }
     }
 
-    /// Changes how many descriptors a daemon may have.
+    /// Changes the daemon's limit of file descriptors.
     private static func limit(_ daemon: TestDaemon, to count: Int) throws {
         let end = try run("prlimit", ["--pid", "\(daemon.program.pid)", "--nofile=\(count):"])
         try #require(end.status == 0, "\(end.errors)")
     }
 
-    /// Has clients over TCP take all that a daemon may have.
+    /// Uses up the daemon's file descriptors with TCP clients.
     private static func exhaust(_ daemon: TestDaemon) throws -> [Socket] {
         let used = try descriptors(of: daemon).count
         try limit(daemon, to: used)
@@ -25,7 +25,7 @@ struct DescriptorTests {
         return clients
     }
 
-    @Test("vendors are asked all the same, over a connection that is new")
+    @Test("vendors remain reachable over new connections")
     func vendors() throws {
         let stack = try Stack()
         let clients = try Self.exhaust(stack.daemon)
@@ -38,7 +38,7 @@ struct DescriptorTests {
         try stack.daemon.stop()
     }
 
-    @Test("upstreams are asked all the same, and who waits over TCP has his turn later")
+    @Test("upstreams remain reachable, and waiting TCP clients are served later")
     func upstreams() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)

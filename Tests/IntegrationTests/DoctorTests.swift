@@ -2,12 +2,12 @@
 import Foundation
 import Testing
 
-/// A resolver that is not ours, on port 53 of addresses in a namespace.
+/// Foreign resolver on port 53 of addresses in a namespace.
 private final class Stranger {
     let program: Child
     private let scratch: Scratch
 
-    /// Starts unbound, which answers with nothing but failures, and waits until it is there.
+    /// Starts unbound, which answers only with failures, and waits until it serves.
     init(on addresses: [String], in namespace: Namespace) throws {
         scratch = try Scratch()
         let file = try scratch.write(
@@ -35,9 +35,9 @@ private final class Stranger {
     }
 }
 
-@Suite("doctor looks at real machines", .needs(.unshare, .ip, .unbound), .hangLimit)
+@Suite("Doctor on real machines", .needs(.unshare, .ip, .unbound), .hangLimit)
 struct DoctorTests {
-    /// What doctor finds in a namespace, by check: state, what and fix.
+    /// Runs doctor in a namespace and returns its findings by check.
     private func findings(
         _ namespace: Namespace,
         _ arguments: [String],
@@ -50,14 +50,14 @@ struct DoctorTests {
         }
     }
 
-    @Test("who holds the daemon's port is named, with its process")
+    @Test("the process that occupies the daemon's port is named")
     func holder() throws {
         let namespace = try Namespace()
         let stranger = try Stranger(on: ["127.0.0.1"], in: namespace)
         let found = try findings(namespace, ["--socket", "/run/none.sock"])
         for transport in ["udp", "tcp"] {
             let what =
-                "127.0.0.1:53 (\(transport)) is held by unbound (pid \(stranger.program.pid))"
+                "127.0.0.1:53 (\(transport)) is used by unbound (pid \(stranger.program.pid))"
             let finding = try #require(found["port-53"]?.first { $0["what"].string == what })
             #expect(finding["state"].string == "failure")
             #expect(finding["fix"].string?.contains("systemctl disable --now unbound") == true)
@@ -66,13 +66,13 @@ struct DoctorTests {
         try stranger.program.stop()
     }
 
-    @Test("a daemon that getaddrinfo asks is well; one that it does not ask is not")
+    @Test("doctor reports whether getaddrinfo uses the daemon")
     func asked() throws {
         let namespace = try Namespace(addresses: ["192.0.2.10/24"])
         let daemon = try TestDaemon(
             """
             hosts: {records: {printer.example.com: [192.0.2.9]}}
-            upstreams: [{name: nobody, url: "udp://127.0.0.9"}]
+            upstreams: [{name: unused, url: "udp://127.0.0.9"}]
             """,
             listen: "127.0.0.1:53",
             in: namespace
@@ -86,7 +86,7 @@ struct DoctorTests {
                 "\(check): \(found[check]?.compactMap { $0["what"].string } ?? [])"
             )
         }
-        #expect(found["settings"]?.first?["what"].string == "\(daemon.file) is right, and in force")
+        #expect(found["settings"]?.first?["what"].string == "\(daemon.file) is valid and in force")
         try namespace.setResolver("nameserver 127.0.0.7\noptions attempts:1 timeout:2\n")
         found = try findings(namespace, socket)
         #expect(found["resolv-conf"]?.first?["state"].string == "failure")
@@ -95,13 +95,13 @@ struct DoctorTests {
         try daemon.stop()
     }
 
-    @Test("a name is compared: what programs get, and what the daemon has")
+    @Test("--name compares the addresses from getaddrinfo with those of the daemon")
     func compared() throws {
         let namespace = try Namespace(addresses: ["192.0.2.10/24"])
         let daemon = try TestDaemon(
             """
             hosts: {records: {printer.example.com: [192.0.2.9]}}
-            upstreams: [{name: nobody, url: "udp://127.0.0.9"}]
+            upstreams: [{name: unused, url: "udp://127.0.0.9"}]
             """,
             listen: "127.0.0.1:53",
             in: namespace
@@ -109,8 +109,8 @@ struct DoctorTests {
         let arguments = ["--socket", daemon.socket]
         let name = ["doctor", "--json", "--name", "printer.example.com"]
         var end = try namespace.run(Product.control, arguments + name)
-        #expect(end.output.contains("getaddrinfo asks the daemon"), "\(end.output)")
-        // Somebody else has a word in between.
+        #expect(end.output.contains("getaddrinfo uses the daemon"), "\(end.output)")
+        // Another source of names comes before the daemon.
         let etc =
             "printf '198.51.100.7 printer.example.com\\n' > /run/hosts"
             + " && mount --bind /run/hosts /etc/hosts"
@@ -120,14 +120,14 @@ struct DoctorTests {
         end = try namespace.run(Product.control, arguments + name)
         #expect(
             end.output.contains(
-                "printer.example.com is 198.51.100.7 for programs, and 192.0.2.9 for the daemon"
+                "printer.example.com is 198.51.100.7 for programs, but 192.0.2.9 for the daemon"
             ),
             "\(end.output)"
         )
         try daemon.stop()
     }
 
-    @Test("who answers in place of an address that nobody has is seen, only with --network")
+    @Test("interception of DNS is detected, and only with --network")
     func intercepted() throws {
         let namespace = try Namespace(addresses: ["192.0.2.1/32"])
         let stranger = try Stranger(on: ["192.0.2.1"], in: namespace)
@@ -139,7 +139,7 @@ struct DoctorTests {
             arguments + ["doctor", "--network"]
         )
         #expect(end.status == 4)
-        #expect(end.output.contains("192.0.2.1 over udp, 192.0.2.1 over tcp has no owner"))
+        #expect(end.output.contains("192.0.2.1 over udp, 192.0.2.1 over tcp answered"))
         try stranger.program.stop()
     }
 }

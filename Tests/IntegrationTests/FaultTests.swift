@@ -2,39 +2,41 @@
 import Foundation
 import Testing
 
-/// A fault of the emulator's, and what has to become of a look-up in spite of it.
+/// A fault of the emulator and the expected source of the answer.
 struct FaultCase: Sendable, CustomTestStringConvertible {
-    /// As in `--fault`.
+    /// Fault in the syntax of `--fault`.
     let fault: String
 
-    /// Who has the last word.
+    /// Source of the final answer.
     enum Word: Sendable {
-        /// The faulty server: what it says is no failure, or not by the vendor's grammar.
+        /// The faulty server: its reply is no failure.
         case server
 
-        /// The vendor's next server; the upstream, if there is none.
+        /// The vendor's next server, or the upstream if there is none.
         case nextServer
 
-        /// The upstream, at once: what the server says means that the vendor knows no address.
+        /// The upstream, without a retry: the reply means that the vendor has no address.
         case upstream
     }
 
     var word = Word.nextServer
 
-    /// The channels it is tried on: TLS with HTTP/2, where nginx passes it on in its own way, and
-    /// plain HTTP/1.1 unless it concerns the vendor's own encryption, of which there are two.
+    /// Channels on which to test: HTTPS with HTTP/2 through nginx, and plain HTTP/1.1 with AES.
+    ///
+    /// Faults of the encryption run with both ciphers instead.
     var channels: [VendorText.Channel] = [.https, .aes]
 
-    /// Whether only the passing of time shows it; what does not need short times has long ones, so
-    /// that a busy machine makes no difference.
+    /// True if only a timeout reveals the fault.
+    ///
+    /// Other faults run with long timeouts, so that a slow machine does not change the result.
     var isSilence: Bool { fault == "silent" || fault == "delay=3000" }
 
     var testDescription: String { fault }
 
-    /// The word before its value, as the emulator's manual lists it.
+    /// Name of the fault without its value, as in the emulator's help.
     var kind: String { String(fault.prefix { $0 != "=" && $0 != "," }) }
 
-    /// All of them.
+    /// All faults.
     static let all: [FaultCase] = [
         FaultCase(fault: "delay=50", word: .server),
         FaultCase(fault: "delay=3000"),
@@ -66,12 +68,12 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
         FaultCase(fault: "bad-padding", channels: [.aes, .des]),
     ]
 
-    /// Every case on every channel it can happen on.
+    /// Each fault on each of its channels.
     static let onChannels = all.flatMap { fault in fault.channels.map { (fault, $0) } }
 }
 
 @Suite(
-    "Whatever a server does, the client gets an answer",
+    "The client gets an answer in spite of a vendor's fault",
     .needs(.dig, .nsd, .nginx, .openssl, .curl),
     .hangLimit
 )
@@ -79,12 +81,12 @@ struct FaultTests {
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
-    /// Asks, and waits as long as stub resolvers do (resolv.conf(5)).
+    /// Sends a query with the timeout of stub resolvers, 5 s (resolv.conf(5)).
     private static func ask(_ daemon: TestDaemon) throws -> Dig {
         try daemon.dig("www.example.com", "A", "+time=5")
     }
 
-    @Test("the upstream's, where the vendor has one server", arguments: FaultCase.onChannels)
+    @Test("a vendor with one server: the upstream answers", arguments: FaultCase.onChannels)
     func alone(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
         let stack = try Stack(
             channel,
@@ -101,7 +103,7 @@ struct FaultTests {
         try stack.daemon.stop()
     }
 
-    @Test("the next server's, where the vendor has two", arguments: FaultCase.onChannels)
+    @Test("a vendor with two servers: the second server answers", arguments: FaultCase.onChannels)
     func second(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
         let stack = try Stack(
             channel,
@@ -115,7 +117,7 @@ struct FaultTests {
         try stack.daemon.stop()
     }
 
-    @Test("no fault of the emulator's manual is missing here")
+    @Test("every fault in the emulator's help is tested")
     func complete() throws {
         let manual = try run(Product.emulator, ["--help"]).output
         let part = try #require(manual.components(separatedBy: "FAULTS\n").last)

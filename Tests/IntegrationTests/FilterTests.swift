@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite(
-    "Under the system call filter of its unit",
+    "Under the system call filter of the unit",
     .needs(.dig, .nginx, .nsd, .openssl, .python3, .systemd, .curl),
     .hangLimit
 )
@@ -12,7 +12,8 @@ struct FilterTests {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "systemd/httpdnsd.service").path
 
-    /// Becomes a program under the filter that systemd would make of a unit (systemd.exec(5)).
+    /// Python program that installs the filter of a unit like systemd (systemd.exec(5)), then
+    /// executes a program.
     private static let script = """
         import ctypes, glob, os, re, struct, subprocess, sys
         def members(name):
@@ -48,12 +49,12 @@ struct FilterTests {
         os.execv(sys.argv[2], sys.argv[2:])
         """
 
-    /// The same without any capability, as with CapabilityBoundingSet=.
+    /// Runs the script without capabilities, as with CapabilityBoundingSet=.
     private static var command: [String] {
         ["setpriv", "--bounding-set", "-all", "python3", "-c", script, unit]
     }
 
-    @Test("what the filter forbids is forbidden")
+    @Test("the filter forbids unshare and mount")
     func forbidden() throws {
         func run(_ program: String, _ arguments: String...) throws -> Child.End {
             try Child("python3", ["-c", Self.script, Self.unit, program] + arguments).end()
@@ -63,7 +64,7 @@ struct FilterTests {
         #expect(try run("/bin/mount", "--bind", "/", "/mnt").status != 0)
     }
 
-    @Test("it starts, answers from all there is, reloads, is asked, and stops with its cache kept")
+    @Test("the daemon starts, answers from each source, reloads and stops with a snapshot")
     func works() throws {
         let scratch = try Scratch()
         let upstream = try TestUpstream()
@@ -101,9 +102,9 @@ struct FilterTests {
         #expect(!said.contains("not permitted"), "\(said)")
     }
 
-    @Test("httpdnsctl, which systemd starts for a reload under the same filter, works")
+    @Test("httpdnsctl reload works under the same filter")
     func control() throws {
-        let daemon = try TestDaemon("upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
         let end = try Child(
             Self.command[0],
             Self.command.dropFirst() + [Product.control, "--socket", daemon.socket, "reload"]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("Answers whose time is over, or nearly", .needs(.dig, .nsd, .curl), .hangLimit)
+@Suite("Stale answers and refresh", .needs(.dig, .nsd, .curl), .hangLimit)
 struct FreshnessTests {
-    /// Settings of the cache, in which answers live for a second.
+    /// Returns cache settings with a maximum TTL of 1 s.
     private func briefly(_ more: String = "") -> String {
         """
         cache:
@@ -12,13 +12,13 @@ struct FreshnessTests {
         """
     }
 
-    /// Asks until the answer is none of the cache.
+    /// Waits until the cached entry is stale, then sends a query.
     private func staleAnswer(_ daemon: TestDaemon, _ name: String) throws -> Dig {
         while try daemon.cached(name, "A").contains(where: { $0["stale"].bool == false }) {}
         return try daemon.dig(name, "A")
     }
 
-    @Test("a vendor that is silent: the stale answer, with its TTL and EDE 3, and counted so")
+    @Test("if the vendor is silent, the stale answer has the stale TTL and EDE 3")
     func stale() throws {
         let stack = try Stack(route: "fallback: none", settings: briefly("stale: {ttl: 7s}"))
         let daemon = stack.daemon
@@ -33,12 +33,12 @@ struct FreshnessTests {
         #expect(queries["by-source"].sum == queries["total"].int)
 
         try stack.emulator.misbehave()
-        // The call that is under way is hedged and ends by itself; then the vendor is asked again.
+        // The pending call ends after its hedge; then the vendor is called again.
         while try daemon.dig("www.example.com", "A").text.contains("EDE: 3") {}
         try daemon.stop()
     }
 
-    @Test("a route that says `stale: off` has SERVFAIL, and its failure is remembered with EDE 13")
+    @Test("with `stale: off` a failure is SERVFAIL, and the cached failure has EDE 13")
     func off() throws {
         let stack = try Stack(
             route: "fallback: none\n    stale: off",
@@ -50,7 +50,7 @@ struct FreshnessTests {
         try stack.emulator.misbehave("status=500")
         var reply = try staleAnswer(daemon, "www.example.com")
         #expect(reply.status == "SERVFAIL" && reply.text.contains("EDE: 22"), "\(reply.text)")
-        // Within its second, which a busy machine may miss.
+        // The failure is cached for 1 s, which a busy machine may miss.
         while !reply.text.contains("EDE: 13") {
             reply = try daemon.dig("www.example.com", "A")
             #expect(reply.status == "SERVFAIL" && reply.text.contains("EDE: 22"), "\(reply.text)")
@@ -58,7 +58,7 @@ struct FreshnessTests {
         try daemon.stop()
     }
 
-    @Test("a name that is asked for again is refreshed before its time is over, over UDP and TCP")
+    @Test("a popular name is refreshed before it expires, over UDP and TCP")
     func prefetch() throws {
         let stack = try Stack(
             settings: "cache: {maximum-ttl: 10s, prefetch: {at: 50%}}"
@@ -76,12 +76,12 @@ struct FreshnessTests {
         }
         #expect(try stack.emulator.lookups() == 2)
         let stats = try daemon.stats()
-        #expect(stats["queries", "by-source", "cache"].int == asked - 1, "nobody waited")
+        #expect(stats["queries", "by-source", "cache"].int == asked - 1, "no query waited")
         #expect(stats["refresh", "started"].int == 1)
         try daemon.stop()
     }
 
-    @Test("names are asked for at the start, and nobody waits for them")
+    @Test("prefetch names are resolved at the start")
     func names() throws {
         let stack = try Stack(
             settings: "cache: {prefetch: {names: [www.example.com, three.example.org]}}"
@@ -99,7 +99,7 @@ struct FreshnessTests {
         try daemon.stop()
     }
 
-    @Test("what is flushed softly is asked for anew, and given if nobody answers")
+    @Test("a softly flushed entry is resolved again, and is the stale answer if that fails")
     func softly() throws {
         let stack = try Stack(route: "fallback: none")
         let daemon = stack.daemon
@@ -123,7 +123,7 @@ struct FreshnessTests {
         try daemon.stop()
     }
 
-    @Test("flush --stale and --source remove what they mean")
+    @Test("flush --stale and --source remove exactly the matching entries")
     func selections() throws {
         let stack = try Stack()
         let daemon = stack.daemon

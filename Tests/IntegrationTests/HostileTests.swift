@@ -2,9 +2,9 @@
 import Foundation
 import Testing
 
-@Suite("Hostile input leaves it running", .needs(.nsd, .curl), .hangLimit)
+@Suite("Hostile input leaves the daemon running", .needs(.nsd, .curl), .hangLimit)
 struct HostileTests {
-    /// What a daemon holds, as the kernel and itself see it.
+    /// Memory and descriptors of a daemon.
     private struct Holding {
         let rssOctets: Int
         let descriptors: Int
@@ -17,7 +17,9 @@ struct HostileTests {
         }
     }
 
-    /// Waits until nothing is under way any more, for each round as long as a call takes.
+    /// Waits until the daemon has closed its temporary descriptors.
+    ///
+    /// Each of at most 300 rounds lasts as long as one control call.
     private static func settle(_ daemon: TestDaemon, to descriptors: Int) throws -> Holding {
         for _ in 0..<300 {
             let now = try Holding(daemon)
@@ -26,14 +28,17 @@ struct HostileTests {
         return try Holding(daemon)
     }
 
-    /// Does something nasty to a daemon, and to one whose answers the kernel gives if it may.
+    /// Runs `nastiness` against a daemon, and against one with kernel answers if the kernel allows
+    /// them.
     private func survives(_ nastiness: (TestDaemon) throws -> Void) throws {
         for mode in Kernel.runsPrograms ? ["off", "required"] : ["off"] {
             try survives(accelerated: mode, nastiness)
         }
     }
 
-    /// Does something nasty twice, the first time to warm up, and finds the daemon as it was.
+    /// Runs `nastiness` twice and checks that the daemon then has no more descriptors and memory.
+    ///
+    /// The first run is a warm-up.
     private func survives(
         accelerated mode: String,
         _ nastiness: (TestDaemon) throws -> Void
@@ -54,7 +59,7 @@ struct HostileTests {
         try daemon.stop()
     }
 
-    /// A good query is answered over UDP and TCP.
+    /// Checks that a valid query is answered over UDP and TCP.
     private static func check(_ daemon: TestDaemon) throws {
         let query = RawMessage.query("www.example.com", id: 0xABCD)
         let datagram = try Socket(.datagram, to: daemon.port)
@@ -67,7 +72,7 @@ struct HostileTests {
         #expect(try stream.receive().isEmpty)
     }
 
-    /// Sends messages with pauses that let the daemon keep up, so that they arrive.
+    /// Sends messages with pauses, so that none is lost in the socket buffer.
     private static func flood(_ daemon: TestDaemon, _ messages: some Sequence<[UInt8]>) throws {
         let socket = try Socket(.datagram, to: daemon.port)
         let marker = try Socket(.datagram, to: daemon.port)
@@ -79,9 +84,9 @@ struct HostileTests {
         }
     }
 
-    /// Queries with some octets changed, cut off or added.
+    /// Returns queries with some octets changed, removed or appended.
     ///
-    /// None is for the vendor, whose connections would stay open for later calls.
+    /// No query is for the vendor: its connections would stay open for later calls.
     private static func mutants(_ count: Int, seed: UInt64) -> [[UInt8]] {
         var generator = Seeded(seed)
         let seeds = [
@@ -126,7 +131,7 @@ struct HostileTests {
         }
     }
 
-    @Test("compression pointers in circles, and names without an end")
+    @Test("compression loops, and names without an end")
     func names() throws {
         let header: [UInt8] = [0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
         let names: [[UInt8]] = [
@@ -141,14 +146,14 @@ struct HostileTests {
         }
     }
 
-    @Test("mutated messages over TCP, with lengths that lie, and no end of the last one")
+    @Test("mutated messages over TCP with wrong lengths and an incomplete last message")
     func framed() throws {
         try survives { daemon in
             var generator = Seeded(3)
             for message in Self.mutants(100, seed: 4) {
                 let client = try Socket(.stream, to: daemon.port)
                 let length = UInt16.random(in: 0...80, using: &generator)
-                // A client that is thrown out may find that while it sends.
+                // The send fails if the daemon has already disconnected the client.
                 try? client.send([UInt8(length >> 8), UInt8(length & 0xFF)] + message)
                 client.finishSending()
                 while let octets = try? client.receive(), !octets.isEmpty {}
@@ -156,14 +161,14 @@ struct HostileTests {
         }
     }
 
-    @Test("frames without content, and frames cut short")
+    @Test("empty frames and truncated frames")
     func empty() throws {
         try survives { daemon in
             let client = try Socket(.stream, to: daemon.port)
             try client.send([UInt8](repeating: 0, count: 14))
             try client.sendFramed([RawMessage.query("www.example.com", id: 9)])
             #expect(RawMessage.id(try client.receiveFramed()) == 9)
-            // More without a valid query between them end the session.
+            // More empty frames without a valid query between them end the connection.
             try client.send([UInt8](repeating: 0, count: 2_000))
             #expect(try client.receive().isEmpty)
             for octets in [[0], [0, 5], [0xFF, 0xFF, 1, 2, 3], [0, 12, 0, 0]] as [[UInt8]] {
@@ -175,7 +180,7 @@ struct HostileTests {
         }
     }
 
-    @Test("300 connections at once: the newest is served, the rest is kept or closed")
+    @Test("300 connections: the newest is served, the others are idle or closed")
     func connections() throws {
         try survives { daemon in
             let clients = try (0..<300).map { _ in try Socket(.stream, to: daemon.port) }
@@ -183,19 +188,19 @@ struct HostileTests {
             try last.sendFramed([RawMessage.query("www.example.com", id: 300)])
             #expect(RawMessage.id(try last.receiveFramed()) == 300)
             for client in clients { client.finishSending() }
-            // Whether the daemon closed it long ago or does now: to the end of all of them.
+            // Reads to the end, whether the daemon closed the connection earlier or closes it now.
             for client in clients { while let octets = try? client.receive(), !octets.isEmpty {} }
         }
     }
 
-    @Test("500 queries in a row from a client that reads late")
+    @Test("500 queries from a client that reads late")
     func pipeline() throws {
         try survives { daemon in
             let client = try Socket(.stream, to: daemon.port)
             for batch in 0..<10 {
                 try client.sendFramed(
                     (0..<50).map { number in
-                        // Large answers, so that buffers fill.
+                        // Large answers fill the buffers.
                         RawMessage.query(
                             "forty.example.org",
                             id: UInt16(batch * 50 + number)
@@ -211,7 +216,7 @@ struct HostileTests {
         }
     }
 
-    @Test("clients that reset their connections with answers under way")
+    @Test("clients that reset their connections while answers are pending")
     func resets() throws {
         try survives { daemon in
             for number in 0..<100 {
@@ -225,7 +230,7 @@ struct HostileTests {
         }
     }
 
-    @Test("lines on the control socket that are no calls")
+    @Test("invalid messages on the control socket")
     func control() throws {
         try survives { daemon in
             var generator = Seeded(5)

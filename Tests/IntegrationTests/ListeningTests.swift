@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Listening", .needs(.dig, .nsd, .curl), .hangLimit)
 struct ListeningTests {
-    /// An upstream that nobody hears of.
-    private static let upstream = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+    /// An upstream that receives no query.
+    private static let upstream = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
     @Test("IPv6 is answered like IPv4", arguments: ["+notcp", "+tcp"])
     func loopback6(transport: String) throws {
@@ -15,13 +15,14 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    /// A daemon, by default with the default `listen`, on a machine that lacks addresses.
+    /// A daemon in a namespace without some loopback addresses, by default with the default
+    /// `listen`.
     private struct Poor {
         let namespace: Namespace
         let scratch: Scratch
         let daemon: Child
 
-        /// Starts the daemon after `script` took addresses away.
+        /// Starts the daemon after `script` has removed addresses.
         init(after script: String, listen: String = "") throws {
             namespace = try Namespace()
             scratch = try Scratch()
@@ -35,14 +36,14 @@ struct ListeningTests {
         }
     }
 
-    /// What takes the address of each family from loopback.
+    /// Missing address, remaining address, and the command that removes the address of one family.
     private static let removals = [
         ("[::1]:53", "127.0.0.1", "echo 1 >/proc/sys/net/ipv6/conf/lo/disable_ipv6"),
         ("127.0.0.1:53", "::1", "ip address del 127.0.0.1/8 dev lo"),
     ]
 
     @Test(
-        "a machine without one of the families is answered on the other by default, with a warning",
+        "without IPv4 or IPv6 loopback the daemon listens on the other by default, with a warning",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -57,7 +58,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "an address that the settings name and the machine does not have is an error with a hint",
+        "a configured listen address that the machine does not have is an error with a hint",
         .needs(.unshare, .ip),
         arguments: removals
     )
@@ -70,7 +71,7 @@ struct ListeningTests {
         #expect(end.errors.contains("remove it from `listen`"))
     }
 
-    @Test("a machine without any of the default addresses is an error", .needs(.unshare, .ip))
+    @Test("no default address is available: an error", .needs(.unshare, .ip))
     func noFamily() throws {
         let removals = Self.removals.map(\.2).joined(separator: "; ")
         let host = try Poor(after: removals)
@@ -78,7 +79,7 @@ struct ListeningTests {
         #expect(end.status == 1 && end.errors.contains("cannot listen on "))
     }
 
-    @Test("every listen address is answered on")
+    @Test("every listen address answers")
     func several() throws {
         let daemon = try TestDaemon(Self.upstream, listen: "127.0.0.1:0", "127.0.0.2:0", "[::1]:0")
         let listeners = try JSON(daemon.control("status", "--json").output)["listeners"].array
@@ -95,13 +96,13 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("on the unspecified address a reply comes from the address that was asked")
+    @Test("on the unspecified address a reply comes from the address that received the query")
     func unspecified() throws {
         let daemon = try TestDaemon(
             Self.upstream + "\nallow: [127.0.0.0/8]",
             listen: "0.0.0.0:0"
         )
-        // dig takes no reply from another address than it asked.
+        // dig ignores a reply from another address.
         for server in ["127.0.0.1", "127.0.0.2", "127.3.2.1"] {
             let local = try daemon.dig("localhost", "A", "+notcp", server: server)
             #expect(local.data("A") == ["127.0.0.1"], "\(local.text)")
@@ -112,7 +113,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "who may not ask gets REFUSED, and nothing is asked for him",
+        "a client outside `allow` gets REFUSED and causes no upstream query",
         arguments: ["+notcp", "+tcp"]
     )
     func refused(transport: String) throws {
@@ -132,7 +133,7 @@ struct ListeningTests {
         try daemon.stop()
     }
 
-    @Test("fifty clients that ask for one name at once cost one call")
+    @Test("fifty concurrent queries for one name cost one vendor call")
     func merged() throws {
         let stack = try Stack(faults: ["delay=300"])
         let clients = try (0..<50).map { _ in try Socket(.datagram, to: stack.daemon.port) }

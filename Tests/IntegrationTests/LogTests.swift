@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A journal that keeps what it is sent, where systemd's is, in a namespace of its own.
+/// Stand-in for systemd's journal, on its socket in a separate namespace.
 private final class TestJournal: Sendable {
     let namespace: Namespace
     private let program: Child
@@ -33,13 +33,13 @@ private final class TestJournal: Sendable {
         _ = try program.line(with: "listening")
     }
 
-    /// The entry with a text.
+    /// Waits for the entry that contains `text`.
     func entry(with text: String) throws -> String { try program.line(with: text) }
 }
 
 @Suite("The log", .needs(.dig, .nsd, .curl), .hangLimit)
 struct LogTests {
-    @Test("a line a query is read from what is noted anyway, by whichever way it came")
+    @Test("the query log has one line per query, over UDP and TCP")
     func queries() throws {
         let stack = try Stack(settings: "log: {queries: true}")
         let names = ["www.example.com", "four.example.com", "three.example.org"]
@@ -47,7 +47,7 @@ struct LogTests {
             _ = try stack.daemon.dig(name, "A")
             _ = try stack.daemon.dig(name, "A", "+tcp")
         }
-        // What has not been read yet is read at the end.
+        // The daemon logs the remaining queries when it stops.
         try stack.daemon.stop()
         let lines = stack.daemon.program.errorText.split(separator: "\n").filter {
             $0.contains("info: query ")
@@ -62,14 +62,14 @@ struct LogTests {
             }
             #expect(found == count, "\(source)")
         }
-        // The upstream is plain, and the vendor's channel does not authenticate.
+        // The upstream is not encrypted, and the vendor's channel does not authenticate the server.
         #expect(lines.count { $0.contains("unprotected=yes") } == 2 * names.count)
         for line in lines {
             #expect(line.contains(" client=127.0.0.1 ") && line.contains(" rcode=noerror "))
         }
     }
 
-    @Test("names that were made to harm stay in their line and word")
+    @Test("control characters, quotes and line ends in names cannot forge log fields or lines")
     func hostile() throws {
         let stack = try Stack(settings: "log: {queries: true}")
         let labels = [
@@ -95,25 +95,25 @@ struct LogTests {
         let lines = text.split(separator: "\n")
         #expect(lines.count { $0.contains("info: query ") } == labels.count + 1)
         for line in lines where line.contains("info: query ") {
-            // The words of a line are pairs; what stands in quotes is one.
+            // A line is a sequence of `key=value` pairs; a quoted value is one word.
             let bare = line.replacing(/"(?:[^"\\]|\\.)*"/, with: "")
             #expect(bare.split(separator: " ").count { $0.hasPrefix("level=") } == 0, "\(line)")
         }
     }
 
     @Test(
-        "a failure is told once, with what was done about it, and then counted",
+        "a failure is logged once, with its consequence; repetitions are only recorded",
         .timeLimit(.minutes(15))
     )
     func failures() throws {
         let stack = try Stack(firstFaults: ["status=500"])
         for number in 0..<3 { _ = try stack.daemon.dig("\(number).many.example.com", "A") }
         let line = try stack.daemon.program.line(with: "warning: vendor tencent: ")
-        #expect(line.contains("asking \(stack.emulator.address)"), "\(line)")
+        #expect(line.contains("trying \(stack.emulator.address)"), "\(line)")
         #expect(line.contains("error=server-status") && line.contains("vendor=tencent"), "\(line)")
-        // What was not told is kept.
+        // SIGUSR1 prints the recorder, which also has the lines that were not logged.
         stack.daemon.program.send(SIGUSR1)
-        _ = try stack.daemon.program.line(with: "that the cache did not answer: 3")
+        _ = try stack.daemon.program.line(with: "not answered from the cache: 3")
         _ = try stack.daemon.program.line(with: "name=2.many.example.com.")
         try stack.daemon.stop()
         let lines = stack.daemon.program.errorText.split(separator: "\n")
@@ -122,19 +122,19 @@ struct LogTests {
         #expect(told.count { $0.contains("info: | ") } == 3)
     }
 
-    @Test("an account that is refused is told with when it is asked again")
+    @Test("a refused account is logged with the time of the next attempt")
     func refused() throws {
         let stack = try Stack(faults: ["status=403"])
         _ = try stack.daemon.dig("www.example.com", "A")
-        let line = try stack.daemon.program.line(with: "refuses the account")
-        #expect(line.contains("asking it again in 300 s"), "\(line)")
+        let line = try stack.daemon.program.line(with: "account refused")
+        #expect(line.contains("next attempt in 300 s"), "\(line)")
         try stack.daemon.stop()
     }
 
-    @Test("json is an object a line, and a reload changes it")
+    @Test("the JSON format writes one object per line, and a reload changes the format")
     func json() throws {
-        let daemon = try TestDaemon("\(nobody)\nlog: {format: json, level: debug}")
-        try daemon.rewrite(nobody)
+        let daemon = try TestDaemon("\(unused)\nlog: {format: json, level: debug}")
+        try daemon.rewrite(unused)
         #expect(try daemon.control("reload").status == 0)
         try daemon.stop()
         let lines = daemon.program.errorText.split(separator: "\n")
@@ -148,13 +148,13 @@ struct LogTests {
     }
 
     @Test(
-        "a process that crashes writes what it logged last, and ends as it would have",
-        .disabled(if: Child.isWatched, "a sanitizer sees to crashes itself"),
+        "a crashing process prints its last log lines and dies of the same signal",
+        .disabled(if: Child.isWatched, "a sanitizer handles crashes itself"),
         arguments: [SIGSEGV, SIGABRT, SIGILL, SIGTRAP]
     )
     func crash(_ signal: Int32) throws {
         let daemon = try TestDaemon(
-            "\(nobody)\nlog: {level: notice}",
+            "\(unused)\nlog: {level: notice}",
             environment: ["SWIFT_BACKTRACE": "enable=no"]
         )
         daemon.program.send(signal)
@@ -162,20 +162,20 @@ struct LogTests {
         #expect(end.status == 128 + signal)
         let parts = end.errors.components(separatedBy: "httpdnsd crashed; ")
         #expect(parts.count == 3, "\(end.errors)")
-        #expect(parts.last == "that was what it logged last\n")
+        #expect(parts.last == "end of the last log lines\n")
         #expect(parts.first?.contains("info: hosts: ") == false)
         let kept = try #require(parts.dropFirst().first)
         #expect(kept.contains("info: hosts: ") && kept.contains("notice: answering on 127."))
     }
 
-    @Test("the journal gets entries with fields", .needs(.unshare, .python3))
+    @Test("the journal receives entries with fields", .needs(.unshare, .python3))
     func journal() throws {
         let journal = try TestJournal()
-        // The variable is only believed if it names the file that standard error is.
+        // `JOURNAL_STREAM` is only valid if it identifies the file behind standard error.
         let scratch = try Scratch()
         let file = try scratch.write(
             "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: /run/c.sock, mode: \"0600\"}\n"
-                + "log: {queries: true}\n\(nobody)",
+                + "log: {queries: true}\n\(unused)",
             to: "httpdnsd.yaml"
         )
         let daemon = try Child(
@@ -202,13 +202,13 @@ struct LogTests {
         #expect(end.errors == "")
     }
 
-    @Test("a variable that somebody else's standard error left is not believed")
+    @Test("a JOURNAL_STREAM that identifies another file is ignored")
     func foreignStream() throws {
-        let daemon = try TestDaemon(nobody, environment: ["JOURNAL_STREAM": "1:2"])
+        let daemon = try TestDaemon(unused, environment: ["JOURNAL_STREAM": "1:2"])
         try daemon.stop()
         #expect(daemon.program.errorText.contains(" notice: answering on "))
     }
 
-    /// An upstream that is never asked.
-    private let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+    /// An upstream that receives no query.
+    private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 }

@@ -2,18 +2,18 @@
 import Foundation
 import Testing
 
-/// What a scrape brought, as the Python client of Prometheus reads it.
+/// Result of one scrape, parsed by Prometheus' Python client.
 private struct Scrape {
-    /// The samples: name and labels, and their values.
+    /// Values by sample name and labels.
     let samples: [String: Double]
 
-    /// The kinds of the families, by the names of their samples without what follows from the kind.
+    /// Metric types by family name.
     let kinds: [String: String]
 
-    /// The media type.
+    /// Media type of the response.
     let type: String
 
-    /// Reads what curl gets with these options.
+    /// Runs curl with `arguments` and parses the response.
     init(_ arguments: [String], in scratch: Scratch) throws {
         let head = scratch.file("head-\(UUID().uuidString)")
         let end = try run(
@@ -51,7 +51,7 @@ private struct Scrape {
         print(json.dumps({"samples": samples, "kinds": kinds}))
         """
 
-    /// The sum of the samples of a name whose labels have these texts.
+    /// Returns the sum of the samples with this name and all `labels`.
     func sum(_ name: String, _ labels: String...) -> Int {
         let parts = samples.filter { sample in
             sample.key.hasPrefix(name + "{") && labels.allSatisfy { sample.key.contains($0) }
@@ -59,7 +59,7 @@ private struct Scrape {
         return Int(parts.values.reduce(0, +))
     }
 
-    /// The names of all samples.
+    /// Names of all samples.
     var names: Set<String> {
         Set(samples.keys.compactMap { $0.split(separator: "{").first.map(String.init) })
     }
@@ -67,17 +67,17 @@ private struct Scrape {
 
 @Suite("Metrics", .needs(.dig, .nsd, .curl, .prometheus), .hangLimit)
 struct MetricsTests {
-    /// Asks for OpenMetrics.
+    /// curl options that request OpenMetrics.
     private static let open = ["--header", "Accept: application/openmetrics-text; version=1.0.0"]
 
-    /// Waits for the line that says where metrics are served, and returns that.
+    /// Waits for the log line with the metrics URL and returns the URL.
     private static func url(_ daemon: TestDaemon, _ start: String = "http://") throws -> String {
         let line = try daemon.program.line(with: "metrics: served at \(start)")
         return start + line.components(separatedBy: "served at \(start)")[1]
     }
 
     @Test(
-        "a live daemon's are read by Prometheus's own client, in both forms and over both transports"
+        "Prometheus' client reads the metrics in both formats, over TCP and the Unix socket"
     )
     func live() throws {
         let scratch = try Scratch()
@@ -130,7 +130,7 @@ struct MetricsTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("the dashboard asks for what there is")
+    @Test("every metric in the Grafana dashboard exists")
     func dashboard() throws {
         let scratch = try Scratch()
         let stack = try Stack(
@@ -143,7 +143,7 @@ struct MetricsTests {
         _ = try stack.daemon.dig("www.example.com", "A")
         _ = try stack.daemon.dig("other.example.net", "A")
         let scrape = try Scrape([url], in: scratch)
-        // The trial that the failure causes fails at the same server, too.
+        // The health probe after the failure fails at the same server.
         let failures = scrape.sum("httpdnsd_vendor_server_failures_total")
         #expect((1...2).contains(failures))
         let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -168,13 +168,13 @@ struct MetricsTests {
         try stack.daemon.stop()
     }
 
-    @Test("only GET and HEAD of /metrics are answered, within bounds")
+    @Test("only GET and HEAD of /metrics are answered, with size and connection limits")
     func bounds() throws {
-        let daemon = try TestDaemon("\(nobody)\nmetrics: {listen: \"127.0.0.1:0\"}")
+        let daemon = try TestDaemon("\(unused)\nmetrics: {listen: \"127.0.0.1:0\"}")
         let port = try #require(
             Self.url(daemon).split(separator: ":").last.flatMap { UInt16($0.prefix { $0 != "/" }) }
         )
-        /// What is replied to a request, up to the end of the connection.
+        /// Returns the response to a request, up to the end of the connection.
         func reply(_ request: String) throws -> String {
             let socket = try Socket(.stream, to: port)
             try socket.send(Array(request.utf8))
@@ -196,14 +196,14 @@ struct MetricsTests {
         #expect(try reply("nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
         let long = "GET /metrics HTTP/1.1\r\nA: " + String(repeating: "x", count: 8192)
         #expect(try reply(String(long.prefix(8192))).hasPrefix("HTTP/1.1 431 "))
-        // A reply reaches a client that sends what nobody reads.
+        // The response arrives although the daemon does not read the request body.
         let body = String(repeating: "x", count: 100_000)
         let request = "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n\(body)"
         #expect(try reply(request).hasPrefix("HTTP/1.1 413 "))
-        // Requests on one connection, one behind the other.
+        // Two requests on one connection.
         let two = try reply("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\nHEAD / \(end)")
         #expect(two.contains("HTTP/1.1 200 OK") && two.contains("HTTP/1.1 404 Not Found"))
-        // Who stays for ever does not keep others out, but has to go.
+        // Idle clients do not keep others out: the oldest connection is closed.
         let idle = try (0..<16).map { _ in try Socket(.stream, to: port) }
         #expect(try reply("HEAD /metrics \(end)").hasPrefix("HTTP/1.1 200 OK\r\n"))
         #expect(try idle[0].receive().isEmpty)
@@ -211,11 +211,11 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    @Test("scrapes go on while settings are reloaded, and move where these say")
+    @Test("scrapes continue across reloads and follow a changed listen address")
     func reload() throws {
         let scratch = try Scratch()
         let (first, second) = (try freePort(), try freePort())
-        func settings(_ place: String) -> String { "\(nobody)\nmetrics: {listen: \(place)}" }
+        func settings(_ place: String) -> String { "\(unused)\nmetrics: {listen: \(place)}" }
         func scrape(_ port: UInt16) throws -> Scrape {
             try Scrape(["http://127.0.0.1:\(port)/metrics"], in: scratch)
         }
@@ -227,11 +227,11 @@ struct MetricsTests {
             )
             #expect(try daemon.control("reload").status == 0)
             #expect(try scrape(first).sum("httpdnsd_build_info") == 1)
-            // The connection of a scraper stays.
+            // The scraper's connection stays open.
             try stream.send(Array("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
             #expect(try stream.receive().count > 50)
         }
-        // Somebody else's port: nothing changes.
+        // The port is in use: nothing changes.
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
         try daemon.rewrite(settings("\"127.0.0.1:\(foreign.port)\""))
@@ -245,17 +245,17 @@ struct MetricsTests {
         #expect(try scrape(second).sum("httpdnsd_last_reload_failed") == 0)
         #expect(throws: Child.Failure.self) { try Socket(.stream, to: first) }
         #expect(try stream.receive().isEmpty)
-        try daemon.rewrite(nobody)
+        try daemon.rewrite(unused)
         #expect(try daemon.control("reload").status == 0)
         #expect(throws: Child.Failure.self) { try Socket(.stream, to: second) }
         try daemon.stop()
     }
 
-    @Test("a place that cannot be had costs the metrics, not the answers")
+    @Test("if the metrics address is in use, the daemon still answers queries")
     func taken() throws {
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
-        let daemon = try TestDaemon("\(nobody)\nmetrics: {listen: \"127.0.0.1:\(foreign.port)\"}")
+        let daemon = try TestDaemon("\(unused)\nmetrics: {listen: \"127.0.0.1:\(foreign.port)\"}")
         _ = try daemon.program.line(
             with: "error: cannot serve metrics at 127.0.0.1:\(foreign.port)"
         )
@@ -263,12 +263,12 @@ struct MetricsTests {
         try daemon.stop()
     }
 
-    /// An upstream that is never asked.
-    private let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+    /// An upstream that receives no query.
+    private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 }
 
 extension Regex<AnyRegexOutput> {
-    /// What the expression matches in a text.
+    /// Returns all matches in a text.
     fileprivate func matches(in text: String) -> [String] {
         text.matches(of: self).map { String(text[$0.range]) }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A machine with one cable, at whose other end is the vendor: both in networks of their own.
+/// A machine and a vendor in two network namespaces, connected by one virtual cable.
 private final class Cable: Sendable {
-    /// The machine's address, and the one it gets instead.
+    /// First and second address of the machine.
     static let old = "192.0.2.10"
     static let new = "192.0.2.20"
 
@@ -46,8 +46,7 @@ private final class Cable: Sendable {
         )
     }
 
-    /// Takes the machine's address away and gives it another one: what leads through the old one
-    /// is dead without knowing it.
+    /// Replaces the machine's address; connections from the old address stop working silently.
     func swap() throws {
         let end = try machine.run(
             "sh",
@@ -59,10 +58,9 @@ private final class Cable: Sendable {
         try #require(end.status == 0, "\(end.errors)")
     }
 
-    /// What the daemon has noticed.
+    /// Returns the daemon's counters of network changes.
     func network() throws -> JSON { try daemon.stats()["network"] }
 
-    /// The counters of the vendor.
     func counters() throws -> JSON { try #require(try daemon.stats()["vendors"].array.first) }
 }
 
@@ -72,7 +70,7 @@ private final class Cable: Sendable {
     .hangLimit
 )
 struct NetworkChangeTests {
-    @Test("a cold name is answered at once after the address was swapped under a live connection")
+    @Test("after an address change under a live connection a new name is answered within 1 s")
     func swapped() throws {
         let cable = try Cable()
         for name in ["one", "two"] {
@@ -83,7 +81,7 @@ struct NetworkChangeTests {
         try cable.swap()
         let clock = ContinuousClock()
         let start = clock.now
-        // Waits 1 s, so is not there to see what the daemon does when the try of 2 s is over.
+        // With its timeout of 1 s dig cannot see a retry after the attempt timeout of 2 s.
         let reply = try cable.daemon.dig("three.example.com", "A", "+time=1")
         print("the first cold name after the swap took \(clock.now - start), dig included")
         #expect(reply.data("A") == ["192.0.2.77"], "\(reply.text)")
@@ -98,7 +96,7 @@ struct NetworkChangeTests {
         #expect(Set(log.map(\.connection)).count == 2)
     }
 
-    @Test("calls under way are sent again over one new connection, and are nobody's failure")
+    @Test("pending calls are sent again over one new connection and count no failure")
     func reissued() throws {
         let cable = try Cable()
         #expect(try cable.daemon.dig("warm.example.com", "A").data("A") == ["192.0.2.77"])
@@ -111,7 +109,7 @@ struct NetworkChangeTests {
                 in: cable.machine
             )
         }
-        // Each has asked, and the vendor's silence has begun.
+        // All queries are pending at the vendor.
         while try cable.emulator.lookups() < 1 + names.count {}
         try cable.emulator.misbehave()
         try cable.swap()
@@ -125,7 +123,7 @@ struct NetworkChangeTests {
         #expect(Set(try cable.front.stop().map(\.connection)).count == 2)
     }
 
-    @Test("answers of the old network are kept as stale ones")
+    @Test("cached answers become stale when the network changes")
     func stale() throws {
         let cable = try Cable()
         #expect(try cable.daemon.dig("one.example.com", "A").data("A") == ["192.0.2.77"])

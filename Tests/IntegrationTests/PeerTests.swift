@@ -3,22 +3,23 @@ import DNSWire
 import Foundation
 import Testing
 
-/// Two forwarders before one name server tell their clients the same, or there is a rule why not.
+/// Compares the replies of two forwarders in front of one name server.
 ///
-/// `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` in the environment make it longer, and different.
-@Suite("As Unbound does", .needs(.nsd, .unbound), .hangLimit)
+/// Each difference must have a rule. `DIFFERENTIAL_QUERIES` and `DIFFERENTIAL_SEED` in the
+/// environment set the number of queries and the seed.
+@Suite("Same replies as Unbound", .needs(.nsd, .unbound), .hangLimit)
 struct PeerTests {
-    /// A number of the environment, or what there is without.
+    /// Returns a number from the environment, or the default.
     private static func number(_ name: String, else standard: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
     }
 
-    /// What is asked, and how.
+    /// A random query and its transport.
     private struct Inquiry: CustomStringConvertible {
         let message: Message
         let isStream: Bool
 
-        /// Draws one.
+        /// Generates a random query.
         init(_ zone: inout GeneratedZone, _ random: inout Seeded, id: UInt16) throws {
             let types: [UInt16] = [
                 1, 2, 5, 6, 12, 13, 15, 16, 28, 33, 35, 39, 43, 44, 46, 47, 48, 52, 64, 65, 99, 256,
@@ -70,7 +71,7 @@ struct PeerTests {
         }
     }
 
-    /// A forwarder, and connections to it.
+    /// A forwarder and a UDP socket to it.
     private struct Forwarder {
         let port: UInt16
         let datagrams: Socket
@@ -92,7 +93,7 @@ struct PeerTests {
         }
     }
 
-    @Test("random queries get the same answers, but for differences that have a rule")
+    @Test("random queries get the same answers, except for differences with a rule")
     func same() throws {
         let seed = Self.number("DIFFERENTIAL_SEED", else: 1)
         let count = Self.number("DIFFERENTIAL_QUERIES", else: 1_500)
@@ -124,14 +125,14 @@ struct PeerTests {
             }
         }
         #expect(unexplained == 0)
-        // Rules are exceptions.
+        // Differences are the exception.
         #expect(explained.values.reduce(0, +) < count / 4, "\(explained)")
         let all = explained.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")
         print("\(count) queries, seed \(seed); differences with a rule: \(all)")
         try daemon.stop()
     }
 
-    /// What must hold of any reply, whatever others do.
+    /// Checks the properties that every reply must have.
     private func check(_ reply: Message, _ octets: [UInt8], _ inquiry: Inquiry) {
         let query = inquiry.message
         let limit =
@@ -152,8 +153,10 @@ struct PeerTests {
     }
 }
 
-/// What of a reply must be the same: no TTLs, which tell how long ago each of the two asked, and no
-/// order, which has no meaning (RFC 1034 §3.6).
+/// The parts of a reply that are compared.
+///
+/// TTLs differ because the forwarders queried at different times. The order of records has no
+/// meaning (RFC 1034 §3.6).
 private struct Told: Equatable, CustomStringConvertible {
     let rcode: RCode
     let flags: UInt16
@@ -186,33 +189,44 @@ private struct Told: Equatable, CustomStringConvertible {
     }
 }
 
-/// Differences that are meant, each with the rule that lets us differ.
+/// Intended differences, each with its rule.
 private enum Difference: String {
-    /// Types that ask for no record of a name (RFC 6895 §3.1): ANY is answered with HINFO
-    /// (RFC 8482 §4.2), the others are refused before anybody is asked.
+    /// Types that are no record types (RFC 6895 §3.1).
+    ///
+    /// httpdnsd answers ANY with HINFO (RFC 8482 §4.2) and refuses the others without an upstream
+    /// query.
     case metaType
 
-    /// Classes other than IN: refused here, as they have no records that anybody asks a forwarder for
-    /// but those in which a server tells of itself (RFC 4892 §3 leaves that to it); they tell who and
-    /// what they are, and answer class ANY with records of IN.
+    /// Classes other than IN.
+    ///
+    /// httpdnsd refuses them, also the server's identification (optional, RFC 4892 §3). Unbound
+    /// reports its name and version, and answers class ANY with records of IN.
     case otherClass
 
-    /// An alias that leads to itself: we tell what there is, as the upstream did; they fail.
+    /// An alias that points to itself: httpdnsd returns the upstream's answer, Unbound fails.
     case aliasLoop
 
-    /// A DNAME of a name that is below one: the alias leads to a name without, so ours has the SOA of
-    /// a denial (RFC 2308 §2.2); theirs has the DNAME, which is of another name, and no more.
+    /// A DNAME query for a name below a DNAME.
+    ///
+    /// The alias leads to a name without a DNAME. httpdnsd adds the SOA of the denial (RFC 2308
+    /// §2.2); Unbound returns only the parent's DNAME.
     case renamed
 
-    /// They composed the answer of what they had learnt from others; ours is what the upstream says
-    /// to this question (RFC 5625 §4: a proxy is transparent).
+    /// Unbound composes the answer from cached records of other queries.
+    ///
+    /// httpdnsd returns the upstream's answer to this question (RFC 5625 §4: a proxy is
+    /// transparent).
     case composed
 
-    /// They passed on what is beside the answer; we do not, as nothing vouches for it
-    /// (RFC 2181 §5.4.1) and no client may need it.
+    /// Unbound passes on the additional section.
+    ///
+    /// httpdnsd removes it: its records are not trustworthy (RFC 2181 §5.4.1), and clients can do
+    /// without.
     case additional
 
-    /// - Parameter original: what the upstream itself says.
+    /// Classifies a difference; nil if no rule covers it.
+    ///
+    /// - Parameter original: the upstream's own reply.
     init?(_ question: Question, _ our: Message, _ their: Message, _ original: Message) {
         let (we, they, source) = (Told(our), Told(their), Told(original))
         if question.recordClass != .in {
@@ -243,7 +257,7 @@ private enum Difference: String {
 }
 
 extension Message {
-    /// The same message without its additional section.
+    /// Copy of the message without its additional section.
     fileprivate var withoutAdditionals: Message {
         var message = self
         message.additionals = []
@@ -252,7 +266,7 @@ extension Message {
 }
 
 extension Name {
-    /// The same name with the case of each letter drawn by lot.
+    /// Returns the name with a random case of each letter.
     fileprivate func withCase(_ random: inout Seeded) throws -> Name {
         try Name(
             wire: octets.map { octet in

@@ -3,16 +3,16 @@ import Foundation
 import Testing
 
 @Suite(
-    "What is in its memory stays there",
+    "Secrets in memory",
     .needs(.curl, .nginx, .openssl, .python3, .unshare),
-    .disabled(if: Child.isWatched, "what was freed stays in memory, and memory is terabytes"),
+    .disabled(if: Child.isWatched, "sanitizers map terabytes and reuse freed memory late"),
     .hangLimit
 )
 struct PrivacyTests {
-    /// A key that is nowhere else.
+    /// A key that occurs nowhere else in memory.
     private static let key = "Zq7xVt3mKw9pLb5r"
 
-    /// Counts the places of a process's memory where octets are.
+    /// Counts the occurrences of `text` in the daemon's memory.
     private static func places(of text: String, in daemon: TestDaemon) throws -> Int {
         let end = try run(
             "python3",
@@ -46,11 +46,11 @@ struct PrivacyTests {
         vendors:
           tencent: {kind: tencent, channel: aes, id: 12345, key: {file: \(file)}, servers: ["127.0.0.1:9"], timeout: \(timeout)}
         routes: [{domains: [example.com], vendors: [tencent]}]
-        upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+        upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
         """
     }
 
-    @Test("a key is in memory once, also after reloads, and one that was replaced is not")
+    @Test("a key is in memory once, also after reloads, and a replaced key is not")
     func secrets() throws {
         let scratch = try Scratch()
         let file = try scratch.write(Self.key + "\n", to: "key", mode: 0o600)
@@ -68,7 +68,7 @@ struct PrivacyTests {
         try daemon.stop()
     }
 
-    @Test("a token that is sent in a URL is in memory once before, and does not pile up after")
+    @Test("a token that is sent in URLs does not accumulate in memory")
     func token() throws {
         let scratch = try Scratch()
         let emulator = try TestEmulator(zone: Stack.zone)
@@ -84,7 +84,7 @@ struct PrivacyTests {
             """
             \(vendor.text)
             routes: [{domains: [example.com], vendors: [tencent], fallback: none}]
-            upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+            upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
             """
         )
         let token = "987654321"
@@ -100,22 +100,22 @@ struct PrivacyTests {
         let first = try Self.places(of: token, in: daemon)
         try lookUp(20..<300)
         let second = try Self.places(of: token, in: daemon)
-        // The key itself, HPACK's table of the connection, and free memory that nobody has used since:
-        // of Swift's texts, not of libcurl, which wipes.
+        // Counted are the key itself, the connection's HPACK table, and freed memory of Swift
+        // strings that was not reused yet. libcurl wipes its memory.
         #expect(first <= 40 && second <= first + 8, "\(first), then \(second)")
         try daemon.stop()
     }
 
-    @Test("no core, no new privileges, and nobody without privileges looks in")
+    @Test("the daemon has no core dump and no new privileges, and is unreadable without privileges")
     func closed() throws {
-        let daemon = try TestDaemon("upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]")
+        let daemon = try TestDaemon("upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]")
         let process = "/proc/\(daemon.program.pid)"
         let limits = try String(contentsOfFile: "\(process)/limits", encoding: .utf8)
         let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core") })
         #expect(core.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2)
         let status = try String(contentsOfFile: "\(process)/status", encoding: .utf8)
         #expect(status.contains("NoNewPrivs:\t1"))
-        // The same user, without the privilege to look into anybody.
+        // The same user without the privilege to inspect other processes.
         func look(_ path: String) throws -> Int32 {
             try run("setpriv", ["--bounding-set", "-all", "cat", path]).status
         }

@@ -2,11 +2,11 @@
 import Foundation
 import Testing
 
-@Suite("It keeps no privilege that it has no use for", .needs(.python3, .unshare), .hangLimit)
+@Suite("Dropped privileges", .needs(.python3, .unshare), .hangLimit)
 struct PrivilegeTests {
-    private static let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+    private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-    /// The capabilities of all threads of a process together, by their kind.
+    /// Returns the union of the capabilities of all threads, by kind.
     private static func capabilities(of pid: pid_t) throws -> [String: UInt64] {
         var sums: [String: UInt64] = [:]
         let threads = "/proc/\(pid)/task"
@@ -26,14 +26,14 @@ struct PrivilegeTests {
     // MARK: - Capabilities
 
     @Test(
-        "what root starts may open ports below 1024 and nothing else, also if the kernel answers",
-        .disabled(if: Child.isWatched, "a thread of the sanitizer's own keeps what it had"),
+        "a daemon of root keeps only CAP_NET_BIND_SERVICE, also with kernel answers",
+        .disabled(if: Child.isWatched, "a thread of the sanitizer keeps its capabilities"),
         arguments: ["off", "auto"]
     )
     func root(_ loopback: String) throws {
-        let daemon = try TestDaemon("\(Self.nobody)\naccelerate: {loopback: \(loopback)}")
+        let daemon = try TestDaemon("\(Self.unused)\naccelerate: {loopback: \(loopback)}")
         if loopback == "auto" {
-            // The thread that loads the program has ended when that is said.
+            // The reason changes when the thread that loads the program has ended.
             let start = "not started"
             while try JSON(daemon.control("status", "--json").output)["acceleration", "why"].string
                 == start
@@ -46,11 +46,11 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("a reload opens port 53 of another address all the same")
+    @Test("a reload can still open port 53 of another address")
     func reload() throws {
         let namespace = try Namespace()
-        let daemon = try TestDaemon(Self.nobody, listen: "127.0.0.1:53", in: namespace)
-        try daemon.rewrite(Self.nobody, listen: "127.0.0.1:53", "127.0.0.2:53")
+        let daemon = try TestDaemon(Self.unused, listen: "127.0.0.1:53", in: namespace)
+        try daemon.rewrite(Self.unused, listen: "127.0.0.1:53", "127.0.0.2:53")
         let reload = try daemon.control("reload")
         #expect(reload.status == 0, "\(reload.errors)")
         let reply = try daemon.dig("localhost", "A", server: "127.0.0.2")
@@ -58,19 +58,20 @@ struct PrivilegeTests {
         try daemon.stop()
     }
 
-    @Test("what was given less keeps that, and does not complain")
+    @Test("a daemon that starts with fewer capabilities keeps those and logs no warning")
     func less() throws {
-        let daemon = try TestDaemon(Self.nobody, under: ["setpriv", "--bounding-set", "-all"])
+        let daemon = try TestDaemon(Self.unused, under: ["setpriv", "--bounding-set", "-all"])
         let held = try Self.capabilities(of: daemon.program.pid)
         #expect(held.count == 5 && held.values.allSatisfy { $0 == 0 }, "\(held)")
-        #expect(!daemon.program.errorText.contains("cannot give up"))
+        #expect(!daemon.program.errorText.contains("cannot drop capabilities"))
         try daemon.stop()
     }
 
     // MARK: - Files
 
-    /// Becomes a program that can write below two directories and nowhere else, as it would with
-    /// ProtectSystem=strict, RuntimeDirectory= and StateDirectory= (systemd.exec(5)).
+    /// Python program that executes a command with two writable directories, and the rest
+    /// read-only, as with ProtectSystem=strict, RuntimeDirectory= and StateDirectory=
+    /// (systemd.exec(5)).
     private static let script = """
         import ctypes, os, struct, sys
         libc = ctypes.CDLL(None, use_errno=True)
@@ -88,7 +89,7 @@ struct PrivilegeTests {
         os.execvp(sys.argv[3], sys.argv[3:])
         """
 
-    @Test("it needs to write nowhere but to its state and its control socket's directory")
+    @Test("the daemon only writes to its state directory and the control socket's directory")
     func readOnly() throws {
         let scratch = try Scratch()
         let directories = [scratch.file("run"), scratch.file("state")]

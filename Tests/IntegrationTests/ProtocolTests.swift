@@ -3,15 +3,15 @@ import Foundation
 import Testing
 
 @Suite(
-    "What a server owes to whatever it is sent (RFC 1035, RFC 8906, RFC 9619)",
+    "Replies to every kind of message (RFC 1035, RFC 8906, RFC 9619)",
     .needs(.dig),
     .hangLimit
 )
 struct ProtocolTests {
-    /// An upstream that nobody is behind.
-    private static let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+    /// An upstream without a server.
+    private static let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-    /// The two ways to ask, both served (RFC 1123 §6.1.3.2).
+    /// Both transports (RFC 1123 §6.1.3.2).
     private static let transports = [Socket.Kind.datagram, .stream]
 
     /// Sends a message and receives the reply.
@@ -29,17 +29,17 @@ struct ProtocolTests {
         return try socket.receiveFramed()
     }
 
-    /// A bare header with this second word.
+    /// Returns a bare header with these flags.
     private static func header(_ flags: UInt16) -> [UInt8] {
         [0x12, 0x34, UInt8(flags >> 8), UInt8(flags & 0xFF)] + [UInt8](repeating: 0, count: 8)
     }
 
     @Test(
-        "what cannot be read is FORMERR with the ID, and an OPT record if the query had one",
+        "a malformed query gets FORMERR with its ID, and an OPT record if the query had one",
         arguments: transports
     )
     func malformed(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         let good = RawMessage.query("localhost", edns: 0)
         func changed(_ change: (inout [UInt8]) -> Void) -> [UInt8] {
             var message = good
@@ -66,14 +66,14 @@ struct ProtocolTests {
                 }
             ),
             ("a pointer for a name", changed { $0.replaceSubrange(12..<23, with: [0xC0, 0x0C]) }),
-            ("a label type of long ago", changed { $0[12] = 0x41 }),
+            ("an obsolete label type", changed { $0[12] = 0x41 }),
             ("more records than are there", changed { $0[7] = 1 }),
         ]
         for (label, message) in messages {
             let reply = try Self.reply(to: message, kind, at: daemon)
             var header = Self.header(0x8181)
             if reply.count > header.count {
-                // RFC 6891 §6.1.1; without options it has 11 octets.
+                // RFC 6891 §6.1.1; an OPT without options has 11 octets.
                 header[11] = 1
                 #expect(reply.count == 23 && reply[12...14] == [0, 0, 41], "\(label): \(reply)")
             }
@@ -83,11 +83,11 @@ struct ProtocolTests {
     }
 
     @Test(
-        "an unknown opcode is NOTIMP, the opcode copied, and no word of recursion",
+        "an unknown opcode gets NOTIMP with the opcode copied and no recursion flags",
         arguments: transports
     )
     func opcodes(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         // Inverse queries and status requests, NOTIFY (RFC 1996), UPDATE (RFC 2136), and the rest.
         for opcode in UInt16(1)...15 {
             let message = RawMessage.query("localhost", flags: opcode << 11 | 0x0100)
@@ -99,7 +99,7 @@ struct ProtocolTests {
 
     @Test("a reply is not answered (RFC 1035 §7.3)", arguments: transports)
     func replies(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         let socket = try Socket(kind, to: daemon.port)
         for flags in [UInt16(0x8000), 0x8180, 0xF800, 0x8183] {
             let reply = RawMessage.query("localhost", id: 1, flags: flags)
@@ -113,11 +113,11 @@ struct ProtocolTests {
     }
 
     @Test(
-        "other classes are refused, our name and version with them",
+        "other classes are refused, also for the server's name and version",
         arguments: ["+tcp", "+notcp"]
     )
     func classes(transport: String) throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         for (name, type) in [
             ("version.bind", "CH"), ("version.server", "CH"), ("hostname.bind", "CH"),
             ("id.server", "CH"), ("localhost", "HS"), ("localhost", "ANY"), ("localhost", "CLASS7"),
@@ -131,13 +131,13 @@ struct ProtocolTests {
 
     @Test("transfers are refused (RFC 5936 §2.2, RFC 1995)", arguments: transports)
     func transfers(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         for type in [UInt16(251), 252] {
             let message = RawMessage.query("www.example.org", type: type, edns: 0)
             let reply = try Self.reply(to: message, kind, at: daemon)
             #expect(RawMessage.rcode(reply) == 5 && RawMessage.answers(reply) == 0)
-            // Extended error 21, Not Supported, and why.
-            let reason = [0, 21] + Array("no zone is transferred here".utf8)
+            // Extended error 21 (Not Supported) with its text.
+            let reason = [0, 21] + Array("zone transfers are not supported".utf8)
             #expect(reply.suffix(reason.count) == reason[...])
         }
         try daemon.stop()
@@ -145,16 +145,16 @@ struct ProtocolTests {
 
     @Test("ANY is one HINFO (RFC 8482 §4.2)", arguments: ["+tcp", "+notcp"])
     func any(transport: String) throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         let reply = try daemon.dig("www.example.org", "ANY", transport)
         #expect(reply.answers.map(\.type) == ["HINFO"], "\(reply.text)")
         #expect(reply.answers.map(\.data) == ["\"RFC8482\" \"\""], "\(reply.text)")
         try daemon.stop()
     }
 
-    @Test("a version of EDNS that is not there yet is BADVERS, with ours", arguments: transports)
+    @Test("an unknown EDNS version gets BADVERS and our version", arguments: transports)
     func version(kind: Socket.Kind) throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         let query = RawMessage.query("localhost", edns: 1)
         let reply = try Self.reply(to: query, kind, at: daemon)
         #expect(RawMessage.rcode(reply) == 0 && RawMessage.answers(reply) == 0)
@@ -163,9 +163,9 @@ struct ProtocolTests {
         try daemon.stop()
     }
 
-    @Test("reserved bits are cleared, RD and CD copied, and there is no AD (RFC 6840 §5.7)")
+    @Test("reserved bits are cleared, RD and CD copied, and AD is not set (RFC 6840 §5.7)")
     func flags() throws {
-        let daemon = try TestDaemon(Self.nobody)
+        let daemon = try TestDaemon(Self.unused)
         for (flags, expected) in [
             (UInt16(0), UInt16(0x8080)), (0x0100, 0x8180), (0x0010, 0x8090), (0x0020, 0x8080),
             (0x0040, 0x8080), (0x0600, 0x8080), (0x07FF, 0x8190),
@@ -179,23 +179,23 @@ struct ProtocolTests {
 }
 
 @Suite(
-    "EDNS is between us and the client (RFC 6891 §6.1.1)",
+    "EDNS is hop-by-hop (RFC 6891 §6.1.1)",
     .needs(.dig),
     .hangLimit
 )
 struct HopByHopTests {
-    /// Settings with an upstream that does what the test says.
+    /// Returns settings with an upstream that the test controls.
     private static func settings(_ upstream: Socket) -> String {
         "upstreams: [{name: recorder, url: \"udp://127.0.0.1:\(upstream.port)\"}]"
     }
 
-    /// Every option that dig can send, and some that nobody knows.
+    /// dig's options for EDNS options, including unknown ones.
     private static let options = [
         "+nsid", "+subnet=192.0.2.0/24", "+expire", "+padding=128", "+keepalive",
         "+cookie=0102030405060708", "+ednsopt=65001:deadbeef", "+ednsopt=20000",
     ]
 
-    @Test("no option of a client is sent on, and none comes back")
+    @Test("no client option is forwarded, and none is returned")
     func options() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(Self.settings(upstream))
@@ -207,7 +207,7 @@ struct HopByHopTests {
             ] + Self.options
         )
         let query = try upstream.serveOne { RawMessage.denial(of: $0) }
-        // An OPT of 1232 octets, with neither DO nor options.
+        // An OPT of 1,232 octets without DO and options.
         #expect(query.suffix(11) == [0, 0, 41, 4, 0xD0, 0, 0, 0, 0, 0, 0])
         let whole = try dig.end().output
         let reply = try #require(whole.components(separatedBy: "Got answer:").last)
@@ -219,7 +219,7 @@ struct HopByHopTests {
         try daemon.stop()
     }
 
-    @Test("a broken client subnet is dropped like any other, as it is not looked at (RFC 7871)")
+    @Test("a malformed client subnet is dropped like any other option (RFC 7871)")
     func brokenSubnet() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(Self.settings(upstream))
@@ -230,7 +230,7 @@ struct HopByHopTests {
         try daemon.stop()
     }
 
-    @Test("DO and CD are passed on and copied; what the upstream says of AD is not believed")
+    @Test("DO and CD are forwarded and copied; the upstream's AD bit is ignored")
     func bits() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(Self.settings(upstream))
@@ -255,7 +255,7 @@ struct HopByHopTests {
         try daemon.stop()
     }
 
-    @Test("over TCP the idle time is told to those who ask (RFC 7828 §3.3.2)")
+    @Test("over TCP the idle timeout is sent to clients that request it (RFC 7828 §3.3.2)")
     func keepalive() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(Self.settings(upstream))
@@ -270,12 +270,12 @@ struct HopByHopTests {
     }
 
     @Test(
-        "a failure has its reason, over UDP and TCP, in a miss and in none",
+        "a failure has an EDE, over UDP and TCP, with and without an upstream query",
         arguments: ["+notcp", "+tcp"]
     )
     func reasons(transport: String) throws {
         let daemon = try TestDaemon(
-            "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]\nallow: [127.0.0.1/32]"
+            "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]\nallow: [127.0.0.1/32]"
         )
         let failed = try daemon.dig("www.example.org", "A", transport)
         #expect(failed.status == "SERVFAIL", "\(failed.text)")
@@ -296,18 +296,18 @@ struct HopByHopTests {
 )
 struct CookieTests {
     private static let settings = """
-        upstreams: [{name: nobody, url: "udp://127.0.0.1:9"}]
+        upstreams: [{name: unused, url: "udp://127.0.0.1:9"}]
         allow: [127.0.0.0/8]
         """
 
-    /// The cookies in dig's words, in hexadecimal.
+    /// Returns the cookies that dig printed, in hexadecimal.
     private static func cookies(_ reply: Dig) -> String? {
         let line = reply.text.split(separator: "\n").first { $0.hasPrefix("; COOKIE: ") }
         return line.map { String($0.dropFirst("; COOKIE: ".count).prefix { $0 != " " }) }
     }
 
     @Test(
-        "dig finds its cookie good, and the answer with it, miss or hit",
+        "dig accepts the cookie and the answer, on a miss and on a hit",
         arguments: ["+notcp", "+tcp"]
     )
     func good(transport: String) throws {
@@ -324,7 +324,7 @@ struct CookieTests {
             let cookies = try #require(Self.cookies(first))
             #expect(cookies.hasPrefix("010203040506070801000000"), "\(attempt): \(cookies)")
             #expect(cookies.count == 48)
-            // The pair is good for its time, and for this address only.
+            // The cookie is valid for a limited time and for this address only.
             let again = try daemon.dig("name.invalid", "A", transport, "+cookie=\(cookies)")
             #expect(Self.cookies(again) == cookies, "\(again.text)")
             let other = try daemon.dig(
@@ -352,7 +352,7 @@ struct CookieTests {
         try daemon.stop()
     }
 
-    @Test("a message without a question gets its cookie (RFC 7873 §5.4)")
+    @Test("a query without a question gets a cookie (RFC 7873 §5.4)")
     func onlyCookie() throws {
         let daemon = try TestDaemon(Self.settings, listen: "0.0.0.0:0")
         let reply = try daemon.dig("+header-only", "+cookie=0102030405060708")
@@ -361,7 +361,7 @@ struct CookieTests {
         try daemon.stop()
     }
 
-    @Test("on loopback, where nobody can lie about his address, there are none")
+    @Test("on loopback, where addresses cannot be spoofed, there are no cookies")
     func loopback() throws {
         let daemon = try TestDaemon(Self.settings)
         for option in ["+cookie=0102030405060708", "+ednsopt=10:01"] {

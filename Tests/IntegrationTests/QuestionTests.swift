@@ -4,8 +4,8 @@ import Testing
 
 @Suite("httpdnsctl explain, resolve and dump", .needs(.dig, .nsd, .curl), .hangLimit)
 struct QuestionTests {
-    @Test("explain names the rule, the cache and the price, asks nobody, and comes true")
-    func foretold() throws {
+    @Test("explain predicts route, cache result and cost without any traffic")
+    func prediction() throws {
         let stack = try Stack()
         let daemon = stack.daemon
         let before = try stack.emulator.lookups()
@@ -39,7 +39,7 @@ struct QuestionTests {
     }
 
     @Test(
-        "explain --live tells each request, its connection and times, and no secret",
+        "explain --live shows each request with its connection and times, but no secret",
         arguments: [VendorText.Channel.https, .aes]
     )
     func live(_ channel: VendorText.Channel) throws {
@@ -50,7 +50,7 @@ struct QuestionTests {
         let report = try JSON(end.output)["live"]
         let addresses = report["answer", "records"].array.compactMap(\.string)
         #expect(addresses.sorted() == ["192.0.2.1", "192.0.2.2"])
-        // A failure may be on the bill, too, and so is a trial that it causes.
+        // The failed call may be billable, and so may the health probe after it.
         #expect(try #require(report["billable-calls"].int) >= 2)
         let attempts = report["attempts"].array
         try #require(attempts.count == 2)
@@ -70,13 +70,13 @@ struct QuestionTests {
         let second = try daemon.control("explain", "www.example.com", "--live", "--json")
         let again = try JSON(second.output)
         #expect(again["steps"].array[4]["result"].string?.hasPrefix("hit") == true)
-        #expect(again["live", "attempts"].array.last?["reused"].bool == true, "past the cache")
+        #expect(again["live", "attempts"].array.last?["reused"].bool == true, "not cached")
         let text = try daemon.control("explain", "www.example.org", "--live")
         #expect(text.output.contains("nsd udp://"), "\(text.output)")
         try daemon.stop()
     }
 
-    @Test("resolve asks for all names, in order, and says whether all were found")
+    @Test("resolve resolves all names in order, and its exit code says whether all were found")
     func resolve() throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -109,7 +109,7 @@ struct QuestionTests {
         try daemon.stop()
     }
 
-    @Test("dump has every entry, as lines or as JSON, and watches no client's patience")
+    @Test("dump prints every entry, as lines or as JSON")
     func dump() throws {
         let stack = try Stack()
         let daemon = stack.daemon

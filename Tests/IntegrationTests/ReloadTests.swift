@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Reloading", .needs(.dig, .nsd, .curl), .hangLimit, .serialized)
 struct ReloadTests {
-    /// An upstream that says of `who.example.org` who it is, and of `same.example.org` what all say.
+    /// Starts an upstream with its own address for `own.example.org` and a common one for
+    /// `same.example.org`.
     private static func upstream(_ address: String) throws -> TestUpstream {
         let zone = """
             $ORIGIN example.org.
@@ -12,14 +13,14 @@ struct ReloadTests {
             @     SOA ns hostmaster 1 3600 600 86400 60
             @     NS ns
             ns    A 198.51.100.53
-            who   A \(address)
+            own   A \(address)
             same  A 198.51.100.7
 
             """
         return try TestUpstream(zones: ["example.org": zone])
     }
 
-    /// Clients that ask until they are told to end, and note what goes wrong.
+    /// Clients that send queries until `end()` and record failures.
     private final class Load: @unchecked Sendable {
         // SAFETY: everything is touched with `lock` held only.
         private let lock = NSLock()
@@ -28,7 +29,7 @@ struct ReloadTests {
         private(set) var answered = 0
         private(set) var faults: [String] = []
 
-        /// Lets some clients ask for these names; a reply must have one of these last octets.
+        /// Starts clients that query `names`; the last octet of a reply must be in `allowed`.
         init(_ port: UInt16, clients: Int, names: [String], allowed: Set<UInt8>) {
             running = clients
             for client in 0..<clients {
@@ -55,7 +56,7 @@ struct ReloadTests {
                 id = first | (id &+ 1) & 0xFFF
                 let name = names[Int(id) % names.count]
                 try socket.send(RawMessage.query(name, id: id))
-                // A lost query is one that has no answer for ten seconds.
+                // `receive` fails after 10 s: the query was lost.
                 let reply = try socket.receive()
                 let isRight =
                     RawMessage.id(reply) == id && RawMessage.rcode(reply) == 0
@@ -67,7 +68,7 @@ struct ReloadTests {
             }
         }
 
-        /// Ends it, and tells how many were answered and what went wrong.
+        /// Stops the clients and returns the number of answers, and the failures.
         func end() -> (answered: Int, faults: [String]) {
             lock.withLock { isOver = true }
             while lock.withLock({ running > 0 }) { sched_yield() }
@@ -75,7 +76,7 @@ struct ReloadTests {
         }
     }
 
-    @Test("fifty reloads under load lose no query and let nobody have the wrong answer")
+    @Test("fifty reloads under load lose no query and give no wrong answer")
     func load() throws {
         let (one, two) = (try Self.upstream("198.51.100.1"), try Self.upstream("198.51.100.2"))
         func settings(_ upstream: TestUpstream, _ extra: String) -> String {
@@ -89,7 +90,7 @@ struct ReloadTests {
         let load = Load(
             daemon.port,
             clients: 3,
-            names: ["who.example.org", "same.example.org"],
+            names: ["own.example.org", "same.example.org"],
             allowed: [1, 2, 7]
         )
         let socket = try Socket(.datagram, to: daemon.port)
@@ -104,10 +105,10 @@ struct ReloadTests {
             )
             let end = try daemon.control("reload")
             try #require(end.status == 0, "\(end.errors)")
-            // What is asked after a reload has said that it is done is answered by its settings.
-            try socket.send(RawMessage.query("who.example.org"))
+            // A query after the reload's reply is answered with the new settings.
+            try socket.send(RawMessage.query("own.example.org"))
             let datagram = try socket.receive()
-            try stream.sendFramed([RawMessage.query("who.example.org")])
+            try stream.sendFramed([RawMessage.query("own.example.org")])
             for reply in [datagram, try stream.receiveFramed()]
             where reply.last != (isSecond ? 2 : 1) {
                 wrong.append("round \(round): \(reply)")
@@ -124,7 +125,7 @@ struct ReloadTests {
         try daemon.stop()
     }
 
-    @Test("a file that is wrong changes nothing, and every error is told with its place")
+    @Test("invalid settings change nothing, and every error is reported with its position")
     func wrong() throws {
         let one = try Self.upstream("198.51.100.1")
         let good = """
@@ -133,7 +134,7 @@ struct ReloadTests {
 
             """
         let daemon = try TestDaemon(good)
-        #expect(try daemon.dig("who.example.org").data("A") == ["198.51.100.1"])
+        #expect(try daemon.dig("own.example.org").data("A") == ["198.51.100.1"])
         let bad = """
             upstreams: [{name: isp, url: "udp://127.0.0.1:1"}]
             hosts: {files: [], records: {printer.example: [192.0.2.10]}}
@@ -158,24 +159,24 @@ struct ReloadTests {
         #expect(check.status == 1 && check.errors.contains("cahce"))
         _ = try daemon.program.line(with: "keeping the old configuration")
         #expect(try daemon.dig("printer.example").data("A") == ["192.0.2.9"])
-        #expect(try daemon.cached("who.example.org", "A").count == 1)
-        // And so does the signal.
+        #expect(try daemon.cached("own.example.org", "A").count == 1)
+        // SIGHUP is handled in the same way.
         daemon.program.send(SIGHUP)
         try daemon.rewrite(good)
         let again = try daemon.control("reload")
-        #expect(again.status == 0 && again.output == "reloaded, nothing changed\n")
+        #expect(again.status == 0 && again.output == "reloaded, no changes\n")
         #expect(try daemon.control("check").output == "ok, a reload would change nothing\n")
-        #expect(try daemon.cached("who.example.org", "A").count == 1)
+        #expect(try daemon.cached("own.example.org", "A").count == 1)
         try daemon.stop()
     }
 
-    @Test("addresses come and go, and those that stay keep their sockets and clients")
+    @Test("listen addresses are added and removed, and the others keep sockets and clients")
     func listeners() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]"
         let daemon = try TestDaemon(settings)
         let stream = try Socket(.stream, to: daemon.port)
-        try stream.sendFramed([RawMessage.query("who.example.org")])
+        try stream.sendFramed([RawMessage.query("own.example.org")])
         #expect(try stream.receiveFramed().last == 1)
         let before = try #require(daemon.stats()["queries"]["total"].int)
 
@@ -184,15 +185,15 @@ struct ReloadTests {
         let added = try daemon.control("reload")
         #expect(added.status == 0 && added.output.contains("+ listen: \"127.0.0.1:\(port)\""))
         let other = try Socket(.stream, to: port)
-        try other.sendFramed([RawMessage.query("who.example.org")])
+        try other.sendFramed([RawMessage.query("own.example.org")])
         #expect(try other.receiveFramed().last == 1)
         let datagram = try Socket(.datagram, to: port)
-        try datagram.send(RawMessage.query("who.example.org"))
+        try datagram.send(RawMessage.query("own.example.org"))
         #expect(try datagram.receive().last == 1)
         try stream.sendFramed([RawMessage.query("same.example.org")])
         #expect(try stream.receiveFramed().last == 7)
 
-        // Somebody else's address: nothing changes, neither this nor anything else.
+        // The address is in use: the reload changes nothing at all.
         let foreign = try Socket(.stream, bound: true)
         try foreign.listen()
         try daemon.rewrite(
@@ -202,8 +203,8 @@ struct ReloadTests {
         )
         let refused = try daemon.control("reload")
         #expect(refused.status == 1)
-        #expect(refused.errors.contains("another program has that address"))
-        try datagram.send(RawMessage.query("who.example.org"))
+        #expect(refused.errors.contains("address already in use"))
+        try datagram.send(RawMessage.query("own.example.org"))
         #expect(try datagram.receive().last == 1)
         #expect(try daemon.dig("new.example").data("A").isEmpty)
 
@@ -211,16 +212,16 @@ struct ReloadTests {
         let removed = try daemon.control("reload")
         #expect(removed.status == 0 && removed.output.contains("- listen: \"127.0.0.1:\(port)\""))
         #expect(throws: Child.Failure.self) { try Socket(.stream, to: port) }
-        // Its client is let go within the time that a drain takes.
+        // Clients of the removed address are closed within the drain time.
         #expect(throws: Child.Failure.self) { _ = try other.receiveFramed() }
-        try stream.sendFramed([RawMessage.query("who.example.org")])
+        try stream.sendFramed([RawMessage.query("own.example.org")])
         #expect(try stream.receiveFramed().last == 1)
-        // What was asked at the address that is gone is still counted.
+        // Queries to the removed address are still counted.
         #expect(try daemon.stats()["queries"]["total"].int == before + 6)
         try daemon.stop()
     }
 
-    /// A vendor that takes its time, and a daemon that asks it.
+    /// A slow vendor and a daemon that uses it.
     private struct Scene {
         let emulator: TestEmulator
         let upstream: TestUpstream
@@ -250,7 +251,7 @@ struct ReloadTests {
             daemon = try TestDaemon(try vendor(""))
         }
 
-        /// Reloads with other options of the vendor, and more.
+        /// Reloads with these vendor options and additional settings.
         func reload(_ options: String = "", _ more: String = "") throws -> String {
             try daemon.rewrite(try vendor(options) + "\n" + more)
             let end = try daemon.control("reload")
@@ -258,7 +259,7 @@ struct ReloadTests {
             return end.output
         }
 
-        /// Reloads without any vendor.
+        /// Reloads without the vendor.
         func reloadWithoutVendor() throws -> String {
             try daemon.rewrite(upstream.text)
             let end = try daemon.control("reload")
@@ -266,11 +267,11 @@ struct ReloadTests {
             return end.output
         }
 
-        /// What `stats` says of the vendor.
+        /// Returns the vendor's part of `stats`.
         func stats() throws -> JSON { try #require(daemon.stats()["vendors"].array.first) }
     }
 
-    @Test("a call that is under way ends as it began, though its vendor has changed or is gone")
+    @Test("a pending call ends normally when its vendor is changed or removed")
     func underWay() throws {
         let scene = try Scene("delay=1500")
         for (name, address, reload) in [
@@ -286,13 +287,13 @@ struct ReloadTests {
             let reply = try socket.receive()
             #expect(address == (reply.suffix(4) == [192, 0, 2, 77]), "\(name) \(reply)")
         }
-        // What came after the vendor was gone is not kept, and the upstream says otherwise.
+        // The result of the removed vendor is not cached, and the upstream answers differently.
         #expect(try scene.daemon.cached("b.many.example.com", "A").isEmpty)
         #expect(try scene.daemon.dig("b.many.example.com").status == "NXDOMAIN")
         try scene.daemon.stop()
     }
 
-    @Test("pauses, counters and the cache of a vendor go on")
+    @Test("a reload keeps pauses, counters and cache entries of a vendor")
     func vendor() throws {
         let scene = try Scene()
         #expect(try scene.daemon.dig("www.example.com").data("A").count == 2)
@@ -307,7 +308,7 @@ struct ReloadTests {
         #expect(try scene.daemon.control("resume", "tencent").status == 0)
         #expect(try scene.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try scene.stats()["billable-calls"].int == 2)
-        // Another client to answer for: what is known was chosen for the one before.
+        // Another client subnet: the cached answers were selected for the old one.
         let said = try scene.reload("client-subnet: 203.0.113.7")
         #expect(said.contains("+ vendors.tencent.client-subnet: 203.0.113.7"), "\(said)")
         #expect(said.contains("removed from the cache"), "\(said)")
@@ -317,19 +318,19 @@ struct ReloadTests {
         try scene.daemon.stop()
     }
 
-    @Test("who may ask, what is logged, hosts and what needs a restart")
+    @Test("a reload changes allow, log and hosts, and reports settings that need a restart")
     func options() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"
         let daemon = try TestDaemon(settings)
         let stream = try Socket(.stream, to: daemon.port)
-        try stream.sendFramed([RawMessage.query("who.example.org")])
+        try stream.sendFramed([RawMessage.query("own.example.org")])
         #expect(try stream.receiveFramed().last == 1)
 
         try daemon.rewrite(settings + "allow: [192.0.2.0/24]\n")
         #expect(try daemon.control("reload").status == 0)
-        #expect(try daemon.dig("who.example.org").status == "REFUSED")
-        try stream.sendFramed([RawMessage.query("who.example.org")])
+        #expect(try daemon.dig("own.example.org").status == "REFUSED")
+        try stream.sendFramed([RawMessage.query("own.example.org")])
         #expect(RawMessage.rcode(try stream.receiveFramed()) == 5)
 
         let scratch = try Scratch()
@@ -338,7 +339,7 @@ struct ReloadTests {
             settings
                 + """
                 log: {level: debug, queries: true}
-                hosts: {files: [\(hosts)], records: {who.example.org: [192.0.2.22]}}
+                hosts: {files: [\(hosts)], records: {own.example.org: [192.0.2.22]}}
                 workers: 3
                 cache: {snapshot: \(scratch.file("cache.snapshot"))}
                 """
@@ -347,7 +348,7 @@ struct ReloadTests {
         #expect(reload.status == 0)
         #expect(reload.output.contains("needs a restart: workers\n"))
         #expect(try daemon.dig("file.example").data("A") == ["192.0.2.21"])
-        #expect(try daemon.dig("who.example.org").data("A") == ["192.0.2.22"])
+        #expect(try daemon.dig("own.example.org").data("A") == ["192.0.2.22"])
         _ = try daemon.program.line(with: "name=file.example.")
         #expect(try daemon.control("check").output.contains("workers: auto -> 3"))
         try scratch.write("192.0.2.23 file.example\n", to: "hosts")
@@ -356,7 +357,7 @@ struct ReloadTests {
         #expect(FileManager.default.contents(atPath: scratch.file("cache.snapshot")) != nil)
     }
 
-    @Test("signals that come at once are as good as one")
+    @Test("several reload signals in a row have the effect of one")
     func signals() throws {
         let one = try Self.upstream("198.51.100.1")
         let settings = "upstreams: [{name: isp, url: \"udp://127.0.0.1:\(one.port)\"}]\n"
@@ -365,7 +366,7 @@ struct ReloadTests {
             try daemon.rewrite(settings + "hosts: {records: {x.example: [192.0.2.\(round)]}}\n")
             daemon.program.send(SIGHUP)
             daemon.program.send(SIGHUP)
-            // One that is asked for after them is done after them.
+            // A later reload request completes after the signals' reloads.
             #expect(try daemon.control("reload").status == 0)
             #expect(try daemon.dig("x.example").data("A") == ["192.0.2.\(round)"])
         }

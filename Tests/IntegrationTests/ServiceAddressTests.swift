@@ -2,21 +2,21 @@
 import Foundation
 import Testing
 
-@Suite("The vendor says which servers to ask", .hangLimit)
+@Suite("The vendor names its servers", .hangLimit)
 struct ServiceAddressTests {
-    /// The servers that the daemon says the vendor named.
+    /// Waits for the log line of an endpoint refresh and returns its servers.
     private func named(_ daemon: TestDaemon) throws -> String {
-        let line = try daemon.program.line(with: "its service names the servers ")
-        return line.components(separatedBy: "its service names the servers ")[1]
+        let line = try daemon.program.line(with: "endpoints refreshed: ")
+        return line.components(separatedBy: "endpoints refreshed: ")[1]
     }
 
     @Test(
-        "Tencent's /conf moves calls to the servers it names",
+        "calls go to the servers that Tencent's /conf names",
         .needs(.unshare, .ip, .curl, .dig),
         arguments: [VendorText.Channel.aes, .des]
     )
     func conf(channel: VendorText.Channel) throws {
-        // The servers that /conf names have the port of the server that named them.
+        // The daemon gives the servers of /conf the port of the server that named them.
         let namespace = try Namespace()
         let start = try TestEmulator(
             zone: Stack.zone,
@@ -52,12 +52,13 @@ struct ServiceAddressTests {
     }
 
     @Test(
-        "Alibaba's ss does so with its port, and is signed where there is a secret",
+        "calls go to the servers that Alibaba's ss names, signed if there is a secret",
         .needs(.curl, .dig)
     )
     func schedule() throws {
         let service = try TestEmulator(zone: Stack.zone)
-        // Over plain HTTP only the port of the server that names others is accepted.
+        // Over plain HTTP the daemon accepts servers only with the port of the server that names
+        // them.
         let start = try TestEmulator(
             zone: Stack.zone,
             options: ["--ss-servers", service.address],
@@ -77,14 +78,14 @@ struct ServiceAddressTests {
         #expect(try service.calls()["last", "parameters", "sdns-city"].string == "hangzhou")
         #expect(try start.lookups() == 0)
         #expect(try start.calls()["channels", "alibaba-ss-signed"].int == 1)
-        // A server that is for others is no reason to fail.
+        // If a server denies its service, the next server answers.
         try service.misbehave("error=ServiceLevelDeny")
         #expect(try daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         #expect(try start.lookups() == 1)
         try daemon.stop()
     }
 
-    @Test("nobody is asked for servers unless the settings want it", .needs(.curl, .dig))
+    @Test("without the setting there is no request for servers", .needs(.curl, .dig))
     func off() throws {
         let emulator = try TestEmulator(zone: Stack.zone)
         let scratch = try Scratch()
@@ -99,7 +100,7 @@ struct ServiceAddressTests {
         try daemon.stop()
     }
 
-    @Test("a service that fails is said once, and the servers of the settings stay", .needs(.dig))
+    @Test("a failed endpoint refresh is logged, and the configured servers remain", .needs(.dig))
     func failing() throws {
         let start = try TestEmulator(zone: Stack.zone, faults: ["status=500:path:/100000/ss"])
         let scratch = try Scratch()
@@ -111,7 +112,7 @@ struct ServiceAddressTests {
         )
         let daemon = try TestDaemon(vendor.text)
         _ = try daemon.program.line(
-            with: "vendor alibaba: its service names no servers: HTTP 500, keeping the known ones"
+            with: "vendor alibaba: endpoint refresh failed: HTTP 500, keeping the known ones"
         )
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
         try daemon.stop()
@@ -119,19 +120,19 @@ struct ServiceAddressTests {
 }
 
 @Suite(
-    "Of Alibaba's two names of certificates the right one is found",
+    "Alibaba's certificate may have either of two names",
     .needs(.nginx, .openssl, .curl, .dig),
     .hangLimit
 )
 struct CertificateNameTests {
-    /// What the daemon answers when the certificate has `names`, and how many lookups came.
+    /// Returns the daemon's addresses and the number of lookups if the certificate has `names`.
     private func answers(
         _ names: [String],
         _ options: String...
     ) throws -> (addresses: [String], lookups: Int) {
         let emulator = try TestEmulator(zone: Stack.zone)
         let site = TestNginx.Site(
-            // nginx wants a name of its own, which nobody asks for.
+            // nginx selects the site by a name of its own, which no client uses.
             names: names + ["DNS:front.example.net"],
             content: TestNginx.Site.front().content
         )
@@ -149,7 +150,7 @@ struct CertificateNameTests {
     }
 
     @Test(
-        "either will do, unless the settings name one",
+        "either name is accepted, unless the settings select one",
         arguments: ["DNS:resolvers.httpdns.aliyuncs.com", "IP:203.107.1.1"]
     )
     func either(name: String) throws {
@@ -162,7 +163,7 @@ struct CertificateNameTests {
         #expect(try answers([name], "tls-name: \(other)") == ([], 0))
     }
 
-    @Test("a certificate for somebody else is never accepted")
+    @Test("a certificate for another name is never accepted")
     func neither() throws {
         #expect(try answers(["DNS:vendor.example.net", "IP:127.0.0.1"]) == ([], 0))
     }

@@ -25,11 +25,11 @@ private final class DropIns: Sendable {
     }
 }
 
-@Suite("Settings of several files", .hangLimit)
+@Suite("Settings in several files", .hangLimit)
 struct SettingsFilesTests {
     private let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
-    @Test("drop-ins are read in the order of their names, and others are not read at all")
+    @Test("drop-ins are read in the order of their names; other files are ignored")
     func order() throws {
         let files = try DropIns(isp + "log: {level: debug}\ncache: {size: 8MiB}\n")
         try files.write("log: {level: warning}\n", to: "9.yaml")
@@ -44,7 +44,7 @@ struct SettingsFilesTests {
         }
     }
 
-    @Test("errors have the place in their own file, all at once")
+    @Test("errors of all files are reported together, each with its position")
     func errors() throws {
         let files = try DropIns(isp + "lisen: []\n")
         try files.write("\ncache: {size: 1KiB}\n", to: "a.yaml")
@@ -61,7 +61,7 @@ struct SettingsFilesTests {
         }
     }
 
-    @Test("what cannot be read is an error, no directory is none")
+    @Test("an unreadable drop-in is an error, a missing directory is not")
     func unreadable() throws {
         let files = try DropIns(isp)
         #expect(try files.daemon("--check").status == 0)
@@ -86,12 +86,12 @@ struct SettingsFilesTests {
         for number in 0...256 { try files.write("", to: "\(number).yaml") }
         let many = try files.daemon("--check")
         #expect(
-            many.errors.contains(".d: the directory holds more than 256 files"),
+            many.errors.contains(".d: the directory contains more than 256 drop-ins"),
             "\(many.errors)"
         )
     }
 
-    @Test("a reload and a check take drop-ins, and say where one is wrong")
+    @Test("reload and check include drop-ins and report errors in them")
     func reload() throws {
         let daemon = try TestDaemon(isp)
         let directory = daemon.file + ".d"
@@ -108,7 +108,7 @@ struct SettingsFilesTests {
         #expect(check.status == 0 && check.output.contains("printer.lan"), "\(check.output)")
         #expect(try daemon.control("reload").status == 0)
         #expect(try daemon.dig("printer.lan", "A").text.contains("192.0.2.9"))
-        // Another text in the place of the file has the same drop-ins.
+        // A candidate for the main file is checked with the same drop-ins.
         let other = try Scratch()
         let candidate = try other.write(isp + "workers: 0\n", to: "new.yaml")
         try write("hosts: {recrods: {}}\n")
@@ -122,7 +122,7 @@ struct SettingsFilesTests {
         try daemon.stop()
     }
 
-    @Test("--print-schema is the file in config/")
+    @Test("--print-schema prints the schema in config/")
     func schema() throws {
         let end = try run(Product.daemon, ["--print-schema"])
         #expect(end.status == 0)
@@ -130,7 +130,7 @@ struct SettingsFilesTests {
         _ = try JSON(end.output)
     }
 
-    @Test("each example is right, with the secrets that it names")
+    @Test("each example is valid with its secrets")
     func examples() throws {
         let folder = repositoryPath("config/examples")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
@@ -150,7 +150,7 @@ struct SettingsFilesTests {
         for name in names + ["minimal.yaml"] {
             let folder = name == "minimal.yaml" ? "config" : "config/examples"
             let text = try repository("\(folder)/\(name)")
-            // What is commented out is right as well.
+            // The settings that are commented out must be valid as well.
             var whole = text.replacing(#/(?m)^( *)#([-a-z])/#) { "\($0.1)\($0.2)" }
             if let start = text.range(of: "#vendors:") {
                 let rest = text[start.lowerBound...].replacing(#/(?m)^#/#, with: "")
@@ -170,13 +170,13 @@ struct SettingsFilesTests {
     }
 }
 
-/// The path of a file of this repository.
+/// Returns the path of a file in this repository.
 func repositoryPath(_ path: String) -> String {
     URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../\(path)").standardized.path
 }
 
-/// The text of a file of this repository.
+/// Returns the text of a file in this repository.
 func repository(_ path: String) throws -> String {
     try String(contentsOfFile: repositoryPath(path), encoding: .utf8)
 }

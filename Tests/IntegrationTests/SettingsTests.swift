@@ -4,14 +4,14 @@ import Testing
 
 @Suite("Settings", .hangLimit)
 struct SettingsTests {
-    /// Runs the daemon on a settings file.
+    /// Runs the daemon with a settings file.
     private func daemon(_ settings: String, _ options: String...) throws -> Child.End {
         let scratch = try Scratch()
         let file = try scratch.write(settings, to: "httpdnsd.yaml")
         return try run(Product.daemon, ["--config", file] + options)
     }
 
-    @Test("--check prints every error at once, each with its place, and exits with 2")
+    @Test("--check prints every error with its position and exits with 2")
     func errors() throws {
         let end = try daemon(
             """
@@ -20,7 +20,7 @@ struct SettingsTests {
             vendors: {}
             routes:
               - domains: [example.com]
-                vendors: [nobody]
+                vendors: [unknown]
             """,
             "--check"
         )
@@ -38,7 +38,7 @@ struct SettingsTests {
         #expect(end.status == 0 && end.output == "ok\n" && end.errors.isEmpty, "\(end.errors)")
     }
 
-    @Test("--print-config without a file is the manual in config/, which is right itself")
+    @Test("--print-config without a file prints the valid manual in config/")
     func manual() throws {
         let end = try run(Product.daemon, ["--print-config"])
         let file = URL(filePath: #filePath).deletingLastPathComponent()
@@ -50,10 +50,10 @@ struct SettingsTests {
         let again = try daemon(end.output, "--print-config")
         #expect(again.status == 0, "\(again.errors)")
         let effective = try daemon(again.output, "--print-config")
-        #expect(effective.output == again.output, "what is printed means itself")
+        #expect(effective.output == again.output, "the printed settings are equivalent")
     }
 
-    @Test("a secret that others can read is refused, with its place")
+    @Test("a secret that others can read is rejected, with its position")
     func secret() throws {
         let scratch = try Scratch()
         let token = try scratch.write("987654321\n", to: "token", mode: 0o644)
@@ -73,13 +73,13 @@ struct SettingsTests {
         #expect(try !daemon(settings, "--print-config").output.contains("987654321"))
     }
 
-    @Test("a file that is not there is named")
+    @Test("a missing settings file is named")
     func missing() throws {
         let end = try run(Product.daemon, ["--config", "/nonexistent/httpdnsd.yaml"])
         #expect(end.status == 2 && end.errors.contains("/nonexistent/httpdnsd.yaml"))
     }
 
-    @Test("a port that is taken is named, and the daemon exits with 1", arguments: [false, true])
+    @Test("a port in use is named, and the daemon exits with 1", arguments: [false, true])
     func taken(isDatagram: Bool) throws {
         let socket = try Socket(isDatagram ? .datagram : .stream, bound: true)
         if !isDatagram { try socket.listen() }
@@ -93,10 +93,10 @@ struct SettingsTests {
         )
         #expect(end.status == 1)
         #expect(end.errors.contains("127.0.0.1:\(socket.port)"), "\(end.errors)")
-        #expect(end.errors.contains("another program"), "\(end.errors)")
+        #expect(end.errors.contains("address already in use"), "\(end.errors)")
     }
 
-    @Test("two daemons on one address do not share its queries")
+    @Test("a second daemon on the same address exits with 1")
     func second() throws {
         let upstream = "upstreams: [{name: isp, url: \"udp://127.0.0.1:9\"}]"
         let first = try TestDaemon(upstream)
@@ -113,7 +113,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "SIGTERM ends it before a query that waits for its time to be over",
+        "SIGTERM and SIGINT end the daemon without waiting for pending queries",
         arguments: [SIGTERM, SIGINT]
     )
     func draining(signal: Int32) throws {
@@ -123,15 +123,15 @@ struct SettingsTests {
         )
         let client = try Socket(.datagram, to: daemon.port)
         try client.send(RawMessage.query("slow.example.org"))
-        // The query is under way once it has come here; it never gets an answer.
+        // The query is pending once it arrives here. It gets no answer.
         _ = try upstream.receive()
         daemon.program.send(signal)
         let end = try daemon.program.end()
         #expect(end.status == 0, "\(end.errors)")
-        #expect(client.isSilent, "after 4.8 s the query would have failed, and that been told")
+        #expect(client.isSilent, "no SERVFAIL, which would come after 4.8 s")
     }
 
-    @Test("a query that is answered while it stops still gets its answer")
+    @Test("a query that is answered while the daemon stops gets its answer")
     func answered() throws {
         let upstream = try Socket(.datagram, bound: true)
         let daemon = try TestDaemon(

@@ -2,21 +2,21 @@
 import Foundation
 import Testing
 
-/// A machine whose `/etc`, `/run` and `/var/lib` are its own, and whose DNS may be set up.
+/// A machine with its own `/etc`, `/run` and `/var/lib`, for setups of the resolver.
 private final class SetupHost {
     let namespace: Namespace
     let daemon: TestDaemon
     private let upstream: TestUpstream?
     private let scratch: Scratch
 
-    /// Makes the machine with a daemon on port 53 of both loopback addresses.
+    /// Creates the machine, with a daemon on port 53 of both loopback addresses.
     ///
     /// - Parameters:
-    ///   - script: makes what a distribution would have in `/etc` and `/run`.
-    ///   - hasUpstream: whether the daemon's upstream answers.
+    ///   - script: creates the files of a distribution in `/etc` and `/run`.
+    ///   - hasUpstream: true if the daemon's upstream answers.
     init(_ script: String, hasUpstream: Bool = true) throws {
         scratch = try Scratch()
-        // Programs that ask for IPv4 addresses only get them where there is one beyond loopback.
+        // getaddrinfo only looks up IPv4 addresses if there is one beyond loopback.
         namespace = try Namespace(addresses: ["192.0.2.10/24"])
         let etc = scratch.file("etc")
         let prepare = """
@@ -36,7 +36,7 @@ private final class SetupHost {
         daemon = try TestDaemon(
             """
             hosts: {records: {printer.example.com: [192.0.2.9]}}
-            \(upstream?.text ?? "upstreams: [{name: nobody, url: \"udp://127.0.0.9\"}]")
+            \(upstream?.text ?? "upstreams: [{name: unused, url: \"udp://127.0.0.9\"}]")
             """,
             listen: "127.0.0.1:53",
             "[::1]:53",
@@ -44,12 +44,12 @@ private final class SetupHost {
         )
     }
 
-    /// Runs `httpdnsctl setup` on it.
+    /// Runs `httpdnsctl setup` on the machine.
     func setup(_ arguments: String..., status: Int32 = 0) throws -> String {
         try setup(arguments, status: status)
     }
 
-    /// The same with a list of arguments.
+    /// Runs `httpdnsctl setup` with a list of arguments.
     func setup(_ arguments: [String], status: Int32 = 0) throws -> String {
         let end = try namespace.run(
             Product.control,
@@ -59,7 +59,7 @@ private final class SetupHost {
         return end.output + end.errors
     }
 
-    /// Every file of it, with its mode, owner, target and a digest of what is in it.
+    /// Returns all files with mode, owner, link target and a digest of their content.
     func image() throws -> String {
         let script = """
             find /etc /run /var/lib -printf '%p %y %m %U:%G %l\\n' | sort
@@ -68,20 +68,20 @@ private final class SetupHost {
         return try namespace.run("sh", ["-c", script]).output
     }
 
-    /// The address that getaddrinfo finds for the name that only the daemon knows.
+    /// Returns getaddrinfo's address for the name that only the daemon has.
     func address() throws -> String? {
         let end = try namespace.run("getent", ["ahostsv4", "printer.example.com"])
         return end.output.split(separator: " ").first.map(String.init)
     }
 }
 
-@Suite("A machine is pointed at the daemon, and back", .needs(.unshare, .ip, .nsd), .hangLimit)
+@Suite("Setup and revert of the system resolver", .needs(.unshare, .ip, .nsd), .hangLimit)
 struct SetupTests {
-    /// What programs ask before: an address that nobody has, so that they fail at once.
+    /// The previous server: an unused address, so that queries fail immediately.
     private static let before = "nameserver 127.0.0.9\\noptions attempts:1 timeout:1\\n"
 
     @Test(
-        "after apply getaddrinfo asks the daemon, after revert every octet is as before",
+        "after apply getaddrinfo uses the daemon; revert restores every octet",
         arguments: [
             ("nobody", "printf '\(before)' > /etc/resolv.conf; chmod 640 /etc/resolv.conf"),
             (
@@ -124,13 +124,14 @@ struct SetupTests {
         let before = try host.image()
         #expect(try host.address() == nil)
         let plan = try host.setup("--dry-run")
-        #expect(plan.contains("written by  \(owner)\n"), "\(plan)")
+        let label = owner == "nobody" ? "none (static file)" : owner
+        #expect(plan.contains("manager  \(label)\n"), "\(plan)")
         #expect(try host.image() == before)
-        // There is no resolved to put its stub between, so it is left out.
+        // There is no systemd-resolved for the stub.
         let stub = owner == "systemd-resolved" ? ["--no-stub"] : []
         _ = try host.setup(["apply"] + stub)
         #expect(try host.address() == "192.0.2.9")
-        #expect(try host.setup(["apply"] + stub).contains("everything is so already"))
+        #expect(try host.setup(["apply"] + stub).contains("already configured"))
         _ = try host.setup("revert")
         #expect(try host.image() == before)
         #expect(try host.address() == nil)
@@ -138,7 +139,7 @@ struct SetupTests {
     }
 
     @Test(
-        "openresolv generates a file that names the daemon, and then the one before",
+        "openresolv generates a file with the daemon, and after revert the previous file",
         .enabled(
             if: Tool.path("resolvconf", in: "/sbin:/usr/sbin") != nil,
             "apt-get install openresolv"
@@ -159,17 +160,17 @@ struct SetupTests {
         try host.daemon.stop()
     }
 
-    @Test("a stranger on port 53 is not taken for the daemon")
-    func stranger() throws {
+    @Test("a foreign server on port 53 is not taken for the daemon")
+    func foreignServer() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
         let before = try host.image()
-        // Its control socket is elsewhere, so it could be anybody.
+        // With another control socket the server's identity is unknown.
         let end = try host.namespace.run(
             Product.control,
             ["--socket", "/run/none.sock", "setup", "apply"]
         )
         #expect(end.status == 1)
-        #expect(end.output.contains("cannot be told whether it is httpdnsd"))
+        #expect(end.output.contains("may not be httpdnsd"))
         #expect(try host.image() == before)
         try host.daemon.stop()
         let gone = try host.namespace.run(
@@ -181,24 +182,24 @@ struct SetupTests {
         #expect(try host.image() == before)
     }
 
-    @Test("a daemon without an upstream that answers gets no queries of the machine, but by force")
+    @Test("a daemon without a working upstream is not set up without --force")
     func unresolving() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf", hasUpstream: false)
         let before = try host.image()
         let said = try host.setup("apply", status: 1)
         #expect(said.contains("cannot resolve names: SERVFAIL"))
-        #expect(said.contains("queries to nobody (udp://127.0.0.9, not encrypted)"))
+        #expect(said.contains("queries to unused (udp://127.0.0.9, not encrypted)"))
         #expect(try host.image() == before)
         _ = try host.setup("apply", "--force")
         #expect(try host.address() == "192.0.2.9")
         try host.daemon.stop()
     }
 
-    @Test("a locked file is named, and not forced")
+    @Test("a locked file is reported, also with --force")
     func locked() throws {
         let host = try SetupHost("printf '\(Self.before)' > /etc/resolv.conf")
         guard try host.namespace.run("chattr", ["+i", "/etc/resolv.conf"]).status == 0 else {
-            return  // A file system without such flags has no locked files.
+            return  // The file system does not support this flag.
         }
         let said = try host.setup("apply", "--force", status: 1)
         #expect(said.contains("chattr -i /etc/resolv.conf"))

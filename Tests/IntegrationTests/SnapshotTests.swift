@@ -2,14 +2,14 @@
 import Foundation
 import Testing
 
-/// A daemon that is started again and again, with one file for its cache.
+/// A daemon that is restarted with the same cache snapshot.
 private final class Machine: Sendable {
     let emulator: TestEmulator
     let namespace: Namespace?
     private let scratch: Scratch
     private let vendor: VendorText
 
-    /// The directory of the file.
+    /// Directory of the snapshot.
     let directory: String
     var file: String { "\(directory)/cache.snapshot" }
 
@@ -25,7 +25,6 @@ private final class Machine: Sendable {
         vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
     }
 
-    /// Starts the daemon.
     func start(setting: String? = nil, environment: [String: String] = [:]) throws -> TestDaemon {
         try TestDaemon(
             """
@@ -59,7 +58,7 @@ private final class Machine: Sendable {
         }
     }
 
-    /// Lets a daemon write what it has, and end.
+    /// Starts a daemon, fills its cache and stops it, so that it writes the snapshot.
     func fill(_ count: Int = 20) throws {
         let daemon = try start()
         try fill(daemon, count)
@@ -70,7 +69,7 @@ private final class Machine: Sendable {
 
 @Suite("The cache survives restarts", .needs(.dig, .curl), .hangLimit)
 struct SnapshotTests {
-    @Test("after a restart answers are there without a call, with less time to live")
+    @Test("after a restart cached answers need no call and have a lower TTL")
     func restart() throws {
         let machine = try Machine()
         let first = try machine.start()
@@ -82,12 +81,12 @@ struct SnapshotTests {
         #expect(attributes[.posixPermissions] as? Int == 0o600)
 
         let second = try machine.start()
-        _ = try second.program.line(with: "cache: loaded ")
+        _ = try second.program.line(with: "cache: entries restored: ")
         let answer = try second.dig("four.example.com", "A")
         #expect(answer.data("A") == ["192.0.2.4"])
         #expect(answer.answers.allSatisfy { (1..<120).contains($0.ttl) })
         #expect(try second.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
-        #expect(try machine.emulator.lookups() == calls, "nobody was asked again")
+        #expect(try machine.emulator.lookups() == calls, "no new vendor call")
         let entry = try #require(try second.cached("four.example.com", "A").first)
         #expect(entry["source"].string == "tencent")
         #expect(entry["server"].string == machine.emulator.address)
@@ -101,7 +100,7 @@ struct SnapshotTests {
         try second.stop()
     }
 
-    @Test("`auto` is the unit's state directory, `off` is nowhere", arguments: ["auto", "off"])
+    @Test("`auto` is the state directory, `off` disables the snapshot", arguments: ["auto", "off"])
     func settings(_ setting: String) throws {
         let machine = try Machine()
         let daemon = try machine.start(
@@ -114,7 +113,7 @@ struct SnapshotTests {
     }
 
     @Test(
-        "a damaged file is reported, set aside and ignored",
+        "a damaged snapshot is reported, renamed and ignored",
         arguments: ["empty", "truncated", "flipped"]
     )
     func damaged(_ what: String) throws {
@@ -137,7 +136,7 @@ struct SnapshotTests {
         #expect(try machine.names == ["cache.snapshot", "cache.snapshot.damaged"])
     }
 
-    @Test("a directory in the place of the file is left alone, and answers go on")
+    @Test("a directory in place of the snapshot is kept, and the daemon answers")
     func directory() throws {
         let machine = try Machine()
         try FileManager.default.createDirectory(
@@ -149,36 +148,36 @@ struct SnapshotTests {
         #expect(try daemon.dig("www.example.com", "A").status == "NOERROR")
         let end = try daemon.program.stop()
         #expect(end.status == 0)
-        #expect(end.errors.components(separatedBy: "regular file (").count == 2, "said once")
+        #expect(end.errors.components(separatedBy: "regular file (").count == 2, "logged once")
         #expect(try machine.names == ["cache.snapshot"])
     }
 
-    /// How often the daemon is killed in the middle; `KILLED_DAEMONS` in the environment says else.
+    /// Number of daemons to kill during a write; set by `KILLED_DAEMONS` in the environment.
     private static let kills =
         ProcessInfo.processInfo.environment["KILLED_DAEMONS"].flatMap { Int($0) } ?? 10
 
-    @Test("killed while it writes, it leaves a whole file and nothing that grows")
+    @Test("a daemon that is killed while writing leaves a complete snapshot")
     func killed() throws {
         let machine = try Machine()
         try machine.fill(1000)
         let temporary = machine.file + ".tmp"
         var (inTheMiddle, round) = (0, 0)
-        // Who is killed too late does not count; it cannot be so each time.
+        // A daemon that was killed after the write does not count.
         while inTheMiddle < Self.kills {
             round += 1
             try #require(round <= 10 * Self.kills)
             let daemon = try machine.start()
-            let line = try daemon.program.line(with: "cache: loaded ")
-            let words = line.components(separatedBy: "cache: loaded ")[1].split(separator: " ")
+            let line = try daemon.program.line(with: "cache: entries restored: ")
+            let words = line.components(separatedBy: "entries restored: ")[1].split(separator: " ")
             #expect((words.first.flatMap { Int($0) } ?? 0) >= 1000, "\(round): \(line)")
-            // The leftover of the one before is gone, so what appears is of this one's writing.
+            // The temporary file of the previous daemon is gone, so a new one is of this daemon.
             #expect(access(temporary, F_OK) != 0)
-            // Something new, or there would be nothing to write.
+            // Without a new entry the daemon would not write.
             let new = try daemon.dig("n\(1000 + round).many.example.com", "A")
             #expect(new.status == "NOERROR")
             daemon.program.send(SIGTERM)
             while access(temporary, F_OK) != 0, kill(daemon.program.pid, 0) == 0 {}
-            // It has begun.  A moment that is another one each time.
+            // The write has begun. Wait for a random time.
             let looks = Int.random(in: 0..<(round % 2 == 0 ? 2_000 : 20_000))
             for _ in 0..<looks { access(temporary, F_OK) }
             daemon.program.send(SIGKILL)
@@ -190,15 +189,15 @@ struct SnapshotTests {
                 #expect(end.status == 128 + SIGKILL)
             }
         }
-        print("\(round) daemons were told to stop, \(inTheMiddle) killed while they wrote")
+        print("\(round) daemons stopped, \(inTheMiddle) of them killed during a write")
         let last = try machine.start()
-        _ = try last.program.line(with: "cache: loaded ")
+        _ = try last.program.line(with: "cache: entries restored: ")
         #expect(!last.program.errorText.contains("error: "))
         #expect(try machine.names == ["cache.snapshot"])
         try last.stop()
     }
 
-    /// A file system whose server never answers: whoever asks for a file in it waits for ever.
+    /// Python program that mounts a FUSE file system without replies: every access blocks.
     private static let silentDisk = """
         import ctypes, os, signal, sys
         device = os.open("/dev/fuse", os.O_RDWR)
@@ -211,7 +210,7 @@ struct SnapshotTests {
         """
 
     @Test(
-        "a disk that does not answer holds up neither answers nor the end",
+        "a blocked disk delays neither answers nor the stop",
         .needs(.unshare, .ip, .python3),
         .enabled(if: access("/dev/fuse", R_OK | W_OK) == 0, "there is no /dev/fuse")
     )
@@ -226,15 +225,15 @@ struct SnapshotTests {
         _ = try disk.line(with: "mounted")
         let daemon = try machine.start()
         #expect(try daemon.dig("www.example.com", "A").status == "NOERROR")
-        #expect(try daemon.control("status").output.contains("nothing yet"))
+        #expect(try daemon.control("status").output.contains("not written yet"))
         let end = try daemon.program.stop()
         #expect(end.status == 0)
-        #expect(end.errors.contains("the disk does not answer, giving up"), "\(end.errors)")
+        #expect(end.errors.contains("the disk does not respond, giving up"), "\(end.errors)")
         try disk.stop()
     }
 
     @Test(
-        "a full or a read-only disk is a warning, and the old file stays",
+        "a full or read-only disk causes a warning, and the old snapshot remains",
         .needs(.unshare, .ip),
         arguments: ["full", "read-only"]
     )
@@ -255,7 +254,7 @@ struct SnapshotTests {
             _ = try namespace.run("dd", ["if=/dev/zero", "of=\(machine.directory)/full", "bs=4k"])
         }
         let second = try machine.start()
-        _ = try second.program.line(with: "cache: loaded ")
+        _ = try second.program.line(with: "cache: entries restored: ")
         try machine.fill(second, 40)
         let end = try second.program.stop()
         #expect(end.status == 0)
@@ -265,8 +264,8 @@ struct SnapshotTests {
         #expect(end.errors.contains("keeping the old file"))
 
         let third = try machine.start()
-        let line = try third.program.line(with: "cache: loaded ")
-        #expect(line.contains("loaded 40 answers") || line.contains("loaded 20 answers"), "\(line)")
+        let line = try third.program.line(with: "cache: entries restored: ")
+        #expect(line.contains("restored: 40 ") || line.contains("restored: 20 "), "\(line)")
         let names = try namespace.run("ls", [machine.directory]).output
         #expect(!names.contains("tmp") && !names.contains("damaged"))
         try third.program.stop()

@@ -2,10 +2,10 @@
 import Foundation
 import Testing
 
-/// An upstream that is never asked: `localhost` is answered here.
-private let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+/// An upstream that receives no query: `localhost` is answered locally.
+private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-/// A UDP and a TCP socket at one address, which outlive every daemon, as those of a socket unit do.
+/// UDP and TCP socket with the same address, kept across daemon restarts as by a socket unit.
 private struct HeldSockets {
     let datagram: Socket
     let stream: Socket
@@ -21,9 +21,9 @@ private struct HeldSockets {
     }
 }
 
-/// A client that always has some queries under way, never repeats one, and counts.
+/// A client with a constant number of pending queries, which repeats none and counts answers.
 private final class SteadyClient: @unchecked Sendable {
-    /// Queries under way: together fewer octets than a socket's buffer holds.
+    /// Number of pending queries; together they fit into a socket buffer.
     private static let window = 50
 
     private let socket: Socket
@@ -36,7 +36,7 @@ private final class SteadyClient: @unchecked Sendable {
     private var failure: (any Error)?
     private var hasEnded = false
 
-    /// Begins to ask on a thread of its own.
+    /// Starts the client on its own thread.
     init(port: UInt16) throws {
         socket = try Socket(.datagram, to: port)
         Thread.detachNewThread { [self] in
@@ -52,7 +52,7 @@ private final class SteadyClient: @unchecked Sendable {
         }
     }
 
-    /// Waits until so many queries more have been answered.
+    /// Waits until `count` further queries have been answered.
     func wait(for count: Int) {
         changes.lock()
         defer { changes.unlock() }
@@ -60,7 +60,7 @@ private final class SteadyClient: @unchecked Sendable {
         while answered.count < goal, !hasEnded { changes.wait() }
     }
 
-    /// Asks nothing more, waits for the answers that are missing, and tells the numbers.
+    /// Stops sending, waits for the pending answers and returns the numbers.
     func finish() throws -> (sent: Int, answered: Int) {
         changes.lock()
         defer { changes.unlock() }
@@ -70,7 +70,7 @@ private final class SteadyClient: @unchecked Sendable {
         return (sent, answered.count)
     }
 
-    /// Asks for a special name, a name in the cache, and one that the upstream has to be asked for.
+    /// Sends a query for a special name, a cached name, or a name at the upstream.
     private func ask(_ number: Int) throws {
         let name = ["localhost", "three.example.org", "n\(number).example.org"][number % 3]
         try socket.send(RawMessage.query(name, id: UInt16(truncatingIfNeeded: number)))
@@ -90,13 +90,13 @@ private final class SteadyClient: @unchecked Sendable {
             do {
                 reply = try socket.receive()
             } catch {
-                // Ten seconds of silence: what is missing now is lost.
+                // Without a reply for 10 s, the pending queries are lost.
                 if changes.withLock({ isEnding }) { return }
                 throw error
             }
-            #expect(RawMessage.rcode(reply) != 2, "no answer is as bad as none")
+            #expect(RawMessage.rcode(reply) != 2, "SERVFAIL is as bad as a lost query")
             changes.withLock {
-                // An ID is used again after 65,536 queries: the latest is meant.
+                // IDs repeat after 65,536 queries: the latest query is meant.
                 var number = (sent - 1) & ~0xFFFF | Int(RawMessage.id(reply))
                 if number >= sent { number -= 0x1_0000 }
                 answered.insert(number)
@@ -106,9 +106,9 @@ private final class SteadyClient: @unchecked Sendable {
     }
 }
 
-@Suite("Sockets that systemd passes", .needs(.nsd), .hangLimit)
+@Suite("Sockets passed by systemd", .needs(.nsd), .hangLimit)
 struct SocketActivationTests {
-    @Test("restarts lose no query that came over UDP, and no connection")
+    @Test("restarts lose no UDP query and no TCP connection")
     func restarts() throws {
         let upstream = try TestUpstream()
         let sockets = try HeldSockets()
@@ -118,7 +118,7 @@ struct SocketActivationTests {
         for _ in 0..<5 {
             client.wait(for: 500)
             try daemon.stop()
-            // Nobody listens, and nobody notices.
+            // No daemon runs now; the socket queues the connection.
             let stream = try Socket(.stream, to: sockets.port)
             let query = RawMessage.query("three.example.org", id: 77)
             try stream.send([0, UInt8(query.count)] + query)
@@ -133,10 +133,10 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("`status` tells where a socket came from; one that `listen` does not name is served")
+    @Test("status shows the origin of sockets, and a socket that `listen` lacks is served")
     func origins() throws {
         let passed = try HeldSockets()
-        let daemon = try TestDaemon(nobody, listen: "127.0.0.1:0", passing: passed.all)
+        let daemon = try TestDaemon(unused, listen: "127.0.0.1:0", passing: passed.all)
         let status = try JSON(try daemon.control("status", "--json").output)
         let origins = status["listeners"].array.map {
             "\($0["address"].string ?? "") \($0["origin"].string ?? "")"
@@ -148,7 +148,7 @@ struct SocketActivationTests {
             ]
         )
         _ = try daemon.program.line(
-            with: "serving 127.0.0.1:\(passed.port), which a socket unit names"
+            with: "serving 127.0.0.1:\(passed.port), which is in the socket unit"
         )
         for port in [daemon.port, passed.port] {
             let client = try Socket(.datagram, to: port)
@@ -158,11 +158,11 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("a transport that was not passed is bound")
+    @Test("a transport without a passed socket is bound by the daemon")
     func half() throws {
         let port = try freePort()
         let datagram = try Socket(.datagram, bound: true, port: port)
-        let daemon = try TestDaemon(nobody, listen: "127.0.0.1:\(port)", passing: [datagram])
+        let daemon = try TestDaemon(unused, listen: "127.0.0.1:\(port)", passing: [datagram])
         let stream = try Socket(.stream, to: port)
         let query = RawMessage.query("localhost", id: 78)
         try stream.send([0, UInt8(query.count)] + query)
@@ -170,12 +170,13 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("several UDP sockets of one address are all read")
+    @Test("all passed UDP sockets of one address are read")
     func several() throws {
         let port = try freePort()
         let datagrams = try (0..<3).map { _ in try Socket(sharing: port) }
-        let daemon = try TestDaemon(nobody, listen: "127.0.0.1:\(port)", passing: datagrams)
-        // The kernel spreads ports over the sockets: 60 of them miss one with (2/3)^60.
+        let daemon = try TestDaemon(unused, listen: "127.0.0.1:\(port)", passing: datagrams)
+        // The kernel distributes clients by port. 60 clients miss a socket with probability
+        // (2/3)^60.
         for number in 0..<60 {
             let client = try Socket(.datagram, to: port)
             try client.send(RawMessage.query("localhost", id: UInt16(number)))
@@ -184,12 +185,12 @@ struct SocketActivationTests {
         try daemon.stop()
     }
 
-    @Test("what cannot be served is an error that says so")
+    @Test("a passed socket that cannot be served is an error")
     func unusable() throws {
         let deaf = try Socket(.stream, bound: true)
         let scratch = try Scratch()
         let file = try scratch.write(
-            "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(nobody)",
+            "listen: [\"127.0.0.1:0\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(unused)",
             to: "httpdnsd.yaml"
         )
         let end = try Child(Product.daemon, ["--config", file], passing: [deaf]).end()
@@ -197,7 +198,7 @@ struct SocketActivationTests {
         #expect(end.errors.contains("the socket `dns` from systemd does not listen"))
     }
 
-    @Test("an address that a passed one is in the way of is an error that says whose it is")
+    @Test("an address that conflicts with a passed socket is an error that names the socket")
     func rivals() throws {
         let sockets = try HeldSockets()
         let scratch = try Scratch()
@@ -206,7 +207,7 @@ struct SocketActivationTests {
             listen: ["0.0.0.0:\(sockets.port)"]
             allow: ["127.0.0.0/8"]
             control: {socket: \(scratch.file("c"))}
-            \(nobody)
+            \(unused)
             """,
             to: "httpdnsd.yaml"
         )
@@ -215,12 +216,12 @@ struct SocketActivationTests {
         #expect(end.errors.contains("systemd listens on 127.0.0.1:\(sockets.port) for this"))
     }
 
-    @Test("systemd's own program starts it with the first query", .needs(.systemd))
+    @Test("systemd-socket-activate starts the daemon with the first query", .needs(.systemd))
     func systemd() throws {
         let port = try freePort()
         let scratch = try Scratch()
         let file = try scratch.write(
-            "listen: [\"127.0.0.1:\(port)\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(nobody)",
+            "listen: [\"127.0.0.1:\(port)\"]\ncontrol: {socket: \(scratch.file("c"))}\n\(unused)",
             to: "httpdnsd.yaml"
         )
         let program = try Child(

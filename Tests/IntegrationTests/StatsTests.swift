@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("stats adds up", .needs(.dig, .nsd, .curl), .hangLimit)
+@Suite("Counters of stats", .needs(.dig, .nsd, .curl), .hangLimit)
 struct StatsTests {
-    /// A message, and what is to become of it.
+    /// A message and its expected result.
     private struct Sample {
         let message: [UInt8]
         let rcode: UInt8
@@ -18,7 +18,9 @@ struct StatsTests {
         }
     }
 
-    /// One of each kind, the second of a name being the cache's.
+    /// Queries of each kind.
+    ///
+    /// The second query for a name is a cache hit.
     private static let samples = [
         Sample(RawMessage.query("www.example.com"), 0, "vendor", "noerror"),
         Sample(RawMessage.query("www.example.com"), 0, "cache", "noerror"),
@@ -30,14 +32,14 @@ struct StatsTests {
         Sample(RawMessage.query("nowhere.example.org"), 3, "cache", "nxdomain"),
         Sample(RawMessage.query("host.invalid"), 3, "local", "nxdomain"),
         Sample(RawMessage.query("version.bind", type: 16, class: 3), 5, "refused", "refused"),
-        // NSD refuses what it has no zone for, and there is no other upstream.
+        // NSD refuses names outside its zones, and there is no other upstream.
         Sample(RawMessage.query("www.example.net"), 2, "failed", "servfail"),
         Sample(RawMessage.query("www.example.com", edns: 1), 0, "invalid", "badvers"),
         Sample(RawMessage.query("www.example.com", flags: 0x2000), 4, "invalid", "notimp"),
         Sample(Array(RawMessage.query("www.example.com").dropLast(2)), 1, "invalid", "formerr"),
     ]
 
-    @Test("each query is in one cell by source, one by RCODE and one by transport")
+    @Test("each query is counted once by source, once by RCODE and once by transport")
     func partition() throws {
         let stack = try Stack()
         var sources: [String: Int] = [:]
@@ -58,14 +60,15 @@ struct StatsTests {
                 let reply = try isStream ? socket.receiveFramed() : socket.receive()
                 #expect(reply[0..<2] == message[0..<2])
                 #expect(RawMessage.rcode(reply) == sample.rcode, "\(sample)")
-                // What UDP asked is in the cache when TCP asks; a failure too, for a second.
+                // The UDP queries filled the cache before the TCP queries. Failures are cached for
+                // 1 s.
                 let wasKept = ["vendor", "upstream", "failed"].contains(sample.source)
                 let source = isStream && wasKept ? "cache" : sample.source
                 sources[source, default: 0] += 1
                 outcomes[sample.outcome, default: 0] += 1
             }
         }
-        // Nobody answers what is too short for a header, or is an answer itself.
+        // Messages without a complete header, and responses, are ignored.
         try sockets[0].send([1, 2, 3])
         try sockets[0].send(RawMessage.query("www.example.com", flags: 0x8100))
         try sockets[0].send(RawMessage.query("www.example.com"))
@@ -93,7 +96,7 @@ struct StatsTests {
         try stack.daemon.stop()
     }
 
-    @Test("a mixed load from two clients at once is counted to the last query")
+    @Test("every query of two concurrent clients is counted")
     func load() throws {
         let stack = try Stack()
         let clients = try (0..<2).map { _ in try Socket(.datagram, to: stack.daemon.port) }
@@ -121,7 +124,7 @@ struct StatsTests {
         try stack.daemon.stop()
     }
 
-    @Test("counting starts from zero after a reset")
+    @Test("after a reset the counters start from zero")
     func reset() throws {
         let stack = try Stack()
         _ = try stack.daemon.dig("www.example.com", "A")

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Status", .needs(.dig, .nsd), .hangLimit)
 struct StatusTests {
-    @Test("an upstream that has answered none of its queries is down, until it answers one")
+    @Test("an upstream that has never answered is down until its first answer")
     func neverAnswered() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)
         let before = try daemon.control("status")
         #expect(before.status == 0 && before.output.contains("READY"))
-        // NSD refuses what is in none of its zones.
+        // NSD refuses names outside its zones.
         #expect(try daemon.dig("www.example.net", "A").status == "SERVFAIL")
         let failed = try daemon.control("status")
         #expect(failed.status == 4 && failed.output.contains("DEGRADED"), "\(failed.output)")
@@ -20,7 +20,7 @@ struct StatusTests {
         try daemon.stop()
     }
 
-    @Test("a reload that failed is a problem, until one succeeds")
+    @Test("a failed reload is a problem until the next successful one")
     func reload() throws {
         let upstream = try TestUpstream()
         let daemon = try TestDaemon(upstream.text)
@@ -28,7 +28,7 @@ struct StatusTests {
         #expect(try daemon.control("reload").status == 1)
         let failed = try daemon.control("status")
         #expect(failed.status == 4, "\(failed.output)")
-        #expect(failed.output.contains("the last reload failed, and the former settings are in"))
+        #expect(failed.output.contains("the last reload failed, the old configuration is in"))
         #expect(failed.output.contains("unknown key `cahce`"))
         try daemon.rewrite(upstream.text)
         #expect(try daemon.control("reload").status == 0)

@@ -2,12 +2,14 @@
 import Foundation
 import Testing
 
-/// An upstream that is never asked.
+/// An upstream that receives no query.
 private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-@Suite("A reader that has stopped does not stop the daemon", .needs(.dig), .hangLimit)
+@Suite("A stopped reader does not stop the daemon", .needs(.dig), .hangLimit)
 struct StoppedReaderTests {
-    /// Asks for so many names that the daemon answers by itself, each a line of the query log.
+    /// Queries `count` names that the daemon answers locally.
+    ///
+    /// Each query is a line in the query log.
     private func ask(_ count: Int, of daemon: TestDaemon) throws {
         let scratch = try Scratch()
         let names = (0..<count).map { "n\($0).\(String(repeating: "x", count: 50)).localhost A" }
@@ -16,14 +18,14 @@ struct StoppedReaderTests {
         #expect(last.text.components(separatedBy: "status: NOERROR").count == count + 1)
     }
 
-    /// Whether the daemon answers, obeys its operator and ends.
+    /// Checks that the daemon answers, accepts control commands and stops.
     private func works(_ daemon: TestDaemon) throws {
         #expect(try daemon.dig("localhost", "A", "+tcp").data("A") == ["127.0.0.1"])
         #expect(try daemon.control("version").status == 0)
         try daemon.stop()
     }
 
-    @Test("of standard error, with a line a query")
+    @Test("a stopped reader of standard error, with the query log on")
     func log() throws {
         // Copies lines until the daemon is ready, then keeps the pipe open and reads no more.
         let script = """
@@ -35,13 +37,13 @@ struct StoppedReaderTests {
             "log: {queries: true}\n\(unused)",
             under: ["bash", "-c", script, "bash"]
         )
-        // Five times what a pipe holds.
+        // Five times the capacity of a pipe.
         try ask(2_000, of: daemon)
         #expect(try daemon.stats()["queries", "total"].int == 2_000)
         try works(daemon)
     }
 
-    @Test("of notifications")
+    @Test("a stopped reader of service notifications")
     func notifications() throws {
         let scratch = try Scratch()
         let path = scratch.file("notify")
@@ -58,7 +60,7 @@ struct StoppedReaderTests {
                 #expect(connect(writer, $0, size) == 0)
             }
         }
-        // Until the reader's queue is full.
+        // Fills the reader's queue.
         var octet: UInt8 = 0x0A
         while send(writer, &octet, 1, Int32(MSG_DONTWAIT)) == 1 {}
         #expect(errno == EAGAIN)

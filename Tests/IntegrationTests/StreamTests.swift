@@ -25,7 +25,7 @@ struct StreamTests {
         try stack.daemon.stop()
     }
 
-    @Test("a slow miss does not hold up a hit behind it (RFC 7766 §6.2.1.1)")
+    @Test("a slow miss does not delay a later hit (RFC 7766 §6.2.1.1)")
     func overtaking() throws {
         let upstream = try Socket(.datagram, bound: true)
         let emulator = try TestEmulator(zone: Stack.zone)
@@ -45,14 +45,14 @@ struct StreamTests {
             RawMessage.query("slow.example.org", id: 2), RawMessage.query("www.example.com", id: 3),
         ])
         #expect(RawMessage.id(try client.receiveFramed()) == 3)
-        // Only now does anybody answer the first.
+        // The upstream answers the first query only now.
         _ = try upstream.serveOne { query in RawMessage.denial(of: query) }
         let late = try client.receiveFramed()
         #expect(RawMessage.id(late) == 2 && RawMessage.rcode(late) == 3)
         try daemon.stop()
     }
 
-    @Test("a slow vendor does not hold up what another vendor call behind it brings")
+    @Test("a slow vendor call does not delay the result of a later one")
     func overtakingVendor() throws {
         let stack = try Stack(faults: ["delay=1000:name:www.example.com"])
         let client = try Socket(.stream, to: stack.daemon.port)
@@ -64,7 +64,7 @@ struct StreamTests {
         try stack.daemon.stop()
     }
 
-    @Test("a client that has sent everything and closed its side still gets its answers")
+    @Test("a client that closed its sending side still gets its answers")
     func halfClosed() throws {
         let stack = try Stack()
         let client = try Socket(.stream, to: stack.daemon.port)
@@ -75,11 +75,11 @@ struct StreamTests {
         client.finishSending()
         let ids = try (0..<2).map { _ in RawMessage.id(try client.receiveFramed()) }
         #expect(Set(ids) == [1, 2])
-        #expect(try client.receive().isEmpty, "and then the daemon closes its side")
+        #expect(try client.receive().isEmpty, "the daemon closes its side")
         try stack.daemon.stop()
     }
 
-    @Test("a query that comes octet by octet is one query")
+    @Test("a query that arrives octet by octet is answered")
     func trickling() throws {
         let stack = try Stack()
         let client = try Socket(.stream, to: stack.daemon.port)

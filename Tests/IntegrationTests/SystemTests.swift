@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// A machine of its own whose only resolver is the daemon: on port 53, as in real life.
+/// A network namespace with the daemon on port 53 as the only resolver.
 private final class Machine: Sendable {
-    /// Addresses that only this machine has, for its web server.
+    /// Addresses of the namespace for its web server.
     static let addresses = ["192.0.2.10/32", "2001:db8::10/128"]
 
     let namespace: Namespace
@@ -57,7 +57,7 @@ private final class Machine: Sendable {
         )
     }
 
-    /// Runs a program whose output is addresses, one a line.
+    /// Runs a program and returns its output lines.
     func lines(_ program: String, _ arguments: [String]) throws -> [String] {
         let end = try namespace.run(program, arguments)
         #expect(end.status == 0, "\(end.errors)")
@@ -66,7 +66,7 @@ private final class Machine: Sendable {
 }
 
 @Suite(
-    "glibc resolves through it",
+    "Resolution through glibc",
     .needs(.unshare, .ip, .nsd, .nginx, .openssl, .curl),
     .hangLimit
 )
@@ -81,7 +81,7 @@ struct SystemTests {
         try machine.daemon.stop()
     }
 
-    @Test("getaddrinfo finds a name of one family, one of the upstream, and none")
+    @Test("getaddrinfo finds names of one family and of the upstream, and reports missing names")
     func others() throws {
         let machine = try Machine()
         func hosts(_ name: String) throws -> Set<String> {
@@ -96,7 +96,7 @@ struct SystemTests {
         try machine.daemon.stop()
     }
 
-    @Test("Python's getaddrinfo gets the same", .needs(.python3))
+    @Test("Python's getaddrinfo finds the same addresses", .needs(.python3))
     func python() throws {
         let machine = try Machine()
         let script = """
@@ -112,16 +112,16 @@ struct SystemTests {
 }
 
 @Suite(
-    "The promise",
+    "HTTPS clients use the vendor's addresses unchanged",
     .needs(.unshare, .ip, .nsd, .nginx, .openssl, .curl),
     .hangLimit
 )
 struct PromiseTests {
-    @Test("https URLs just work: the vendor's addresses, SNI and certificates, and no trick")
+    @Test("https URLs work with SNI and certificate checks, at the vendor's addresses")
     func promise() throws {
         let machine = try Machine()
         let names = ["one.example.com", "two.example.com"]
-        // One server, one address, two certificates: only the name in SNI tells which.
+        // One server and one address with two certificates: only SNI selects the site.
         let sites = names.map { name in
             TestNginx.Site(names: ["DNS:\(name)"], content: "return 200 'this is $host';")
         }
@@ -145,12 +145,12 @@ struct PromiseTests {
                 #expect(end.output == "this is \(name) 200 \(address)", "\(end.errors)")
             }
         }
-        #expect(try machine.emulator.lookups() == 2, "one a name")
+        #expect(try machine.emulator.lookups() == 2, "one call for each name")
         try machine.daemon.stop()
         #expect(try web.stop().count == 4)
     }
 
-    @Test("the vendor is spoken to in HTTP/2, over one connection for several names")
+    @Test("calls for several names share one HTTP/2 connection")
     func connection() throws {
         let machine = try Machine()
         for name in ["one", "two", "four", "www"] {

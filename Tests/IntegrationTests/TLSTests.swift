@@ -3,16 +3,16 @@ import Foundation
 import Testing
 
 @Suite(
-    "Vendors are spoken to over TLS",
+    "Vendors over TLS",
     .needs(.dig, .nsd, .nginx, .openssl, .curl),
     .hangLimit
 )
 struct TLSTests {
-    /// What the emulator has for www.example.com, and what the upstream has.
+    /// The addresses of www.example.com at the emulator and at the upstream.
     private static let vendors = ["192.0.2.1", "192.0.2.2"]
     private static let upstreams = ["198.51.100.99"]
 
-    @Test("each vendor answers by the name of its documents, over HTTP/2", arguments: TLSVendor.all)
+    @Test("each vendor answers over HTTP/2 under its documented name", arguments: TLSVendor.all)
     func answers(_ vendor: TLSVendor) throws {
         let stack = try TLSStack(vendor)
         let reply = try stack.daemon.dig("www.example.com", "A")
@@ -27,12 +27,12 @@ struct TLSTests {
         #expect(log.map(\.httpVersion) == Array(repeating: "HTTP/2.0", count: vendor.calls))
         #expect(Set(log.map(\.connection)).count == 1)
         #expect(Set(log.map(\.host)) == [vendor.host])
-        // An address has no place in the handshake (RFC 6066 §3).
+        // SNI must not contain an address (RFC 6066 §3).
         let isAddress = vendor.certificate.contains("IP:\(vendor.host)")
         #expect(Set(log.map(\.serverName)) == [isAddress ? "-" : vendor.host])
     }
 
-    @Test("Alibaba's other documented name is found without being told", arguments: ["v1", "v2"])
+    @Test("Alibaba's other documented name is accepted without a setting", arguments: ["v1", "v2"])
     func otherName(api: String) throws {
         var vendor = try #require(TLSVendor.alibaba.first { $0.settings.contains("api: \(api)") })
         let pin = "\ntls-name: resolvers.httpdns.aliyuncs.com"
@@ -50,13 +50,13 @@ struct TLSTests {
         vendor.settings += pin
         let pinned = try TLSStack(vendor, certificate: ["IP:203.107.1.1"])
         #expect(try pinned.daemon.dig("www.example.com", "A").data("A") == Self.upstreams)
-        #expect(try pinned.emulator.lookups() == 0, "a name that was told is the only one")
+        #expect(try pinned.emulator.lookups() == 0, "only the configured name is accepted")
         try pinned.daemon.stop()
     }
 
     // MARK: - Trust
 
-    /// Why a server is not to be believed, and what OpenSSL or libcurl call it.
+    /// A reason not to trust a server, with the error text of OpenSSL or libcurl.
     enum Impostor: String, CaseIterable, Sendable {
         case wrongName = "no alternative certificate subject name matches"
         case unknownAuthority = "unable to get local issuer certificate"
@@ -64,7 +64,7 @@ struct TLSTests {
     }
 
     @Test(
-        "who cannot prove to be the vendor learns nothing, the upstream answers, and status says why",
+        "an unverified vendor gets no query, the upstream answers, and status shows the reason",
         arguments: Impostor.allCases,
         [TLSVendor.tencent, .tencentByName, .google]
     )
@@ -78,7 +78,7 @@ struct TLSTests {
             }
         let reply = try stack.daemon.dig("www.example.com", "A")
         #expect(reply.data("A") == Self.upstreams, "\(reply.text)")
-        #expect(try stack.emulator.lookups() == 0, "the secret must not leave")
+        #expect(try stack.emulator.lookups() == 0, "the secret must not be sent")
         let failures = try #require(try stack.daemon.stats()["vendors"].array.first)["failures"]
         #expect(failures["tls"].int ?? 0 >= 1)
         let status = try stack.daemon.control("status", "--json")
@@ -92,7 +92,7 @@ struct TLSTests {
         try stack.daemon.stop()
     }
 
-    @Test("SSL_CERT_FILE is trusted where no `ca-file` is set")
+    @Test("SSL_CERT_FILE is trusted if `ca-file` is not set")
     func environment() throws {
         let stack = try TLSStack(.google, hasFile: false)
         let reply = try stack.daemon.dig("www.example.com", "A")
@@ -106,7 +106,7 @@ struct TLSTests {
     // MARK: - HTTP
 
     @Test(
-        "`http` decides what is spoken, and `auto` takes what there is",
+        "`http` selects the HTTP version, and `auto` uses the best available one",
         arguments: [
             ("1.1", true, "HTTP/1.1"), ("2", true, "HTTP/2.0"), ("auto", true, "HTTP/2.0"),
             ("auto", false, "HTTP/1.1"),
@@ -125,11 +125,11 @@ struct TLSTests {
     }
 
     @Test(
-        "no name is lost where the server ends its connections all the time",
+        "no name is lost if the server closes its connections often",
         arguments: ["1.1", "2"]
     )
     func goingAway(version: String) throws {
-        // After so many requests nginx says GOAWAY (RFC 9113 §6.8), or `Connection: close`.
+        // After 20 requests nginx sends GOAWAY (RFC 9113 §6.8) or `Connection: close`.
         let stack = try TLSStack(
             .google,
             requests: 20,
@@ -137,7 +137,7 @@ struct TLSTests {
         )
         let client = try Socket(.datagram, to: stack.daemon.port)
         let names = 300
-        // In portions that no socket's buffer is too small for.
+        // Portions of 50 queries fit into the socket buffers.
         for start in stride(from: 0, to: names, by: 50) {
             for number in start..<start + 50 {
                 let name = "name\(number).many.example.com"

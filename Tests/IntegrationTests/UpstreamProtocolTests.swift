@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// DoT (RFC 7858) with the strict profile only (RFC 8310 §5), DoH, UDP and TCP.
-@Suite("Upstreams over every protocol", .needs(.dig, .openssl, .unbound), .hangLimit)
+/// Tests DoT (RFC 7858) with the strict profile only (RFC 8310 §5), DoH, UDP and TCP.
+@Suite("Upstream protocols", .needs(.dig, .openssl, .unbound), .hangLimit)
 struct UpstreamProtocolTests {
     private typealias Channel = ResolverPorts.Channel
 
-    @Test("unbound's answers come through", arguments: ResolverPorts.Channel.allCases)
+    @Test("unbound's answers reach the client", arguments: ResolverPorts.Channel.allCases)
     func answers(_ channel: ResolverPorts.Channel) throws {
         let certificate = try ResolverCertificate()
         let unbound = try TestUnbound(certificate)
@@ -47,7 +47,7 @@ struct UpstreamProtocolTests {
     }
 
     @Test(
-        "dnsdist's answers come through, from a server that speaks plain DNS only",
+        "dnsdist's answers from a server with plain DNS reach the client over DoT and DoH",
         .needs(.dnsdist, .nsd),
         arguments: [ResolverPorts.Channel.tls, .https]
     )
@@ -65,7 +65,7 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a server that is somebody else is asked nothing", arguments: [Channel.tls, .https])
+    @Test("a server with another certificate name gets no query", arguments: [Channel.tls, .https])
     private func impostor(_ channel: Channel) throws {
         let certificate = try ResolverCertificate()
         let unbound = try TestUnbound(certificate)
@@ -84,7 +84,7 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("a plain upstream stands in for protected ones that are gone, and says so")
+    @Test("a plain upstream replaces unreachable encrypted ones, and status and log show it")
     func standIn() throws {
         let certificate = try ResolverCertificate()
         let authority = certificate.authority
@@ -108,12 +108,12 @@ struct UpstreamProtocolTests {
         #expect(upstreams.map { $0["state"].string } == ["down", "down", "up"])
         #expect(upstreams.map { $0["protected"].bool } == [true, true, false])
         let url = "https://\(ResolverCertificate.name):\(gone.https)/dns-query (127.0.0.1)"
-        _ = try daemon.program.line(with: "upstream https (\(url)) rests")
+        _ = try daemon.program.line(with: "upstream https (\(url)): backing off")
         try daemon.stop()
     }
 
     @Test(
-        "a server that was started anew is spoken to anew",
+        "after a restart of the server the daemon reconnects",
         arguments: [Channel.tcp, .tls, .https]
     )
     private func restart(_ channel: Channel) throws {
@@ -131,7 +131,7 @@ struct UpstreamProtocolTests {
         try daemon.stop()
     }
 
-    @Test("an upstream that asks this server what this server asks it is found out")
+    @Test("a forwarding loop through the upstream is detected")
     func loop() throws {
         let certificate = try ResolverCertificate()
         let port = try freePort()
@@ -140,18 +140,18 @@ struct UpstreamProtocolTests {
             "upstreams: [\(unbound.ports.entry(.udp, authority: certificate.authority))]",
             listen: "127.0.0.1:\(port)"
         )
-        // What it knows by itself is no loop.
+        // A name that the upstream answers locally is no loop.
         #expect(try daemon.dig("www.example.org", "A").data("A") == ["192.0.2.7"])
         let first = try daemon.dig("www.example.com", "A")
         #expect(first.status == "SERVFAIL")
         _ = try daemon.program.line(with: "leads back to this server, ignoring it")
         let second = try daemon.dig("www.example.net", "A")
         #expect(second.status == "SERVFAIL")
-        #expect(second.text.contains("the upstreams ask this server"), "\(second.text)")
+        #expect(second.text.contains("the upstreams forward to this server"), "\(second.text)")
         try daemon.stop()
     }
 
-    @Test("an upstream that is this server is refused before the start")
+    @Test("an upstream URL that is the daemon's own address is a settings error")
     func itself() throws {
         let scratch = try Scratch()
         let file = try scratch.write(

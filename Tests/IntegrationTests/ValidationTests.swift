@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8) before an unbound that validates a signed zone.
-@Suite("An upstream that validates", .needs(.dig, .nsd, .unbound), .timeLimit(.minutes(15)))
+/// Tests AD (RFC 4035 §3.2.3, RFC 6840 §5.7 and §5.8) with an unbound that validates a signed zone.
+@Suite("Validating upstreams", .needs(.dig, .nsd, .unbound), .timeLimit(.minutes(15)))
 struct ValidationTests {
-    /// A name server with a signed zone and one that is not, and an unbound that validates.
+    /// Starts a name server with a signed and an unsigned zone, and an unbound that validates.
     private static func unbound() throws -> (server: TestUpstream, unbound: ForwardingUnbound) {
         var zones = TestUpstream.zones
         zones[SignedZone.name] = SignedZone.text
@@ -12,13 +12,12 @@ struct ValidationTests {
         return (server, try ForwardingUnbound(before: server, anchor: SignedZone.anchor))
     }
 
-    /// Whether each client is told AD, over UDP and over TCP, when it is asked for and when it is
-    /// there.
+    /// Checks AD in replies over UDP and TCP, from the upstream and from the cache.
     private static func check(_ daemon: TestDaemon, isBelieved: Bool) throws {
         let proven = ["www.example.org", "alias.example.org"]
         for name in proven + ["www.example.com"] {
             let isProven = isBelieved && proven.contains(name)
-            for round in ["asked for", "there"] {
+            for round in ["from the upstream", "from the cache"] {
                 for (options, knowsAD) in [
                     (["+noadflag"], false), (["+adflag"], true), (["+noadflag", "+noedns"], false),
                     (["+adflag", "+noedns"], true), (["+noadflag", "+dnssec"], true),
@@ -36,7 +35,7 @@ struct ValidationTests {
         let denial = try Dig(port: daemon.port, ["nothing.example.org", "A", "+adflag"])
         #expect(denial.status == "NXDOMAIN")
         #expect(denial.flags.contains("ad") == isBelieved, "\(denial.text)")
-        // What was forged is not passed on, but to those who check by themselves.
+        // A forged answer only reaches clients that set CD.
         let forged = try Dig(port: daemon.port, ["forged.example.org", "A", "+adflag"])
         #expect(forged.status == "SERVFAIL", "\(forged.text)")
         let unchecked = try Dig(
@@ -48,7 +47,7 @@ struct ValidationTests {
     }
 
     @Test(
-        "its AD is passed on to clients that know it, if it is believed",
+        "AD is passed on to clients that understand it, if the upstream is trusted to validate",
         arguments: [true, false]
     )
     func plain(_ isBelieved: Bool) throws {
@@ -76,7 +75,7 @@ struct ValidationTests {
         try daemon.stop()
     }
 
-    @Test("it may be somewhere else if the way there is encrypted", .needs(.dnsdist, .openssl))
+    @Test("AD of a remote upstream is passed on over TLS", .needs(.dnsdist, .openssl))
     func encrypted() throws {
         let (server, unbound) = try Self.unbound()
         let certificate = try ResolverCertificate()

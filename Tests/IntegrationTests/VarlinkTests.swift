@@ -3,16 +3,16 @@ import Foundation
 import Testing
 
 @Suite(
-    "A client that knows nothing but the published interface",
+    "Varlink clients that only know the published interface",
     .needs(.python3, .dig, .nsd, .curl),
     .hangLimit
 )
 struct VarlinkTests {
-    /// It asks which interfaces there are, reads their descriptions, and calls each method with what
-    /// its parameters are declared to be.
+    /// Python program that calls every method of every interface.
     ///
-    /// What no type can say are names that the daemon knows; `known` has them, also for parameters that
-    /// may be left out.
+    /// The program reads the interface descriptions and builds parameters from the declared types.
+    /// `known` contains values that a type cannot tell, such as names that the daemon knows, and
+    /// optional parameters to set.
     private static let program = #"""
         import json, re, socket, sys
         known = {"interface": "io.httpdnsd.Control", "name": "www.example.com", "negative": True,
@@ -51,11 +51,10 @@ struct VarlinkTests {
                 print(interface + "." + method)
         """#
 
-    @Test("some lines of Python call every method and find every result that is declared")
+    @Test("a Python client can call every method and finds every declared result")
     func everyMethod() throws {
         let stack = try Stack()
         _ = try stack.daemon.dig("www.example.com", "A")
-        // What it watches must happen; it asks again and again until the client is done.
         let client = try Child("python3", ["-c", Self.program, stack.daemon.socket])
         let end = try client.end(within: 60)
         #expect(end.status == 0, "\(end.errors)\(stack.daemon.program.errorText)")
@@ -67,7 +66,7 @@ struct VarlinkTests {
         #expect(Set(methods).isSuperset(of: verbs.map { "io.httpdnsd.Control.\($0)" }))
         #expect(Set(methods).isSuperset(of: ["org.varlink.service.GetInfo"]))
         #expect(Set(methods).count == methods.count)
-        // All that it did was undone, or is harmless.
+        // All changes were reverted or had no effect.
         #expect(
             try JSON(stack.daemon.control("status", "--json").output)["state"].string == "ready"
         )

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-@Suite("The vendor stops", .needs(.dig, .nsd, .curl), .hangLimit)
+@Suite("Vendor failures", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorFailureTests {
-    @Test("an empty answer is the upstream's to give, and no failure")
+    @Test("after an empty answer the upstream answers, and no failure is counted")
     func empty() throws {
         let stack = try Stack(faults: ["empty"])
         #expect(
@@ -19,7 +19,7 @@ struct VendorFailureTests {
         try stack.daemon.stop()
     }
 
-    @Test("a vendor that is gone is replaced by the cache, then by the upstream")
+    @Test("an unreachable vendor is replaced by the cache, then by the upstream")
     func gone() throws {
         let stack = try Stack()
         let daemon = stack.daemon
@@ -49,8 +49,8 @@ struct VendorFailureTests {
         try stack.daemon.stop()
     }
 
-    @Test("with every server and upstream silent the client gets SERVFAIL within 5 s")
-    func nobody() throws {
+    @Test("if all servers and upstreams are silent, the client gets SERVFAIL within 5 s")
+    func allSilent() throws {
         let upstream = try Socket(.datagram, bound: true)
         let emulator = try TestEmulator(zone: Stack.zone, faults: ["silent"])
         let scratch = try Scratch()
@@ -62,15 +62,16 @@ struct VendorFailureTests {
             upstreams: [{name: silent, url: "udp://127.0.0.1:\(upstream.port)"}]
             """
         )
-        // As long as stub resolvers wait (resolv.conf(5)): it is dig's own clock that counts.
+        // Stub resolvers wait 5 s (resolv.conf(5)); dig measures the time.
         let reply = try daemon.dig("www.example.com", "A", "+time=5")
         #expect(reply.status == "SERVFAIL", "\(reply.text)")
         try daemon.stop()
     }
 
-    @Test("the second server answers when the first is dead or silent", arguments: [true, false])
+    @Test("the second server answers if the first one is dead or silent", arguments: [true, false])
     func secondServer(isDead: Bool) throws {
-        // Nobody listens on a port that is bound only; on the other one nobody ever accepts.
+        // A socket that does not listen refuses connections. One that listens but never accepts is
+        // silent.
         let first = try Socket(.stream, bound: true)
         if !isDead { try first.listen() }
         let stack = try Stack(deadServers: ["127.0.0.1:\(first.port)"], vendor: "timeout: 500ms")
@@ -80,7 +81,7 @@ struct VendorFailureTests {
         try stack.daemon.stop()
     }
 
-    @Test("a vendor that comes back is asked again")
+    @Test("a vendor is used again after its recovery")
     func back() throws {
         let stack = try Stack(vendor: "timeout: 500ms")
         try stack.emulator.misbehave("status=500")

@@ -2,10 +2,10 @@
 import Foundation
 import Testing
 
-@Suite("What can be set about a vendor", .needs(.dig, .nsd, .curl), .hangLimit)
+@Suite("Vendor options", .needs(.dig, .nsd, .curl), .hangLimit)
 struct VendorOptionTests {
     @Test(
-        "the form of authentication that the vendor accepts is found and kept",
+        "the authentication form that the vendor accepts is detected and remembered",
         arguments: [VendorText.Channel.aes, .https],
         [("off", "--require-expiry"), ("on", "--refuse-expiry")]
     )
@@ -25,22 +25,22 @@ struct VendorOptionTests {
     }
 
     @Test(
-        "the form that the settings say is the first one",
+        "the configured authentication form is tried first",
         arguments: [("on", "--require-expiry"), ("off", "--refuse-expiry")]
     )
-    func saidForm(setting: String, wants: String) throws {
+    func configuredForm(setting: String, wants: String) throws {
         let stack = try Stack(vendor: "auth-expiry: \(setting)", emulator: [wants])
         #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
         #expect(try stack.emulator.calls()["channels"].keys == ["tencent-aes"])
         try stack.daemon.stop()
     }
 
-    @Test("beyond its budget a vendor is not asked, and the fallback answers")
+    @Test("after its budget a vendor is not called, and the fallback answers")
     func budget() throws {
         let stack = try Stack(vendor: "budget: {calls-per-day: 1}")
         #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
         _ = try stack.daemon.program.line(
-            with: "vendor tencent: its 1 calls for today are spent, it is not asked before tomorrow"
+            with: "vendor tencent: daily budget of 1 calls spent, not used until midnight UTC"
         )
         #expect(try stack.daemon.dig("four.example.com", "A").data("A") != ["192.0.2.4"])
         #expect(try stack.emulator.lookups() == 1)
@@ -48,22 +48,22 @@ struct VendorOptionTests {
         try stack.daemon.stop()
     }
 
-    @Test("a budget that warns does only that")
+    @Test("with `on-exceeded: warn` calls continue after a warning")
     func warning() throws {
         let stack = try Stack(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
         #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
         #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         _ = try stack.daemon.program.line(
-            with: "vendor tencent: its 1 calls for today are spent, ignoring"
+            with: "vendor tencent: daily budget of 1 calls spent, ignoring"
         )
         #expect(try stack.emulator.lookups() == 2)
         #expect(try stack.daemon.control("status").status == 0)
         try stack.daemon.stop()
     }
 
-    @Test("names that wait for a place among the calls share one")
+    @Test("names that wait for a free call share one call")
     func batches() throws {
-        // One segment brings all of them before the first call can end.
+        // All queries arrive in one segment, before the first call ends.
         let stack = try Stack(
             faults: ["delay=300:first:1"],
             vendor: "concurrent-calls: 1\nhedge-after: 5s"
@@ -76,7 +76,7 @@ struct VendorOptionTests {
         try stack.daemon.stop()
     }
 
-    @Test("names that come together share a call if that is wanted")
+    @Test("with `batching: together` simultaneous names share calls")
     func together() throws {
         let stack = try Stack(vendor: "batching: together\nhedge-after: 5s")
         let client = try Socket(.stream, to: stack.daemon.port)
@@ -87,7 +87,7 @@ struct VendorOptionTests {
         try stack.daemon.stop()
     }
 
-    @Test("the version of HTTP is the one that the settings say", .needs(.nginx, .openssl))
+    @Test("calls use the configured HTTP version", .needs(.nginx, .openssl))
     func version() throws {
         for (setting, version) in [("auto", "HTTP/2.0"), ("1.1", "HTTP/1.1"), ("2", "HTTP/2.0")] {
             let stack = try Stack(.https, vendor: "http: \(setting)")
@@ -100,12 +100,12 @@ struct VendorOptionTests {
 }
 
 @Suite(
-    "Calls go through a proxy",
+    "Vendor calls through a proxy",
     .needs(.unshare, .ip, .dig, .curl, .tinyproxy),
     .hangLimit
 )
 struct ProxyTests {
-    /// A proxy that makes tunnels to port 443 only, as Debian's does and many.
+    /// A proxy that only tunnels to port 443, as is Debian's default.
     private final class Proxy {
         let program: Child
         private let scratch: Scratch
@@ -120,7 +120,7 @@ struct ProxyTests {
             _ = try program.line(with: "Accepting connections")
         }
 
-        /// The request lines that it got.
+        /// Stops the proxy and returns the request lines that it received.
         func stop() throws -> [String] {
             let end = try program.stop()
             return (end.output + end.errors).split(separator: "\n").compactMap { line in
@@ -129,7 +129,7 @@ struct ProxyTests {
         }
     }
 
-    /// What a daemon with `vendor` in its settings answers, and what it asked the proxy for.
+    /// Runs a daemon with `vendor`; returns its addresses and the requests to the proxy.
     private func answer(
         _ vendor: VendorText,
         in namespace: Namespace
@@ -164,7 +164,7 @@ struct ProxyTests {
         #expect(requests.first?.hasPrefix("GET http://\(emulator.address)/d?dn=") == true)
     }
 
-    @Test("TLS goes through a tunnel, with the certificate checked", .needs(.nginx, .openssl))
+    @Test("TLS is tunneled, and the certificate is checked", .needs(.nginx, .openssl))
     func tunnel() throws {
         let namespace = try Namespace()
         let emulator = try TestEmulator(zone: Stack.zone, in: namespace)
@@ -192,7 +192,7 @@ struct ProxyTests {
         withExtendedLifetime(front) {}
     }
 
-    @Test("a proxy that is gone is a vendor that cannot be reached")
+    @Test("an unreachable proxy makes the vendor unreachable")
     func gone() throws {
         let namespace = try Namespace()
         let emulator = try TestEmulator(zone: Stack.zone, in: namespace)

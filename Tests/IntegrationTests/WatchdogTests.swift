@@ -2,10 +2,10 @@
 import Foundation
 import Testing
 
-/// An upstream that is never asked.
-private let nobody = "upstreams: [{name: nobody, url: \"udp://127.0.0.1:9\"}]"
+/// An upstream that receives no query.
+private let unused = "upstreams: [{name: unused, url: \"udp://127.0.0.1:9\"}]"
 
-/// A socket to which the daemon tells how it is, as systemd has one (sd_notify(3)).
+/// Receiver of the daemon's service notifications (sd_notify(3)).
 private final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32
@@ -29,7 +29,7 @@ private final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The next thing it tells; nil if it tells nothing for so long.
+    /// Returns the next notification, or nil after the timeout.
     func next(within milliseconds: Int32 = 20_000) -> String? {
         var wish = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&wish, 1, milliseconds) == 1 else { return nil }
@@ -38,29 +38,29 @@ private final class NotifySocket: Sendable {
         return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
     }
 
-    /// Waits for what begins so.
+    /// Waits for a notification with this prefix.
     func wait(for text: String) throws {
         while true {
-            if try #require(next(), "it never said \(text)").hasPrefix(text) { return }
+            if try #require(next(), "no \(text)").hasPrefix(text) { return }
         }
     }
 
-    /// What a unit with a watchdog has in its environment.
+    /// Environment of a service with a watchdog of 1.5 s.
     var environment: [String: String] {
         ["NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1500000"]
     }
 }
 
-@Suite("The watchdog is told what clients would see", .hangLimit)
+@Suite("Watchdog notifications depend on answered health checks", .hangLimit)
 struct WatchdogTests {
     @Test(
-        "on every address, whoever may ask, and without a trace in the counters",
+        "health checks work on all addresses and with any `allow`, and are not counted",
         arguments: ["127.0.0.0/8", "192.0.2.0/24"]
     )
     func answers(_ allowed: String) throws {
         let systemd = try NotifySocket()
         let daemon = try TestDaemon(
-            "allow: [\"\(allowed)\"]\nworkers: 3\n\(nobody)",
+            "allow: [\"\(allowed)\"]\nworkers: 3\n\(unused)",
             listen: "127.0.0.1:0",
             "[::1]:0",
             "0.0.0.0:0",
@@ -77,14 +77,14 @@ struct WatchdogTests {
     }
 
     @Test(
-        "workers that hang are a watchdog that hears nothing, and a line in the log",
+        "hanging workers stop the watchdog notifications and are logged",
         .needs(.python3)
     )
     func hang() throws {
         let systemd = try NotifySocket()
-        let daemon = try TestDaemon("workers: 2\n\(nobody)", environment: systemd.environment)
+        let daemon = try TestDaemon("workers: 2\n\(unused)", environment: systemd.environment)
         try systemd.wait(for: "WATCHDOG=1")
-        // A debugger stops a thread and lets the others run; at its end it lets it go on.
+        // The debugger stops each worker thread, and resumes it when the debugger ends.
         let debugger = try Child(
             "python3",
             [
@@ -107,17 +107,17 @@ struct WatchdogTests {
             ]
         )
         _ = try debugger.line(with: "stopped")
-        _ = try daemon.program.line(with: "no answer to our own query at 127.0.0.1")
+        _ = try daemon.program.line(with: "no reply to the health check query")
         while systemd.next(within: 0) != nil {}
-        #expect(systemd.next(within: 1500) == nil, "twice as long as between two")
-        // The loop turns all the while.
+        #expect(systemd.next(within: 1500) == nil, "twice the interval")
+        // The service loop is still running.
         #expect(try daemon.control("version").status == 0)
 
         try debugger.stop()
         _ = try daemon.program.line(with: "answers again")
         try systemd.wait(for: "WATCHDOG=1")
         let lines = daemon.program.errorText.split(separator: "\n")
-        #expect(lines.count { $0.contains("no answer to our own query") } == 1, "said once")
+        #expect(lines.count { $0.contains("no reply to the health check query") } == 1, "once")
         try daemon.stop()
     }
 }

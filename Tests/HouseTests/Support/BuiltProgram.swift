@@ -3,21 +3,23 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Spawning is one at a time, so that no child inherits the pipes of another and keeps them open.
+/// Serializes spawning.
+///
+/// A child must not inherit another child's pipes and keep them open.
 private let spawning = Mutex(())
 
-/// A program's end and what it said.
+/// Output and exit code of a program.
 struct Run {
     let output: String
     let errors: String
     let code: Int32
 
-    /// A program of this build, which lies beside the tests.
+    /// Runs a program of this build, which is in the test's directory.
     static func product(_ name: String, _ arguments: String...) throws -> Run {
         try Run(product(name), arguments)
     }
 
-    /// Where a program of this build is.
+    /// Returns the path of a program of this build.
     static func product(_ name: String) -> URL {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent().appending(path: name)
@@ -25,7 +27,7 @@ struct Run {
 
     /// Runs a program to its end.
     ///
-    /// What it says must fit into a pipe.
+    /// Its standard error must fit into a pipe.
     init(_ program: URL, _ arguments: [String]) throws {
         let process = Process()
         let output = Pipe()

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// Swift code seen line by line, without a parser: good enough for code that is formatted.
+/// Swift code by lines, without a parser.
+///
+/// Sufficient for formatted code.
 struct Code {
-    /// The code without comments and without what is in strings; the lines stay where they were.
+    /// Code without comments and string contents; the line numbers are unchanged.
     let text: String
 
-    /// The lines of `text`.
     let lines: [String]
 
-    /// The lines with their comments.
+    /// Lines with comments.
     let commented: [String]
 
-    /// Takes comments and strings out of code.
+    /// Removes comments and string contents.
     init(_ source: String) {
         commented = source.components(separatedBy: "\n")
         var isInText = false
@@ -25,7 +26,7 @@ struct Code {
         text = lines.joined(separator: "\n")
     }
 
-    /// A line without its strings and comment.
+    /// Returns a line without its string contents and comment.
     private static func bare(_ line: String) -> String {
         var result = ""
         var isInString = false
@@ -46,7 +47,7 @@ struct Code {
         return result
     }
 
-    /// How far a line is indented; nil if nothing is on it.
+    /// Returns the indentation of a line; nil for an empty line.
     func indentation(_ index: Int) -> Int? {
         let line = commented[index]
         guard let first = line.firstIndex(where: { $0 != " " }) else { return nil }
@@ -55,8 +56,9 @@ struct Code {
 
     // MARK: - Declarations
 
-    /// The lines of the function, accessor or property that a line is part of, with the comments
-    /// and attributes above it.
+    /// Returns the lines of the function, accessor or property that contains a line.
+    ///
+    /// The range includes the comments and attributes above the declaration.
     func declaration(around index: Int) -> ClosedRange<Int> {
         let head = head(of: index)
         var first = head
@@ -64,7 +66,7 @@ struct Code {
         return first...last(of: head)
     }
 
-    /// The comments and attributes above the types that a line is inside of.
+    /// Returns the comments and attributes above the types that contain a line.
     func commentsOfTypes(around index: Int) -> [String] {
         var found: [String] = []
         var least = indentation(index) ?? 0
@@ -81,7 +83,7 @@ struct Code {
         return found
     }
 
-    /// The line on which the declaration begins that a line is part of.
+    /// Returns the first line of the declaration that contains a line.
     private func head(of index: Int) -> Int {
         if isBody(index) { return index }
         var head = index
@@ -90,7 +92,8 @@ struct Code {
         while line > 0 {
             line -= 1
             guard let indentation = indentation(line), !lines[line].isEmpty else { continue }
-            // A line further out opens what we are in; the same, if a signature has several lines.
+            // A less indented line opens the scope. An equally indented one does if the signature
+            // has several lines.
             guard indentation < least || (indentation == least && closes(head)) else { continue }
             if isType(line) { return head }
             head = line
@@ -100,7 +103,7 @@ struct Code {
         return head
     }
 
-    /// The last line of the declaration that begins on a line.
+    /// Returns the last line of the declaration that begins on a line.
     private func last(of head: Int) -> Int {
         let wanted = indentation(head)
         guard lines[head].hasSuffix("{") || lines[head].hasSuffix("(") else { return head }
@@ -111,19 +114,19 @@ struct Code {
         return lines.count - 1
     }
 
-    /// Whether a line is the end of a signature or call that began further up.
+    /// Returns true if a line ends a signature or call that began earlier.
     private func closes(_ index: Int) -> Bool {
         lines[index].trimmingCharacters(in: .whitespaces).hasPrefix(")")
     }
 
-    /// Whether a line is a comment or an attribute of the declaration below it.
+    /// Returns true if a line is a comment or an attribute of the next declaration.
     private func isAbove(_ index: Int, at wanted: Int?) -> Bool {
         guard indentation(index) == wanted else { return false }
         let line = commented[index].trimmingCharacters(in: .whitespaces)
         return line.hasPrefix("//") || (line.hasPrefix("@") && !line.contains("{"))
     }
 
-    /// Whether a line begins something that has code in it.
+    /// Returns true if a line begins a declaration with code.
     private func isBody(_ index: Int) -> Bool {
         matches(
             index,
@@ -132,7 +135,7 @@ struct Code {
             || matches(index, #"^ {0,8}(?:[@\w().]+ +)*var .*\{$"#)
     }
 
-    /// Whether a line begins a type.
+    /// Returns true if a line begins a type.
     private func isType(_ index: Int) -> Bool {
         matches(index, #"^\s*(?:[@\w()]+ +)*(?:class|struct|enum|actor|extension|protocol) "#)
     }

@@ -2,21 +2,20 @@
 import Foundation
 import Testing
 
-/// A program that runs beside the tests, with its output kept, and ends with this object at the
-/// latest.
+/// A child process with captured output, killed with this object.
 ///
-/// Threads of its own read the pipes and wait for the end, so nothing here polls and a chatty
-/// program never blocks.
+/// Threads of this object read the pipes and wait for the exit. So nothing polls, and a full pipe
+/// never blocks the program.
 final class Child: @unchecked Sendable {
-    /// How a program ended.
+    /// Exit status and output of a program.
     struct End: Sendable {
-        /// What it exited with; a signal's number plus 128 if one ended it.
+        /// Exit code, or 128 plus the number of the signal that ended the program.
         let status: Int32
         let output: String
         let errors: String
     }
 
-    /// What went wrong with a program, in a sentence.
+    /// Description of a failed program.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -31,9 +30,10 @@ final class Child: @unchecked Sendable {
     private var openPipes = 2
     private var status: Int32?
 
-    /// Starts `program`, found in the system's directories unless it is a path.
+    /// Starts `program`, which is searched in the system's directories unless it is a path.
     ///
-    /// - Parameter descriptors: what it inherits besides the standard three, by its own numbers.
+    /// - Parameter descriptors: inherited descriptors besides the standard three, by their number
+    ///   in the child.
     init(
         _ program: String,
         _ arguments: [String],
@@ -55,7 +55,7 @@ final class Child: @unchecked Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Tests may run on threads that block signals, which the program must not inherit.
+        // Tests may run on threads that block signals; the program must not inherit that.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -80,8 +80,7 @@ final class Child: @unchecked Sendable {
         self.pid = pid
         read(pipes[0].read) { $0.output += $1 }
         read(pipes[1].read) { $0.errors += $1 }
-        // The thread keeps the state it writes alive, but not this object, whose end ends the
-        // program: hence the weak reference while it waits.
+        // The weak reference lets `deinit` end the program while the thread waits.
         Thread.detachNewThread { [weak self, pid] in
             var info = siginfo_t()
             while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -99,13 +98,13 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Reading
 
-    /// What it has written to standard error so far.
+    /// Text that the program has written to standard error so far.
     var errorText: String { changes.withLock { String(decoding: errors, as: UTF8.self) } }
 
-    /// Waits for a line with `text` on standard output or standard error and returns that line.
+    /// Waits for a line with `text` on standard output or standard error and returns the line.
     ///
-    /// - Throws: `Failure` with everything it wrote, if it ends or 20 s pass before; a sanitizer may
-    ///   take ten times as long.
+    /// - Throws: `Failure` with the whole output if the program ends or the time is over: 20 s, or
+    ///   200 s with a sanitizer.
     func line(with text: String) throws -> String {
         changes.lock()
         defer { changes.unlock() }
@@ -121,16 +120,16 @@ final class Child: @unchecked Sendable {
             }
             guard openPipes > 0, changes.wait(until: deadline) else {
                 let said = String(decoding: output + errors, as: UTF8.self)
-                throw Failure(description: "\(program) never said '\(text)', but: \(said)")
+                throw Failure(description: "\(program) did not print '\(text)'; output: \(said)")
             }
         }
     }
 
     // MARK: - Ending
 
-    /// Waits for its end.
+    /// Waits for the program's end.
     ///
-    /// - Throws: `Failure` if it runs longer than `seconds`; it is killed then.
+    /// - Throws: `Failure` if the program runs longer than `seconds`; the program is killed then.
     func end(within seconds: Double = 30) throws -> End {
         changes.lock()
         defer { changes.unlock() }
@@ -140,7 +139,7 @@ final class Child: @unchecked Sendable {
                 if status == nil { kill(pid, SIGKILL) }
                 let said = String(decoding: output + errors, as: UTF8.self)
                 throw Failure(
-                    description: "\(program) did not end within \(seconds) s; it said: \(said)"
+                    description: "\(program) did not end within \(seconds) s; output: \(said)"
                 )
             }
         }
@@ -151,12 +150,12 @@ final class Child: @unchecked Sendable {
         )
     }
 
-    /// Sends a signal, unless it has ended.
+    /// Sends a signal unless the program has ended.
     func send(_ signal: Int32) {
         changes.withLock { if status == nil { kill(pid, signal) } }
     }
 
-    /// Asks it to end with SIGTERM, and waits until it has.
+    /// Sends SIGTERM and waits for the program's end.
     @discardableResult
     func stop(within seconds: Double = 10) throws -> End {
         send(SIGTERM)
@@ -165,19 +164,18 @@ final class Child: @unchecked Sendable {
 
     // MARK: - Details
 
-    /// What the programs of a build with a sanitizer need to know, of all that is in our environment.
+    /// Sanitizer options of this process's environment, for the programs.
     private static let sanitizer = ProcessInfo.processInfo.environment.filter {
         ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
     }
 
-    /// Whether a sanitizer watches the programs of this build: it keeps what was freed for a while,
-    /// and notes of its own about every octet.
+    /// True if the programs of this build run with a sanitizer, which uses memory of its own.
     static var isWatched: Bool { !sanitizer.isEmpty }
 
     private static func pipe() throws -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
-        // A pair of sockets, as pipe2 is not in the Glibc module, and close-on-exec set later would
-        // be too late for what another thread starts meanwhile.
+        // A socket pair, because the Glibc module lacks pipe2. Setting close-on-exec later would be
+        // too late for a program that another thread starts meanwhile.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
             throw Failure(description: "socketpair: \(String(cString: strerror(errno)))")
@@ -185,7 +183,9 @@ final class Child: @unchecked Sendable {
         return (ends[0], ends[1])
     }
 
-    /// Takes the exit status, with `changes` locked: from then on the number may be another's.
+    /// Reads the exit status, with `changes` locked.
+    ///
+    /// Afterwards the process ID may be reused.
     private func reap() {
         var word: Int32 = 0
         guard waitpid(pid, &word, 0) == pid else { return }
@@ -193,7 +193,7 @@ final class Child: @unchecked Sendable {
         changes.broadcast()
     }
 
-    /// Reads a pipe to its end on a thread of its own.
+    /// Reads a pipe to its end on a separate thread.
     private func read(
         _ descriptor: Int32,
         into keep: @escaping @Sendable (Child, ArraySlice<UInt8>) -> Void
@@ -215,15 +215,15 @@ final class Child: @unchecked Sendable {
     }
 }
 
-/// Runs a program to its end and returns how it ended.
+/// Runs a program to its end.
 ///
-/// - Throws: `Child.Failure` if it cannot be started or runs longer than `seconds`.
+/// - Throws: `Child.Failure` if the program cannot be started or runs longer than `seconds`.
 func run(_ program: String, _ arguments: [String], within seconds: Double = 30) throws -> Child.End
 {
     try Child(program, arguments).end(within: seconds)
 }
 
-/// Holds what a program's memory has grown by to a bound, unless much of it is a sanitizer's.
+/// Checks that memory grew by less than `bound` octets, except with a sanitizer.
 func expectGrowth(
     _ octets: Int,
     below bound: Int,

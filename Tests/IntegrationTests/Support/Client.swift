@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A program that asks for what it is told on its command line, by way of the machine's resolver.
+/// A DNS client program that resolves its arguments through the system's resolver.
 ///
-/// Each argument is a wish of two words: `both`, `ipv4` or `ipv6` and a name, `texts` and a name, or
-/// `pointer` and an address.  A line is printed for each: the addresses, the number of texts, the
-/// name; or `no-data` or `no-name`, as far as the library tells one from the other.
+/// Each argument has two words: `both`, `ipv4`, `ipv6` or `texts` and a name, or `pointer` and an
+/// address. For each argument the program prints a line: the addresses, the number of texts, or the
+/// name; or `no-data` or `no-name`, if the library distinguishes these.
 struct Client: Sendable {
-    /// The command before the script's own name.
+    /// Command before the script's file name.
     let command: [String]
 
-    /// What the program's interpreter runs.
     let script: String
 
-    /// What it says of a name that has no addresses of the family.
+    /// Output for a name without addresses of the family.
     var noData = "no-data"
 
-    /// Runs it in a namespace, and returns the words of each line.
+    /// Runs the client in a namespace and returns the words of each line.
     func ask(_ wishes: [String], in namespace: Namespace) throws -> [Set<String>] {
         let scratch = try Scratch()
         let file = try scratch.write(script, to: "client")
@@ -28,15 +27,17 @@ struct Client: Sendable {
             .map { Set($0.split(separator: " ").map(String.init)) }
     }
 
-    // MARK: - Tools of DNS
+    // MARK: - DNS tools
 
-    /// Dig, with its own stub.
+    /// Dig with its own stub resolver.
     static let dig = Client(command: ["sh"], script: "ask='dig -r'\n" + tools)
 
-    /// Knot's dig, with its own stub.
+    /// Knot's dig with its own stub resolver.
     static let kdig = Client(command: ["sh"], script: "ask='kdig'\n" + tools)
 
-    /// BIND's resolver as a library, which asks for signatures and does not judge them here.
+    /// BIND's resolver library.
+    ///
+    /// It requests signatures but does not validate here.
     static let delv = Client(command: ["sh"], script: "ask='delv -i'\n" + tools)
 
     private static let tools = """
@@ -68,11 +69,11 @@ struct Client: Sendable {
         done
         """
 
-    // MARK: - The system's library
+    // MARK: - System library
 
-    /// Glibc's own program.
+    /// Getent of glibc.
     ///
-    /// Of a name without IPv6 addresses it shows the IPv4 ones as IPv6.
+    /// For a name without IPv6 addresses it prints the IPv4 addresses as mapped IPv6 addresses.
     static let getent = Client(
         command: ["sh"],
         script: """
@@ -96,7 +97,7 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// Python's `socket`, which tells what `getaddrinfo` says.
+    /// Python's `socket` module, which uses `getaddrinfo`.
     static let python = Client(
         command: ["python3"],
         script: """
@@ -116,7 +117,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Node's `lookup`, which asks `getaddrinfo` and knows one reason only.
+    /// Node's `lookup`, which uses `getaddrinfo` and knows only one error.
     static let nodeLookup = Client(
         command: ["node"],
         script: """
@@ -138,7 +139,7 @@ struct Client: Sendable {
         noData: "no-name"
     )
 
-    /// Java's `InetAddress`, in a Java that needs no compiler.
+    /// Java's `InetAddress`, in a script that needs no compiler.
     static let java = Client(
         command: beanShell,
         script: """
@@ -166,9 +167,9 @@ struct Client: Sendable {
             """
     )
 
-    // MARK: - Libraries with a resolver of their own
+    // MARK: - Libraries with their own resolver
 
-    /// Node's `resolve4` and its like: c-ares.
+    /// Node's `resolve4` and similar functions, which use c-ares.
     static let nodeResolve = Client(
         command: ["node"],
         script: """
@@ -197,7 +198,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Java's directory interface, whose DNS provider has a resolver of its own.
+    /// Java's directory interface with its own resolver.
     static let javaDirectory = Client(
         command: beanShell,
         script: """
@@ -222,7 +223,7 @@ struct Client: Sendable {
                 }
                 found = ""; count = 0;
                 try {
-                    // One at a time: for several it would ask for ANY, and there is RFC 8482.
+                    // One query per type: several types would become a query for ANY (RFC 8482).
                     for (String type : types(kind)) {
                         attribute = context.getAttributes(name, new String[] {type}).get(type);
                         if (attribute == null) continue;
@@ -239,7 +240,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Dnspython, with the search list of the machine.
+    /// Dnspython with the machine's search list.
     static let dnspython = Client(
         command: ["python3"],
         script: """
@@ -264,7 +265,7 @@ struct Client: Sendable {
             """
     )
 
-    /// Java's source without its compiler.
+    /// Interpreter for Java scripts.
     private static let beanShell = [
         "java", "-XX:TieredStopAtLevel=1", "-cp", "/usr/share/java/bsh.jar", "bsh.Interpreter",
     ]

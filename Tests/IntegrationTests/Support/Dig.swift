@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// What dig made of an answer.
+/// Parsed output of dig.
 struct Dig: Sendable {
-    /// One line of a section.
+    /// One record of a section.
     struct Line: Sendable, Equatable {
         let name: String
         let ttl: Int
@@ -11,25 +11,24 @@ struct Dig: Sendable {
         let data: String
     }
 
-    /// The RCODE as dig writes it, empty if there was no answer.
+    /// RCODE as dig prints it, or empty without an answer.
     let status: String
     let flags: [String]
     let question: String
     let answers: [Line]
     let authorities: [Line]
 
-    /// `UDP` or `TCP`, what the answer came over.
+    /// Transport of the answer: `UDP` or `TCP`.
     let transport: String
 
-    /// Everything it printed.
     let text: String
 
-    /// The data of the answers of a type, sorted as their order is free (RFC 1034 §3.6).
+    /// Returns the data of the answers of a type, sorted: the order has no meaning (RFC 1034 §3.6).
     func data(_ type: String) -> [String] {
         answers.filter { $0.type == type }.map(\.data).sorted()
     }
 
-    /// Asks `server` once, and waits 6 s at most.
+    /// Queries `server` once with a timeout of 6 s.
     init(
         port: UInt16,
         _ arguments: [String],

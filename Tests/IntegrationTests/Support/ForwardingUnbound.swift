@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// Unbound as a forwarder that does what the daemon does: no validation, nothing of its own; or one
-/// that does validate.
+/// Unbound as a forwarder, by default without validation, like the daemon.
 final class ForwardingUnbound: Sendable {
     let port: UInt16
     private let program: Child
     private let scratch: Scratch
 
-    /// Starts it before `upstream`, on a port that is free for UDP and TCP.
+    /// Starts unbound with the upstream `upstream`, on a port that is free for UDP and TCP.
     ///
-    /// - Parameter anchor: what to validate with, whatever the date; nil not to validate.
+    /// - Parameter anchor: the trust anchor, used at any date; nil disables validation.
     init(before upstream: TestUpstream, anchor: String? = nil) throws {
         scratch = try Scratch()
         var failure: (any Error)?
-        // It cannot be told to take any free port: somebody may take the one found before it does.
+        // Unbound cannot choose a free port itself. Another process may take the chosen one first.
         for _ in 0..<5 {
             let port = try freePort()
             let file = try scratch.write(

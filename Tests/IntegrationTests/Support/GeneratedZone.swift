@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A zone of records of many types, drawn by lot, and names to ask for in it.
+/// A random zone with records of many types, and query names for it.
 ///
-/// As everywhere in the tests, the addresses are those for documentation (RFC 5737).
+/// The addresses are those for documentation (RFC 5737).
 struct GeneratedZone {
-    /// The zone's name.
     static let name = "generated.example"
 
     /// The zone as a master file (RFC 1035 §5).
     private(set) var text: String
 
-    /// Names that have records, as text.
+    /// Names with records.
     private(set) var owners: [String] = []
 
-    /// Names below which every name has records, or is renamed.
+    /// Names below which every name has records or is below a DNAME.
     private(set) var parents: [String] = []
 
     private var random: Seeded
     private var taken: Set<String> = []
 
-    /// Draws a zone.
     init(seed: UInt64) {
         random = Seeded(seed)
         text = """
@@ -48,7 +46,7 @@ struct GeneratedZone {
         }
     }
 
-    /// A name to ask for: one that is there, or one that is close to one.
+    /// Returns a query name: an existing name, or one similar to it.
     mutating func question() -> String {
         let owner = owners[pick(owners.count)]
         switch pick(20) {
@@ -63,7 +61,7 @@ struct GeneratedZone {
 
     // MARK: - Names
 
-    /// A label that no name server may trip over.
+    /// Returns a valid label, which may contain escaped octets.
     private mutating func label() -> String {
         let plain = (0..<1 + pick(9)).map { _ in
             String(
@@ -78,11 +76,11 @@ struct GeneratedZone {
         }
     }
 
-    /// A name that nobody has had yet, whatever the case of its letters.
+    /// Returns a new name that differs from all others also without regard to case.
     private mutating func newName() -> String {
         while true {
             let name = (0..<1 + pick(4)).map { _ in label() }.joined(separator: ".")
-            // As a DNAME or an alias has nothing below or beside it, no name may be below another.
+            // Nothing may exist below or beside a DNAME or an alias, so no name is below another.
             let last = name.lowercased().split(separator: ".").last.map(String.init) ?? ""
             if name.utf8.count < 200, taken.insert(last).inserted { return name }
         }
@@ -95,7 +93,7 @@ struct GeneratedZone {
         owners.append("\(name).\(Self.name).")
     }
 
-    /// A name with sets of one to three types.
+    /// Adds a name with records of one to three types.
     private mutating func addPlain() {
         let name = newName()
         var records: [String] = []
@@ -103,7 +101,7 @@ struct GeneratedZone {
         add(name, Array(Set(records)).sorted())
     }
 
-    /// An alias of a name that is there, of one that is not (RFC 6604 §3), or of itself.
+    /// Adds an alias of an existing name, a missing name (RFC 6604 §3), or itself.
     private mutating func addAlias() {
         let name = newName()
         switch pick(10) {
@@ -114,13 +112,13 @@ struct GeneratedZone {
         }
     }
 
-    /// One to three records of one type.
+    /// Returns one to three records of one type.
     private mutating func plainData() -> [String] {
         let kind = pick(16)
         return (0..<1 + pick(3)).map { _ in data(kind) }
     }
 
-    /// A record of one of the types that people have, or of one that nobody has.
+    /// Returns a record of a common or an unknown type.
     private mutating func data(_ kind: Int) -> String {
         switch kind {
         case 0...3: "A 192.0.2.\(pick(256))"

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A private network, where every port is free, and a private view of the files in `/etc`.
+/// A private network with all ports free, and private mounts over files in `/etc`.
 ///
-/// It lives as long as its first process, and every program that runs in it must end before.
+/// The namespace exists as long as its first process. All programs in it must end earlier.
 final class Namespace: Sendable {
-    /// Whether this process may make namespaces.
+    /// True if this process may create namespaces.
     static let isPossible =
         getuid() == 0 && (try? Child("unshare", ["--mount", "--net", "true"]).end())?.status == 0
 
     private let keeper: Child
     private let scratch: Scratch
 
-    /// The name of what programs in here see as `/etc/resolv.conf`.
+    /// File that the namespace's programs see as `/etc/resolv.conf`.
     private static let resolver = "resolv.conf"
 
-    /// Makes a network with loopback and `addresses`, whose only resolver is `nameserver`.
+    /// Creates a network with loopback and `addresses`; the only resolver is `nameserver`.
     init(addresses: [String] = [], nameserver: String = "127.0.0.1") throws {
         if let complaint = Tool.complaint([.unshare, .ip]) {
             throw Child.Failure(description: complaint)
@@ -41,7 +41,7 @@ final class Namespace: Sendable {
         _ = try keeper.line(with: "ready")
     }
 
-    /// The command that runs a command in here, as the same process.
+    /// Returns the command that runs a program in the namespace, with the same process ID.
     func command(_ program: String, _ arguments: [String]) -> (String, [String]) {
         let files = ["net", "mnt"].map {
             "--\($0 == "mnt" ? "mount" : $0)=/proc/\(keeper.pid)/ns/\($0)"
@@ -51,15 +51,15 @@ final class Namespace: Sendable {
 
     /// Replaces the text of `/etc/resolv.conf`.
     func setResolver(_ text: String) throws {
-        // In place, as it is the file and not its name that programs see.
+        // Written in place: the mount refers to the file, not to its name.
         try scratch.write(text, to: Self.resolver)
     }
 
-    /// Puts a cable, by that name at both ends, between this network and another one.
+    /// Connects two namespaces with a virtual cable; both ends are named `cable`.
     ///
     /// - Parameters:
-    ///   - address: of this end, with its prefix length.
-    ///   - far: of the other end.
+    ///   - address: address and prefix length of this end.
+    ///   - far: address and prefix length of the other end.
     func connect(to other: Namespace, _ address: String, _ far: String) throws {
         let commands = [
             (self, "link add cable type veth peer name cable netns \(other.keeper.pid)"),
@@ -72,7 +72,7 @@ final class Namespace: Sendable {
         }
     }
 
-    /// Runs a program in here to its end.
+    /// Runs a program in the namespace to its end.
     func run(_ program: String, _ arguments: [String]) throws -> Child.End {
         let (program, arguments) = command(program, arguments)
         return try Child(program, arguments).end()
@@ -80,7 +80,7 @@ final class Namespace: Sendable {
 }
 
 extension Child {
-    /// Starts `program` in a namespace, or outside if there is none.
+    /// Starts `program` in a namespace, or outside if `namespace` is nil.
     convenience init(
         _ program: String,
         _ arguments: [String],

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A DNS message made and read octet by octet, with no code of the daemon's.
+/// Functions that compose and read DNS messages without the daemon's code.
 enum RawMessage {
-    /// A query with one question.
+    /// Returns a query with one question.
     ///
     /// - Parameters:
-    ///   - flags: the header's second 16 bits; RD by default.
-    ///   - edns: the version of an OPT with a payload of 1232 octets; nil for none.
+    ///   - flags: second 16 bits of the header; RD by default.
+    ///   - version: EDNS version of an OPT with a payload size of 1,232 octets; nil for no OPT.
     static func query(
         _ name: String,
         type: UInt16 = 1,
@@ -24,7 +24,7 @@ enum RawMessage {
         return octets
     }
 
-    /// The reply "there is no such name" to a query without other records.
+    /// Returns the NXDOMAIN reply to a query without other records.
     static func denial(of query: [UInt8]) -> [UInt8] {
         var reply = query
         reply[2] |= 0x80
@@ -45,7 +45,7 @@ enum RawMessage {
     }
 }
 
-/// A generator that makes the same numbers each time (SplitMix64).
+/// Deterministic random number generator (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A directory that is removed with this object.
+/// A temporary directory that is removed with this object.
 final class Scratch: Sendable {
-    /// Short, as a Unix socket's path has 107 octets at most.
+    /// Path of the directory; short, because a Unix socket's path has at most 107 octets.
     let path: String
 
     init() throws {
@@ -17,10 +17,10 @@ final class Scratch: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the directory.
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file in it and returns its path.
+    /// Writes a file in the directory and returns its path.
     @discardableResult
     func write(_ text: String, to name: String, mode: Int = 0o644) throws -> String {
         let file = file(name)
@@ -29,13 +29,12 @@ final class Scratch: Sendable {
         return file
     }
 
-    /// The text of a file in it.
     func read(_ name: String) throws -> String {
         try String(contentsOfFile: file(name), encoding: .utf8)
     }
 }
 
-/// The programs of this package, beside the tests in the build's products.
+/// Paths of the package's programs, in the directory of the tests.
 enum Product {
     static let daemon = path("httpdnsd")
     static let control = path("httpdnsctl")
@@ -47,19 +46,18 @@ enum Product {
     }
 }
 
-/// A JSON text, read as a script reads it: by keys.
+/// A JSON value with access by keys.
 struct JSON: @unchecked Sendable {
-    // SAFETY: what JSONSerialization makes is never changed.
+    // SAFETY: the objects of JSONSerialization are never changed.
     let value: Any?
 
-    /// Reads a text.
     init(_ text: String) throws {
         value = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
     }
 
     private init(value: Any?) { self.value = value }
 
-    /// The value at a path of keys, empty if there is none.
+    /// Returns the value at a path of keys, or an empty value.
     subscript(_ keys: String...) -> JSON {
         JSON(value: keys.reduce(value) { ($0 as? [String: Any])?[$1] })
     }
@@ -70,6 +68,6 @@ struct JSON: @unchecked Sendable {
     var array: [JSON] { (value as? [Any] ?? []).map { JSON(value: $0) } }
     var keys: [String] { (value as? [String: Any] ?? [:]).keys.sorted() }
 
-    /// The sum of a table of numbers.
+    /// Sum of an object's numbers.
     var sum: Int { (value as? [String: NSNumber] ?? [:]).values.reduce(0) { $0 + $1.intValue } }
 }

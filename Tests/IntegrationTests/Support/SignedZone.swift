@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A zone that was signed once, from 2024 to 2037, with a key that nobody has any more.
+/// A zone that was signed for 2024 to 2037 with a key that was discarded.
 ///
-/// Whoever checks it must leave the date out of account, and what `forged` has was changed after it
-/// was signed.
+/// A validator should ignore the date. The record of `forged` was changed after signing.
 enum SignedZone {
     static let name = "example.org"
 
-    /// What vouches for its key.
+    /// Trust anchor of the zone's key.
     static let anchor =
         "example.org. DS 33304 13 2 "
         + "7b496559597290ebae55eb723a7bd1dcd71a78c54d1740fb4f9524752035f100"

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A plain socket on 127.0.0.1 that shares no code with the daemon; calls wait 10 s at most.
+/// A plain socket on 127.0.0.1, independent of the daemon's code; calls time out after 10 s.
 final class Socket: Sendable {
-    /// The two kinds.
+    /// Socket types.
     enum Kind: Sendable {
         case datagram, stream
     }
 
     let descriptor: Int32
 
-    /// What the complaints of its calls begin with.
+    /// Prefix of error messages.
     private let title: String
 
-    /// Makes a socket, bound to `port` (0 is any free one) if it is to be bound.
+    /// Creates a socket; if `bound`, binds it to `port` (0 means any free port).
     init(_ kind: Kind, bound: Bool = false, port: UInt16 = 0) throws {
         title = "\(kind)"
         let type = kind == .datagram ? SOCK_DGRAM : SOCK_STREAM
@@ -31,7 +31,7 @@ final class Socket: Sendable {
         if bound { try check("bind", Self.with(port) { bind(descriptor, $0, $1) }) }
     }
 
-    /// Makes a UDP socket bound to a port of another address than 127.0.0.1.
+    /// Creates a UDP socket that is bound to a port of another address than 127.0.0.1.
     init(datagramAt host: UInt32, port: UInt16) throws {
         title = "datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -39,7 +39,7 @@ final class Socket: Sendable {
         try check("bind", Self.with(port, of: host) { bind(descriptor, $0, $1) })
     }
 
-    /// Makes a UDP socket bound to `port`, which others have at the same time (ReusePort=yes).
+    /// Creates a UDP socket on a shared `port` (ReusePort=yes).
     init(sharing port: UInt16) throws {
         title = "shared datagram"
         let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -49,13 +49,13 @@ final class Socket: Sendable {
         try check("bind", Self.with(port) { bind(descriptor, $0, $1) })
     }
 
-    /// Makes a socket connected to `port`.
+    /// Creates a socket that is connected to `port`.
     convenience init(_ kind: Kind, to port: UInt16) throws {
         try self.init(kind)
         try check("connect", Self.with(port) { connect(descriptor, $0, $1) })
     }
 
-    /// Makes a socket connected to a Unix socket.
+    /// Creates a socket that is connected to a Unix socket.
     init(unixPath path: String) throws {
         title = "Unix stream"
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -73,10 +73,9 @@ final class Socket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets clients connect, whom nobody accepts.
+    /// Starts to listen; connections are queued and never accepted.
     func listen() throws { try check("listen", Glibc.listen(descriptor, 128)) }
 
-    /// The port it is bound to.
     var port: UInt16 {
         var address = sockaddr_in()
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -90,7 +89,6 @@ final class Socket: Sendable {
 
     // MARK: - Sending and receiving
 
-    /// Sends octets, all of them.
     func send(_ octets: [UInt8]) throws {
         var sent = 0
         repeat {
@@ -107,7 +105,7 @@ final class Socket: Sendable {
         } while sent < octets.count
     }
 
-    /// Receives a datagram, or what a stream has; empty at its end.
+    /// Receives a datagram or available octets of a stream; empty at the stream's end.
     func receive(upTo limit: Int = 65_535) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = recv(descriptor, &buffer, limit, 0)
@@ -115,18 +113,18 @@ final class Socket: Sendable {
         return Array(buffer[..<count])
     }
 
-    /// Whether nothing has come that was not received yet.
+    /// True if there is nothing to receive.
     var isSilent: Bool {
         var octet: UInt8 = 0
         return recv(descriptor, &octet, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) < 0
     }
 
-    /// Receives a datagram and replies to whoever sent it with what `reply` makes of it.
+    /// Receives a datagram and sends the result of `reply` to its sender.
     func serveOne(_ reply: ([UInt8]) -> [UInt8]) throws -> [UInt8] {
         try serveOne { [reply($0)] }
     }
 
-    /// Receives a datagram, and tells the port of 127.0.0.1 that it came from.
+    /// Receives a datagram and returns it with its source port.
     func receiveWithPort() throws -> (octets: [UInt8], port: UInt16) {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_in()
@@ -146,7 +144,7 @@ final class Socket: Sendable {
         try check("sendto", Int32(clamping: sent))
     }
 
-    /// Receives a query and replies with all that `replies` makes of it; probes are answered apart.
+    /// Receives a query and sends all results of `replies`; health checks get another answer.
     func serveOne(_ replies: ([UInt8]) -> [[UInt8]]) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_535)
         var from = sockaddr_storage()
@@ -158,7 +156,7 @@ final class Socket: Sendable {
         }
         try check("recvfrom", Int32(clamping: count))
         let query = Array(buffer[..<count])
-        // A question for the root is a probe of the daemon's own.
+        // The daemon's health checks query the root.
         let isProbe = count > 12 && query[12] == 0
         for octets in isProbe ? [RawMessage.denial(of: query)] : replies(query) {
             let sent = withUnsafePointer(to: &from) { pointer in
@@ -171,10 +169,10 @@ final class Socket: Sendable {
         return isProbe ? try serveOne(replies) : query
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending side.
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Makes the end of this object break the connection (RST).
+    /// Makes `deinit` reset the connection (RST).
     func resetAtEnd() {
         var time = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
@@ -188,14 +186,14 @@ final class Socket: Sendable {
 
     // MARK: - DNS over TCP
 
-    /// Sends messages in one segment, each with its length before it (RFC 7766 §8).
+    /// Sends messages in one segment, each with its length prefix (RFC 7766 §8).
     func sendFramed(_ messages: [[UInt8]]) throws {
         try send(
             messages.flatMap { [UInt8($0.count >> 8), UInt8($0.count & 0xFF)] + $0 }
         )
     }
 
-    /// Receives one message with its length before it.
+    /// Receives one message with its length prefix.
     func receiveFramed() throws -> [UInt8] {
         let length = try receiveExactly(2)
         return try receiveExactly(Int(length[0]) << 8 | Int(length[1]))

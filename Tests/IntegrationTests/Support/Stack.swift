@@ -2,19 +2,20 @@
 import Foundation
 import Testing
 
-/// Everything a daemon is put between: a vendor's stand-in, TLS before it if the channel has it,
-/// and a real name server as the upstream.
+/// A daemon with an emulated vendor and a real name server as upstream.
+///
+/// TLS is terminated by nginx if the channel has TLS.
 final class Stack: Sendable {
     let emulator: TestEmulator
     let upstream: TestUpstream
     let daemon: TestDaemon
     let front: TestNginx?
 
-    /// What keeps the server alive that comes before `emulator`, if there is one.
+    /// Owner of the failing server that precedes `emulator`, if any.
     private let failing: (any Sendable)?
     private let scratch: Scratch
 
-    /// What the vendor knows.
+    /// Names of the vendor.
     static let zone = """
         www.example.com 300 A 192.0.2.1
         www.example.com 300 A 192.0.2.2
@@ -26,14 +27,14 @@ final class Stack: Sendable {
 
         """
 
-    /// Starts all of it; names below example.com are the vendor's.
+    /// Starts all programs, with a route for example.com to the vendor.
     ///
     /// - Parameters:
-    ///   - firstFaults: what a server does that the vendor's real one comes after.
-    ///   - deadServers: addresses of servers that the vendor's real one comes after.
-    ///   - route: more lines of the route's YAML, such as `fallback: none`.
-    ///   - vendor: more lines of the vendor's YAML, such as `timeout: 500ms`.
-    ///   - emulator: more of the emulator's command line.
+    ///   - firstFaults: faults of an additional first server of the vendor.
+    ///   - deadServers: addresses of additional first servers of the vendor.
+    ///   - route: further YAML lines of the route, such as `fallback: none`.
+    ///   - vendor: further YAML lines of the vendor, such as `timeout: 500ms`.
+    ///   - options: further arguments of the emulator.
     init(
         _ channel: VendorText.Channel = .aes,
         faults: [String] = [],
@@ -75,11 +76,11 @@ final class Stack: Sendable {
         let emulator: TestEmulator
         let front: TestNginx?
 
-        /// What it is asked at.
+        /// Address for the daemon.
         var address: String { front.map { "127.0.0.1:\($0.port)" } ?? emulator.address }
     }
 
-    /// Starts a server of the vendor, behind TLS if there is an authority for that.
+    /// Starts a server of the vendor, behind TLS if `authority` is given.
     private static func server(
         faults: [String],
         _ authority: Authority?,

@@ -2,32 +2,31 @@
 import Foundation
 import Testing
 
-/// A vendor that is spoken to over TLS: what the settings say of it, and what the emulator's demo
-/// account, names of certificates and counters are for it.
+/// A vendor with TLS: its settings, certificate names, and counters in the emulator.
 struct TLSVendor: Sendable, CustomTestStringConvertible {
     let title: String
 
-    /// What its certificate is for (`DNS:…`, `IP:…`).
+    /// Names in the certificate (`DNS:…`, `IP:…`).
     let certificate: [String]
 
-    /// What the daemon names it by: in `Host`, and in the handshake unless it is an address.
+    /// Name that the daemon uses in `Host`, and in SNI unless it is an address.
     let host: String
 
-    /// What the emulator counts its calls under.
+    /// Name of its calls in the emulator's counters.
     let channel: String
 
-    /// What A and AAAA of one name cost: one family a call, or both.
+    /// Number of calls for A and AAAA of one name.
     var calls = 1
 
-    /// Its YAML, without what all vendors have.
+    /// YAML of the vendor, without the options that all vendors have.
     var settings: String
 
-    /// Contents of files by name; `{NAME}` in the YAML is the path.
+    /// Contents of secret files by name; `{NAME}` in the YAML stands for the path.
     var secrets: [String: String] = [:]
 
     var testDescription: String { title }
 
-    /// One entry of the settings' `vendors`, named `vendor`, with its secrets put into `scratch`.
+    /// Returns the settings' `vendors` with an entry `vendor`, and writes its secrets to `scratch`.
     func text(servers: [String], authority: String?, extra: String, in scratch: Scratch) throws
         -> String
     {
@@ -48,7 +47,7 @@ struct TLSVendor: Sendable, CustomTestStringConvertible {
 // MARK: - The vendors
 
 extension TLSVendor {
-    /// Tencent with a certificate for the server's address, as the vendor's own servers have.
+    /// Tencent with a certificate for its address, like the vendor's own servers.
     static let tencent = TLSVendor(
         title: "Tencent, by address",
         certificate: ["IP:127.0.0.1"],
@@ -81,7 +80,7 @@ extension TLSVendor {
         settings: "kind: json\nurl: \"https://dns.google/resolve\""
     )
 
-    /// Everybody, each with what its documents say.
+    /// All vendors with the names in their documents.
     static let all: [TLSVendor] =
         [tencent, tencentByName] + alibaba + [
             google,
@@ -134,7 +133,7 @@ extension TLSVendor {
             ),
         ]
 
-    /// Alibaba: each of its APIs under each of the two names that its documents have for servers.
+    /// Each API of Alibaba with each of the two documented server names.
     static let alibaba: [TLSVendor] = [
         ("v1", "none", "alibaba-v1-signed"), ("v2", "none", "alibaba-v2-m0-signed"),
         ("v2", "cbc", "alibaba-v2-m1-signed"), ("v2", "gcm", "alibaba-v2-m2-signed"),
@@ -163,9 +162,9 @@ extension TLSVendor {
     }
 }
 
-// MARK: - At work
+// MARK: - Harness
 
-/// A daemon, one vendor over TLS, and a name server for what the vendor fails at.
+/// A daemon with one vendor over TLS, and a name server as the fallback.
 final class TLSStack: Sendable {
     let emulator: TestEmulator
     let front: TestNginx
@@ -174,13 +173,13 @@ final class TLSStack: Sendable {
     private let trusted: Authority
     private let scratch: Scratch
 
-    /// Starts all of it; names below example.com are the vendor's.
+    /// Starts all programs, with a route for example.com to the vendor.
     ///
     /// - Parameters:
-    ///   - certificate: what the server's certificate is for, if not for what it should.
-    ///   - trusted: whom the daemon trusts, if not who signed that certificate.
-    ///   - hasFile: whether the daemon is told so by `ca-file`; else by `SSL_CERT_FILE`.
-    ///   - extra: more lines of the vendor's YAML.
+    ///   - certificate: names in the server's certificate, if not the right ones.
+    ///   - trusted: authority that the daemon trusts, if not the certificate's.
+    ///   - hasFile: true to set the authority with `ca-file`, false with `SSL_CERT_FILE`.
+    ///   - extra: further YAML lines of the vendor.
     init(
         _ vendor: TLSVendor,
         certificate: [String]? = nil,

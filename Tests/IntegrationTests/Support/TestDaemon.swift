@@ -2,29 +2,27 @@
 import Foundation
 import Testing
 
-/// The real `httpdnsd` on a free port, with a control socket of its own.
+/// The real `httpdnsd` on a free port, with its own control socket.
 final class TestDaemon: Sendable {
-    /// The port of its first address.
+    /// Port of the first listen address.
     let port: UInt16
 
-    /// The path of its control socket.
     let socket: String
     let program: Child
     private let scratch: Scratch
     private let namespace: Namespace?
 
-    /// The path of its settings.
     let file: String
 
     /// Starts a daemon and waits until it answers.
     ///
     /// - Parameters:
     ///   - settings: YAML without `listen` and `control`.
-    ///   - listen: where; by default a free port of 127.0.0.1.
-    ///   - socket: the path of its control socket; by default one of its own.
-    ///   - environment: what is added to its environment.
-    ///   - sockets: what it is passed as systemd passes sockets.
-    ///   - command: what becomes it in the end, and is told its command line.
+    ///   - listen: listen addresses; by default a free port of 127.0.0.1.
+    ///   - socket: path of the control socket; by default in a temporary directory.
+    ///   - environment: additional environment variables.
+    ///   - sockets: sockets to pass like systemd.
+    ///   - command: command that executes the daemon's command line.
     init(
         _ settings: String,
         listen: String...,
@@ -59,7 +57,7 @@ final class TestDaemon: Sendable {
         port = try #require(address.split(separator: ":").last.flatMap { UInt16($0) }, "\(words)")
     }
 
-    /// Writes its settings anew; they count when they are reloaded.
+    /// Rewrites the settings file; a reload applies it.
     func rewrite(_ settings: String, listen: String...) throws {
         let places = listen.isEmpty ? ["127.0.0.1:0"] : listen
         try scratch.write(Self.text(settings, places, socket), to: "httpdnsd.yaml")
@@ -73,25 +71,25 @@ final class TestDaemon: Sendable {
         """
     }
 
-    /// Ends it as a service manager does; it must say that all went well.
+    /// Stops the daemon with SIGTERM and checks its exit code.
     func stop(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let end = try program.stop()
         #expect(end.status == 0, "\(end.errors)", sourceLocation: sourceLocation)
     }
 
-    /// Runs `httpdnsctl` against it.
+    /// Runs `httpdnsctl` with the daemon's socket.
     func control(_ arguments: String...) throws -> Child.End {
         try run(Product.control, ["--socket", socket] + arguments)
     }
 
-    /// Everything it counts.
+    /// Returns the reply of `stats`.
     func stats() throws -> JSON {
         let end = try control("stats", "--json")
         try #require(end.status == 0, "\(end.errors)")
         return try JSON(end.output)
     }
 
-    /// What its cache holds of a name, one entry a type; empty if nothing.
+    /// Returns the cached entries of a name, one for each type; empty if there are none.
     func cached(_ name: String, _ type: String...) throws -> [JSON] {
         let end = try run(
             Product.control,
@@ -100,23 +98,23 @@ final class TestDaemon: Sendable {
         return end.status == 0 ? try JSON(end.output)["entries"].array : []
     }
 
-    /// Asks it with dig.
+    /// Queries the daemon with dig.
     func dig(_ arguments: String..., server: String = "127.0.0.1") throws -> Dig {
         try Dig(port: port, arguments, server: server, in: namespace)
     }
 }
 
 extension Child {
-    /// Starts `program` as systemd does with the sockets of its units (sd_listen_fds(3)).
+    /// Starts `program` with sockets as systemd passes them (sd_listen_fds(3)).
     convenience init(
         _ program: String,
         _ arguments: [String],
         passing sockets: [Socket]
     ) throws {
-        // Out of the way of the numbers that they shall have.
+        // Numbers that do not collide with the target numbers.
         let copies = sockets.map { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 100) }
         defer { for copy in copies { close(copy) } }
-        // Only the process itself knows its number before it is that program.
+        // Only the process itself knows its ID before it executes the program.
         try self.init(
             "sh",
             ["-c", "LISTEN_PID=$$ exec \"$0\" \"$@\"", program] + arguments,
@@ -131,16 +129,16 @@ extension Child {
     }
 }
 
-/// One vendor `tencent` in YAML, spoken to on one of its channels.
+/// Settings of a vendor `tencent` with one of its channels.
 struct VendorText {
-    /// The channels, as the settings call them.
+    /// Channels by their names in the settings.
     enum Channel: String, CaseIterable, Sendable {
         case https, aes, des
     }
 
     let text: String
 
-    /// Describes the vendor, whose secret is put into `scratch`.
+    /// Writes the secret to `scratch` and composes the settings.
     init(
         _ channel: Channel,
         servers: [String],

@@ -9,9 +9,9 @@ final class TestEmulator: Sendable {
     private let scratch: Scratch
     private let namespace: Namespace?
 
-    /// Starts a stand-in for the vendor that has the names of `zone` registered.
+    /// Starts the emulator with the names of `zone`.
     ///
-    /// - Parameter options: more of its command line.
+    /// - Parameter options: further arguments.
     init(
         zone: String,
         faults: [String] = [],
@@ -31,7 +31,7 @@ final class TestEmulator: Sendable {
         address = String(line.dropFirst("listening on ".count))
     }
 
-    /// Replaces the faults; none clears them.
+    /// Replaces the faults; without arguments, removes all faults.
     func misbehave(_ faults: String...) throws {
         _ = try admin(
             "faults",
@@ -42,7 +42,7 @@ final class TestEmulator: Sendable {
         )
     }
 
-    /// The number of lookups for clients: trials with names of the daemon's own are left out.
+    /// Returns the number of lookups for clients, without the daemon's health checks.
     func lookups() throws -> Int {
         let calls = try calls()
         let trials = ["www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "tencent.test"]
@@ -50,7 +50,7 @@ final class TestEmulator: Sendable {
         return try #require(calls["lookups"].int) - trials.reduce(0, +)
     }
 
-    /// Everything it counts.
+    /// Returns all counters.
     func calls() throws -> JSON { try JSON(try admin("calls")) }
 
     private func admin(_ path: String, _ options: String...) throws -> String {

@@ -2,29 +2,27 @@
 import Foundation
 import Testing
 
-/// A real HTTP server with TLS and HTTP/2 and certificates of an authority of its own.
+/// Real nginx with TLS, HTTP/2 and certificates of a test authority.
 final class TestNginx: Sendable {
-    /// Where it listens with TLS.
     let port: UInt16
 
-    /// Who signed its certificates.
+    /// Issuer of the certificates.
     let authority: Authority
     private let program: Child
     private let scratch: Scratch
 
-    /// One site: the names and addresses of its certificate, and what it says.
+    /// One site: the names in its certificate, and its content.
     struct Site {
         let names: [String]
 
-        /// The content of an nginx `location /` block.
+        /// Content of an nginx `location /` block.
         let content: String
 
-        /// Whether its certificate is one of the past.
         var isExpired = false
 
-        /// A vendor's front for an emulator behind it.
+        /// Returns a TLS proxy for an emulator.
         ///
-        /// - Parameter names: what its certificate is for (`DNS:…`, `IP:…`).
+        /// - Parameter names: names in the certificate (`DNS:…`, `IP:…`).
         static func front(
             for names: [String] = ["IP:127.0.0.1", "DNS:vendor.example.net"],
             isExpired: Bool = false
@@ -45,13 +43,13 @@ final class TestNginx: Sendable {
 
     /// Starts a server for `sites`.
     ///
-    /// Without a namespace it inherits a socket that listens already (the way of its binary
-    /// upgrade), so no port can be lost to somebody else.
+    /// Outside a namespace nginx inherits a listening socket (as in its binary upgrade), so that no
+    /// other process can take the port.
     ///
     /// - Parameters:
-    ///   - hasHTTP2: whether HTTP/2 is offered beside 1.1.
-    ///   - requests: how many a connection carries before it is closed.
-    ///   - addresses: where to listen in the namespace; without one on a free port.
+    ///   - hasHTTP2: true to offer HTTP/2 in addition to 1.1.
+    ///   - requests: maximum number of requests per connection.
+    ///   - addresses: listen addresses in the namespace; unused outside a namespace.
     init(
         _ sites: [Site],
         backend: String? = nil,
@@ -103,25 +101,25 @@ final class TestNginx: Sendable {
         _ = try program.line(with: "start worker process ")
     }
 
-    /// Its worker ends with it only if it is told to end.
+    /// SIGTERM, because SIGKILL would leave the worker process running.
     deinit { _ = try? program.stop() }
 
-    /// A line of its access log.
+    /// A line of the access log.
     struct Access: Sendable {
-        /// As `HTTP/2.0`.
+        /// Protocol version, such as `HTTP/2.0`.
         let httpVersion: String
 
-        /// The number of the connection.
+        /// Number of the connection.
         let connection: String
 
-        /// The `Host` header or what stands for it, without the port.
+        /// Value of `Host` or `:authority`, without the port.
         let host: String
 
-        /// The name in the TLS handshake (RFC 6066 §3), `-` if there was none.
+        /// Name in SNI (RFC 6066 §3), or `-`.
         let serverName: String
     }
 
-    /// Ends it and returns its access log, a line a request.
+    /// Stops nginx and returns its access log, one entry for each request.
     func stop() throws -> [Access] {
         try program.stop()
         return try scratch.read("access.log").split(separator: "\n").map { line in
@@ -163,9 +161,9 @@ final class TestNginx: Sendable {
     }
 }
 
-/// A certificate authority of an hour's use.
+/// A certificate authority for the tests.
 final class Authority: Sendable {
-    /// Its own certificate, a PEM file.
+    /// PEM file of the authority's certificate.
     let file: String
     private let scratch: Scratch
 
@@ -182,9 +180,10 @@ final class Authority: Sendable {
         )
     }
 
-    /// Makes a key and a certificate for `names` (`DNS:…`, `IP:…`) in another directory.
+    /// Creates a key and a certificate for `names` (`DNS:…`, `IP:…`) in another directory.
     ///
-    /// An expired one ends when it begins (RFC 5280 §4.1.2.5), so in the past when it is shown.
+    /// An expired certificate ends when it begins (RFC 5280 §4.1.2.5), so it has expired when it is
+    /// used.
     func issue(
         _ title: String,
         for names: [String],

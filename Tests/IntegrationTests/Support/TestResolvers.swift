@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// A certificate for `dns.example.net` and 127.0.0.1 in a directory of its own.
+/// A certificate for `dns.example.net` and 127.0.0.1 in a temporary directory.
 struct ResolverCertificate {
     static let name = "dns.example.net"
 
@@ -11,7 +11,7 @@ struct ResolverCertificate {
     var certificate: String { scratch.file("server.pem") }
     var key: String { scratch.file("server.key") }
 
-    /// Has one issued.
+    /// Issues the certificate.
     init() throws {
         authority = try Authority()
         scratch = try Scratch()
@@ -19,9 +19,9 @@ struct ResolverCertificate {
     }
 }
 
-/// The four ports of a resolver, and how the daemon's settings name them.
+/// Ports of a resolver, and its entries in the daemon's settings.
 struct ResolverPorts: Sendable {
-    /// How it can be spoken to.
+    /// Protocols of the resolver.
     enum Channel: String, CaseIterable, Sendable {
         case udp, tcp, tls, https
     }
@@ -30,12 +30,12 @@ struct ResolverPorts: Sendable {
     let tls: UInt16
     let https: UInt16
 
-    /// Ports that nobody has at this moment.
+    /// Chooses ports that are free at this moment.
     init() throws {
         (plain, tls, https) = (try freePort(), try freePort(), try freePort())
     }
 
-    /// An entry of `upstreams`.
+    /// Returns an entry of `upstreams`.
     func entry(
         _ channel: Channel,
         authority: Authority,
@@ -54,15 +54,15 @@ struct ResolverPorts: Sendable {
     }
 }
 
-/// Unbound, which knows the answers by heart, over UDP, TCP, TLS and HTTPS.
+/// Unbound with local data, over UDP, TCP, TLS and HTTPS.
 final class TestUnbound: Sendable {
     let ports: ResolverPorts
     let program: Child
     private let scratch: Scratch
 
-    /// Starts one.
+    /// Starts unbound.
     ///
-    /// - Parameter forwarding: the port on loopback that it asks for what it does not know.
+    /// - Parameter forwarding: port on loopback to which unbound forwards names without local data.
     init(
         _ certificate: ResolverCertificate,
         ports: ResolverPorts? = nil,
@@ -70,7 +70,7 @@ final class TestUnbound: Sendable {
     ) throws {
         scratch = try Scratch()
         var failure: (any Error)?
-        // It cannot be told to take any free port: somebody may take those found before it does.
+        // Unbound cannot choose free ports itself. Another process may take the chosen ones first.
         for _ in 0..<5 {
             let own = try ports ?? ResolverPorts()
             let text = Self.settings(own, certificate, scratch.path, forwarding)
@@ -87,7 +87,7 @@ final class TestUnbound: Sendable {
         throw try #require(failure)
     }
 
-    /// Calls `body` while it runs.
+    /// Calls `body` while unbound runs.
     func keeping(_ body: (TestUnbound) throws -> Void) rethrows {
         try withExtendedLifetime(self) { try body(self) }
     }
@@ -141,13 +141,13 @@ final class TestUnbound: Sendable {
     }
 }
 
-/// Dnsdist over TLS and HTTPS, before a name server that speaks neither.
+/// Dnsdist over TLS and HTTPS, with a plain name server behind it.
 final class TestDnsdist: Sendable {
     let ports: ResolverPorts
     private let program: Child
     private let scratch: Scratch
 
-    /// Starts one before the server on `backend`.
+    /// Starts dnsdist with the server on `backend`.
     init(_ certificate: ResolverCertificate, backend: UInt16) throws {
         scratch = try Scratch()
         var failure: (any Error)?

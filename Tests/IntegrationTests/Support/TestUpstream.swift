@@ -2,23 +2,23 @@
 import Foundation
 import Testing
 
-/// A real name server (NSD), by default with small zones of what vendors do not know.
+/// Real name server (NSD), by default with small zones for names without a vendor.
 final class TestUpstream: Sendable {
     let port: UInt16
     private let program: Child
     private let scratch: Scratch
 
-    /// The upstream as an entry of the settings' `upstreams`.
+    /// Entry of the settings' `upstreams`.
     var text: String { "upstreams: [{name: nsd, url: \"udp://127.0.0.1:\(port)\"}]" }
 
-    /// Starts it on a port that is free for UDP and TCP.
+    /// Starts NSD on a port that is free for UDP and TCP.
     ///
-    /// - Parameter zones: the text of each zone by its name.
+    /// - Parameter zones: text of each zone by its name.
     init(zones: [String: String] = zones, in namespace: Namespace? = nil) throws {
         scratch = try Scratch()
         for (name, text) in zones { try scratch.write(text, to: "\(name).zone") }
         var failure: (any Error)?
-        // NSD cannot be told to take any free port: somebody may take the one found before it does.
+        // NSD cannot choose a free port itself. Another process may take the chosen one first.
         for _ in 0..<5 {
             let port = namespace == nil ? try freePort() : 5353
             try scratch.write(Self.settings(port, scratch.path, zones.keys), to: "nsd.conf")
@@ -34,7 +34,7 @@ final class TestUpstream: Sendable {
         throw try #require(failure)
     }
 
-    /// It has children, which only it can end.
+    /// NSD has child processes, which only NSD can stop.
     deinit { _ = try? program.stop() }
 
     private static func settings(
@@ -66,18 +66,17 @@ final class TestUpstream: Sendable {
 
     // MARK: - The zones
 
-    /// The zones of most tests.
+    /// Zones of most tests.
     static let zones = ["example.com": zone, "example.org": otherZone]
 
-    /// Addresses of `forty`.
     static let forty = (1...40).map { "198.51.100.\($0)" }
 
-    /// Strings of `big`, more than 4096 octets together.
+    /// Strings of `big`, more than 4,096 octets together.
     static let big = (0..<20).map { number in
         "\(number)-" + String(repeating: "x", count: 240)
     }
 
-    /// What the daemon routes to the vendor; here it has what the vendor has not.
+    /// The domain that the daemon routes to the vendor, with names that the vendor lacks.
     private static let zone =
         """
         $ORIGIN example.com.
@@ -96,7 +95,7 @@ final class TestUpstream: Sendable {
         onlyhere AAAA 2001:db8:99::2
         """ + "\n"
 
-    /// What the daemon routes to nobody else.
+    /// A domain without a vendor.
     private static let otherZone =
         """
         $ORIGIN example.org.
@@ -125,7 +124,7 @@ final class TestUpstream: Sendable {
         + big.map { "big TXT \"\($0)\"\n" }.joined()
 }
 
-/// A port of loopback that nobody uses with UDP or TCP at this moment.
+/// Returns a loopback port that is free for UDP and TCP at this moment.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let stream = try Socket(.stream, bound: true)
