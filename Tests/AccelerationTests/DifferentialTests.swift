@@ -6,7 +6,7 @@ import Testing
 @testable import DNSCache
 @testable import Server
 
-/// A cache, a worker's way of asking it, and the program.
+/// A cache, a worker's lookup in it, and the BPF program.
 private final class World {
     static let settled = ContinuousClock.now
 
@@ -16,7 +16,7 @@ private final class World {
     private(set) var known: [(name: [UInt8], type: UInt16)] = []
     private var buffer = [UInt8](repeating: 0, count: 65_535)
 
-    /// A world of so many answers, all of which the kernel has that it may have.
+    /// Creates a cache with this number of answers, and copies all permitted ones to the kernel.
     init(seed: UInt64, answers: Int) throws {
         random = Seeded(seed: seed)
         let origin = ContinuousClock.now - .seconds(100)
@@ -31,7 +31,7 @@ private final class World {
         for _ in 0..<answers { try store() }
     }
 
-    /// Puts an answer into the cache, and into the kernel by asking for it twice.
+    /// Stores an answer and queries it twice, so that it is copied to the kernel.
     private func store() throws {
         let name = try name()
         let types: [UInt16] = [1, 1, 1, 28, 28, 5, 15, 16, 33, 48, 65, 255, 65_280]
@@ -83,7 +83,7 @@ private final class World {
         cache.writeOffers(now: .now)
     }
 
-    /// A name of any length, short ones mostly.
+    /// Returns a random name, usually a short one.
     func name() throws -> Name {
         var octets: [UInt8] = []
         let labels = random.once(in: 8) ? 1 + random.below(120) : 1 + random.below(4)
@@ -102,13 +102,13 @@ private final class World {
         return try Name(wire: octets + [0])
     }
 
-    /// A query of no special kind.
+    /// Returns a query without EDNS or special flags.
     func plain(_ name: [UInt8], _ type: UInt16) -> [UInt8] {
         [UInt8(random.below(256)), UInt8(random.below(256)), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
             + name + [UInt8(type >> 8), UInt8(type & 0xFF), 0, 1]
     }
 
-    /// What a worker replies: its steps, without a socket; nil if it hands the query over.
+    /// Returns the reply that a worker would send; nil if the worker hands the query over.
     func worker(_ query: [UInt8], now: ContinuousClock.Instant) -> [UInt8]? {
         buffer.replaceSubrange(0..<query.count, with: query)
         let asker = Asker(transport: .udp, address: .loopback4, isAllowed: true)
@@ -124,13 +124,14 @@ private final class World {
         }.map { Array(buffer[..<$0]) }
     }
 
-    /// A query, and whether the program must answer what a worker would.
+    /// Returns a query, and whether the program must answer it if it has a copy.
     func query() throws -> (octets: [UInt8], isPlain: Bool) {
         var (name, type) = known[random.below(known.count)]
         if random.once(in: 16) { type = UInt16(random.below(80)) }
         if random.once(in: 16) { name = try self.name().octets }
         for index in name.indices where random.once(in: 3) {
-            // Letters of labels and, which makes it another name, octets that look like letters.
+            // Changes the case of letters, and octets outside the letters, which makes another
+            // name.
             if 0x61...0x7A ~= name[index] { name[index] ^= 0x20 }
         }
         var query = plain(name, type)
@@ -160,7 +161,7 @@ private final class World {
 }
 
 extension [UInt8] {
-    /// The query with an OPT behind it.
+    /// Returns the query with an OPT record appended.
     fileprivate func withOPT(size: Int, dnssecOK: Bool) -> [UInt8] {
         var query = self
         query[11] = 1
@@ -170,11 +171,11 @@ extension [UInt8] {
 }
 
 @Suite(
-    "The kernel answers what a worker would",
-    .enabled(if: Kernel.runsPrograms, "the kernel does not let us: no CAP_BPF and CAP_NET_ADMIN")
+    "The kernel's answers equal a worker's answers",
+    .enabled(if: Kernel.runsPrograms, "BPF programs need CAP_BPF and CAP_NET_ADMIN")
 )
 struct DifferentialTests {
-    @Test("the same octets for mixed queries, or none", arguments: 1...10 as ClosedRange<UInt64>)
+    @Test("every reply equals a worker's reply", arguments: 1...10 as ClosedRange<UInt64>)
     func same(_ seed: UInt64) throws {
         let world = try World(seed: seed, answers: 500)
         var answered = 0
@@ -198,12 +199,12 @@ struct DifferentialTests {
             try #require(reply == expected)
         }
         #expect(answered > 30_000, "\(answered)")
-        // All of it was counted.
+        // Every answer of the program was counted.
         let counted = world.cache.collectMirroredHits().reduce(0) { $0 + $1.hits.times }
         #expect(Int(counted) == answered)
     }
 
-    @Test("whatever is wrong with a packet", arguments: 11...14 as ClosedRange<UInt64>)
+    @Test("malformed packets get no wrong answer", arguments: 11...14 as ClosedRange<UInt64>)
     func fuzzed(_ seed: UInt64) throws {
         let world = try World(seed: seed, answers: 100)
         var answered = 0
@@ -226,9 +227,9 @@ struct DifferentialTests {
             let frame = Frame(octets)
             guard let reply = try world.check(frame, octets, isPlain: false) else { continue }
             answered += 1
-            // What is not a packet of ours, from this machine and to it, is not answered.
+            // A packet that is not local DNS over UDP gets no answer.
             let asked = try #require(frame)
-            // What was wrong stays wrong, so that it is found to be.
+            // A wrong checksum stays wrong, so that the receiver detects it.
             #expect(reply.isIntact == asked.isIntact)
             #expect(reply.payload.count > 12 && asked.destinationPort == 53)
             #expect(asked.destination == ours || asked.destination == .loopback4)
@@ -239,7 +240,7 @@ struct DifferentialTests {
 }
 
 extension World {
-    /// Has the program try a frame, and holds what it does against a worker.
+    /// Runs the program on a frame and compares the result with a worker's reply.
     ///
     /// - Returns: the reply, if there is one.
     fileprivate func check(_ frame: Frame?, _ octets: [UInt8], isPlain: Bool) throws -> Frame? {
@@ -250,7 +251,8 @@ extension World {
             guard let frame, isPlain, let reply = worker(frame.payload, now: latest) else {
                 return nil
             }
-            // Plain queries for what is copied must be answered, or the rest is worth nothing.
+            // Plain queries for copied answers must be answered by the program; otherwise the test
+            // is vacuous.
             let isWhole = reply.count > 3 && reply[2] & 0x02 == 0
             try #require(
                 !isWhole || !hasCopy(frame.payload),
@@ -268,7 +270,7 @@ extension World {
         return reply
     }
 
-    /// Whether the kernel has the answer to a query.
+    /// Returns true if the kernel has the answer to a query.
     private func hasCopy(_ query: [UInt8]) -> Bool {
         guard let facts = try? QueryFacts(checking: query.rawSpan), facts.recordClass == .in
         else { return false }

@@ -4,7 +4,7 @@ import DNSCache
 import DNSWire
 import Testing
 
-/// A generator whose numbers follow from its seed alone (SplitMix64), so that a failure repeats.
+/// Reproducible pseudo-random numbers (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -20,13 +20,13 @@ struct Seeded: RandomNumberGenerator {
 
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// Whether a thing comes about that does so once in `times`.
+    /// Returns true with a probability of 1 in `times`.
     mutating func once(in times: Int) -> Bool { below(times) == 0 }
 }
 
-/// What this kernel lets this process do.
+/// The BPF capability of this kernel and process.
 enum Kernel {
-    /// Why the program cannot be loaded; nil if it can.
+    /// Reason why the program cannot be loaded; nil if it can.
     static let objection: AccelerationError? = {
         do throws(AccelerationError) {
             _ = try KernelAnswers(entries: 1, origin: .now, seed: 1)
@@ -39,7 +39,7 @@ enum Kernel {
     static var runsPrograms: Bool { objection == nil }
 }
 
-/// An Ethernet frame with a UDP datagram, as it comes in on loopback.
+/// An Ethernet frame with a UDP datagram, as received on loopback.
 struct Frame: Equatable {
     var source: IPAddress
     var destination: IPAddress
@@ -47,13 +47,13 @@ struct Frame: Equatable {
     var destinationPort: UInt16 = 53
     var payload: [UInt8]
 
-    /// Whether there is a checksum; IPv4 may go without.
+    /// True if there is a UDP checksum; it is optional over IPv4.
     var isChecked = true
 
-    /// Whether the checksum of IPv4's header is right.
+    /// True if the IPv4 header checksum is correct.
     var isIntact = true
 
-    /// The frame, with the pseudo-header's sum for a checksum, as loopback leaves it.
+    /// The frame, with the pseudo-header sum as its checksum, as on loopback.
     var octets: [UInt8] {
         let count = 8 + payload.count
         var sum = Self.sum(source.octets + destination.octets) + 17 + UInt64(count)
@@ -75,7 +75,8 @@ struct Frame: Equatable {
         return octets + Self.octets(count) + Self.octets(Int(sum)) + payload
     }
 
-    /// Reads a frame; nil if anything but a checksum of IPv4's header is not as `octets` writes it.
+    /// Parses a frame; nil if it differs from the form that `octets` writes, apart from the IPv4
+    /// header checksum.
     init?(_ octets: [UInt8]) {
         guard octets.count >= 42 else { return nil }
         let number = { Int(octets[$0]) << 8 | Int(octets[$0 + 1]) }
@@ -145,7 +146,7 @@ extension IPAddress {
             : .v6(IPv6Address(high: number(0..<8), low: number(8..<16)))
     }
 
-    /// In network order.
+    /// The value in network byte order.
     var octets: [UInt8] {
         let number = { (value: UInt64, count: Int) in
             (0..<count).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * (count - 1 - $0))) }

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it brings that the kernel answers over loopback, in a network namespace of its own.
+"""Gain from kernel acceleration over loopback, in a network namespace.
 
-`accelerated` is the daemon with `accelerate`, `httpdnsd` the same without. Unlike elsewhere, the
-asker's processor time is told, too: what the kernel answers, it answers in the asker's system call.
-Needs root and Linux 6.6.
+`accelerated` is the daemon with `accelerate`, `httpdnsd` the same without. The client's processor time is reported too,
+because the kernel's answers are charged to the client's system call. Needs root and Linux 6.6.
 """
 import concurrent.futures
 import ctypes
@@ -18,7 +17,7 @@ import tables
 NAME = "accelerate"
 SERVERS = ["accelerated", "httpdnsd", "unbound", "dnsdist", "dnsmasq"]
 
-# Names that are asked for: fewer than the kernel has room for.
+# Number of queried names, below the kernel's capacity.
 NAMES = 1000
 
 
@@ -35,7 +34,7 @@ def add_options(parser):
 
 
 def enter_namespace():
-    """Puts this process and all that it starts where nobody else sends anything."""
+    """Moves this process and its children to a network namespace without other traffic."""
     CLONE_NEWNET = 0x40000000
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
         raise harness.Failure(f"no namespace: {os.strerror(ctypes.get_errno())}")
@@ -43,12 +42,12 @@ def enter_namespace():
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     enter_namespace()
     world = peers.Peers(bench, options)
     everybody = list(world.servers)
     for server in world.servers.values():
-        # Three times: answers are copied when they are asked for again.
+        # Three times: an answer is copied to the kernel when it is queried again.
         for _ in range(3):
             world.fill(server, NAMES, "-a")
             world.fill(server, NAMES, "-a", "-t", peers.TYPES["AAAA"])

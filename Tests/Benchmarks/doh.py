@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a miss costs that an upstream answers over HTTPS (RFC 8484).
+"""Cost of a miss that an upstream answers over HTTPS (RFC 8484).
 
-Distinct names that are in no cache, 100 at a time; the upstream is dnsdist, which makes up every
-answer. The peers are dnsdist as a client of DNS over HTTPS (HTTP/2), and smartdns (HTTP/1.1, and it
-does not check the certificate here). https_dns_proxy is no package of Debian 12.
+Distinct uncached names, 100 in flight; the upstream is dnsdist, which synthesizes every answer. The peers are dnsdist
+as a DNS over HTTPS client (HTTP/2), and smartdns (HTTP/1.1, without checking the certificate here). Debian 12 has no
+package of https_dns_proxy.
 """
 import forward
 import harness
@@ -22,10 +22,10 @@ def add_options(parser):
 
 
 class Encrypted(peers.Peers):
-    """An upstream that speaks HTTPS, and servers that ask it."""
+    """An HTTPS upstream and its clients."""
 
     def nsd(self, cpu=None):
-        """dnsdist in the place of nsd, as it can do what nsd cannot."""
+        """Starts dnsdist in place of nsd, which does not support HTTPS."""
         self.authorities, chain, key = self.bench.certificates(f"DNS:{HOST}")
         self.port = harness.free_port()
         state, port = self.directory("doh")
@@ -52,7 +52,7 @@ cache: {{size: 512MiB, snapshot: off}}
 """, cpu)
 
     def dnsdist(self, cpu, **_):
-        """dnsdist with such an upstream."""
+        """dnsdist with an upstream over HTTPS."""
         return super().dnsdist(cpu, upstream=(
             f"{{address='127.0.0.1:{self.port}', tls='openssl', subjectName='{HOST}', "
             f"dohPath='/dns-query', validateCertificates=true, caStore='{self.authorities}', "
@@ -60,7 +60,7 @@ cache: {{size: 512MiB, snapshot: off}}
         ))
 
     def smartdns(self, cpu, **_):
-        """smartdns with such an upstream."""
+        """smartdns with an upstream over HTTPS."""
         return super().smartdns(cpu, upstream=(
             f"server-https https://127.0.0.1:{self.port}/dns-query -host-name {HOST} "
             f"-http-host {HOST} -no-check-certificate"
@@ -68,6 +68,6 @@ cache: {{size: 512MiB, snapshot: off}}
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     world = Encrypted(bench, options)
     return forward.measure(bench, options, world, "miss, DNS over HTTPS", "HTTPS", NAME)

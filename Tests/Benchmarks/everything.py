@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs all benchmarks and puts their figures into one table.
+"""Runs all benchmarks and writes their figures to one table.
 
-Takes some 20 minutes where nobody else uses the machine; each benchmark has fewer rounds here than
-by itself. A benchmark that fails is left out of the table, and the exit status is 2.
+Takes some 20 minutes on an idle machine; each benchmark has fewer rounds here than alone. A failing benchmark is left
+out of the table, and the exit status is 2.
 """
 import argparse
 import time
@@ -10,7 +10,7 @@ import time
 import harness
 import tables
 
-# What is shorter here than by itself.
+# Options with lower values than in a single benchmark.
 SHORTER = {
     "hits": ["--rounds", "3"],
     "latency": ["--rounds", "3"],
@@ -26,7 +26,7 @@ SHORTER = {
     "micro": ["--rounds", "3", "--check"],
 }
 
-# Options that are handed on to all benchmarks that have them.
+# Options that are passed to all benchmarks that have them.
 HANDED_ON = ["rounds", "seconds", "quiet", "repeat", "cpu", "peer_cpu", "free"]
 
 
@@ -44,7 +44,7 @@ def add_options(parser, modules):
 
 
 def run(root, options, modules):
-    """Runs what is wanted; returns all results, and the names of those that failed."""
+    """Runs the chosen benchmarks; returns all results, and the names of the failed ones."""
     results, failed, start = [], [], time.monotonic()
     wanted = options.only.split(",")
     for module in modules:
@@ -77,7 +77,7 @@ def run(root, options, modules):
 
 
 def markdown(result):
-    """One table of everything."""
+    """Returns one table of all results."""
     if not result["results"]:
         return "Nothing was measured."
     rows = [line for each in result["results"] for line in each["rows"]]

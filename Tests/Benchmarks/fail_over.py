@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients notice when servers of a vendor die, and when they come back.
+"""Effects on clients when servers of a vendor fail and recover.
 
-A vendor has three servers: the first takes requests and never answers, the second refuses
-connections, the third is well. Names that are in no cache are asked at a steady rate, whatever
-comes back, and each is timed from when it was due; only a vendor's answer counts, as there is no
-fallback. Then the dead servers come back, and names are asked on until the first server has
-answered for a while: each server has an address of its own for every name, so that the answers
-tell who gave them.
+A vendor has three servers: the first accepts requests without answering, the second refuses connections, the third is
+healthy. Uncached names are queried at a fixed rate, and each query is timed from its due time. Only a vendor's answer
+counts, as there is no fallback. Then the failed servers recover, and queries continue until the first server has
+answered for a while. Each server has its own address for every name, so that the answers identify the server.
 """
 import subprocess
 import time
@@ -16,7 +14,7 @@ import tables
 
 NAME = "fail-over"
 
-# Addresses of loopback; the last octet is also that of the server's answers.
+# Loopback addresses of the servers; the last octet is also that of their answers.
 SERVERS = [11, 12, 13]
 
 
@@ -37,7 +35,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     rounds = [one_round(bench, options, number) for number in range(options.rounds)]
     result = {
         "benchmark": NAME,
@@ -73,7 +71,7 @@ def run(bench, options):
 
 
 def one_round(bench, options, number):
-    """Starts everything anew, lets servers die and come back."""
+    """Restarts everything, makes servers fail and recover."""
     port = harness.free_port()
     addresses = [f"127.0.0.{server}:{port}" for server in SERVERS]
     zones = [f"*.example.com 600 A 192.0.2.{server}\n" for server in SERVERS]
@@ -84,7 +82,7 @@ def one_round(bench, options, number):
     kind = (
         f"kind: tencent, channel: aes, id: 12345, key: {{file: {key}}}"
         if options.batch
-        # One name a call, so that what a name waits for is its own call.
+        # One name per call, so that the time of a name is that of its own call.
         else f"kind: baidu, account: 107080, secret: {{file: {token}}}, scheme: http"
     )
     more = "".join(
@@ -105,7 +103,7 @@ upstreams: []
         *client, "-n", str(options.names), "-k", "dead", "-o", bench.path("dead.txt"),
     ])
 
-    # The second one first: it stays in the way of nobody, as it is not the primary one.
+    # The second server recovers first: it is not the primary one, so it delays no query.
     second = bench.emulator(addresses[1], zones[1])
     clear(bench, silent)
     came_back = time.monotonic()
@@ -125,7 +123,7 @@ upstreams: []
     first = min((line["due_s"] + line["took_s"] for line in by_first), default=None)
     last = max((line["due_s"] + line["took_s"] for line in by_others), default=0)
     phases = lines(bench.path("dead.txt"))
-    # The trial of the first server is slow for one name; being switched is a run of fast ones.
+    # A probe of the first server delays one name; after the switch there is a run of fast ones.
     switched = next(
         (
             line["due_s"] for index, line in enumerate(phases)
@@ -151,7 +149,7 @@ upstreams: []
 
 
 def summary(figure):
-    """What the client says of a phase, in milliseconds."""
+    """Returns the client's figures of a phase, in milliseconds."""
     return {
         "asked": figure["asked"],
         "unanswered": figure["lost"] + figure["failed"] + figure["empty"],
@@ -160,7 +158,7 @@ def summary(figure):
 
 
 def lines(path):
-    """What became of each question, by when it was due."""
+    """Returns the result of each query, in order of due time."""
     with open(path, encoding="ascii") as file:
         rows = [line.split() for line in file]
     return [
@@ -175,7 +173,7 @@ def lines(path):
 
 
 def clear(bench, emulator):
-    """Makes a server well again."""
+    """Ends the faults of a server."""
     done = subprocess.run(
         ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--max-time", "10",
          "--header", "Content-Type: text/plain", "--data-binary", "",
@@ -188,7 +186,7 @@ def clear(bench, emulator):
 
 
 def markdown(result):
-    """The table of it."""
+    """Returns the table."""
     def seconds(value):
         return "never" if value is None else f"{value:.1f}"
 

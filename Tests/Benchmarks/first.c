@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a server takes from exec to its first answer over UDP.
+// Measures the time from exec of a server to its first answer over UDP.
 //
 //   first PORT NAME RUNS PROGRAM [ARGUMENT ...]
 //
-// Asks for the address of NAME until an answer has one: again after 100 us, or as soon as the
-// kernel says that nobody listens.  Then the server is ended.
-// The times go to standard output in milliseconds, in JSON; null is none within 20 s.
+// Queries the address of NAME until there is an answer: every 100 us, or as soon as the kernel
+// reports a closed port. Then the server is ended. The times are written to standard output in
+// milliseconds, in JSON; null means no answer within 20 s.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -45,14 +45,14 @@ static size_t query(const char *name, uint8_t *octets) {
     return (size_t)(end + 5 - octets);
 }
 
-// Ends the server, and waits for it.
+// Ends the server and waits for it.
 static void end(pid_t child, const sigset_t *ended) {
     const struct timespec patience = {5, 0}, none = {0, 0};
     kill(child, SIGTERM);
     if (sigtimedwait(ended, NULL, &patience) < 0)
         kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    sigtimedwait(ended, NULL, &none); // that of a killed one is no news for the next
+    sigtimedwait(ended, NULL, &none); // discard the signal of the killed server
 }
 
 static double run(int port, const uint8_t *asked, size_t length, char **command) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The least that a DNS server in a process can cost: it answers every query with the query itself,
-// as a response that claims one record.
+// The minimum cost of a DNS server in a process: it answers every query with the query itself,
+// marked as a response with one record.
 //
 //   floor udp PORT       blocking recvmmsg and sendmmsg, 32 datagrams at most
-//   floor tcp PORT       epoll; what can be read at once is answered with one write
+//   floor tcp PORT       epoll; all queries of one read are answered with one write
 //
-// It listens on 127.0.0.1, says so, and runs until a signal ends it.  Port 0 is any free one.
+// It listens on 127.0.0.1, prints the port, and runs until a signal ends it. Port 0 selects a free
+// port.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -107,7 +108,7 @@ static void serve_stream(int events, int descriptor, Connection *connection) {
     if (end == 0)
         return;
     if (write(descriptor, connection->octets, end) != (ssize_t)end)
-        fail("write"); // the client does not read: no floor
+        fail("write"); // the client does not read
     memmove(connection->octets, connection->octets + end, connection->count - end);
     connection->count -= end;
 }

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a miss costs that an upstream answers over plain UDP.
+"""Cost of a miss that an upstream answers over plain UDP.
 
-Distinct names that are in no cache, 100 at a time; all servers ask the same nsd, which makes up
-every name.
+Distinct uncached names, 100 in flight; all servers forward to the same nsd, which synthesizes every name.
 """
 import measuring
 import peers
@@ -19,19 +18,19 @@ def add_options(parser):
 
 
 def add_name_options(parser):
-    """Adds how many names are asked for."""
+    """Adds the option for the number of names."""
     parser.add_argument("--names", type=int, default=20_000, help="a round (default 20000)")
     parser.add_argument("--concurrent", type=int, default=100, help="at a time (default 100)")
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options)
     return measure(bench, options, world, "miss, plain UDP", "UDP", NAME)
 
 
 def measure(bench, options, world, what, transport, name):
-    """Asks all servers of a world for new names."""
+    """Queries all servers for new names."""
     def one(title, number, attempt):
         server = world.servers[title]
         command = world.client(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all benchmarks need: the build, a directory that goes away, and what is started in it."""
+"""Shared parts of the benchmarks: the build, a temporary directory, and programs started in it."""
 import contextlib
 import glob
 import http.client
@@ -16,12 +16,12 @@ import time
 
 from programs import Failure, Program, pinned
 
-# How the programs are built.
+# Build options of the programs.
 FLAGS = ["-c", "release", "--static-swift-stdlib"]
 
 
 class Bench:
-    """A scratch directory, the programs, and whatever was started; all of it ends with this."""
+    """A temporary directory, the programs, and all started processes; all of it ends with this object."""
 
     def __init__(self, root, options, is_built=False):
         self.root = root
@@ -63,7 +63,7 @@ class Bench:
         return done.stdout.strip()
 
     def micro(self):
-        """The program of single operations, which nobody else builds."""
+        """Returns the path of the program of single operations, which only benchmarks build."""
         if not self.options.no_build:
             self._swift_build("micro", {**os.environ, "HTTPDNSD_BENCH": "1"})
         return self.product("micro")
@@ -78,7 +78,7 @@ class Bench:
             raise Failure(f"{' '.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
     def tool(self, name, *flags):
-        """The path of a program of this directory in C, compiled when it is first asked for."""
+        """Returns the path of a C program of this directory, compiled on first use."""
         path = self.path(name)
         if not os.path.exists(path):
             source = os.path.join(self.root, "Tests", "Benchmarks", name + ".c")
@@ -89,22 +89,22 @@ class Bench:
         return path
 
     def product(self, name):
-        """The path of a program of this package."""
+        """Returns the path of a program of this package."""
         path = os.path.join(self.bin, name)
         if not os.access(path, os.X_OK):
             raise Failure(f"there is no {path}")
         return path
 
     def path(self, name):
-        """The path of a file in the scratch directory."""
+        """Returns the path of a file in the temporary directory."""
         return os.path.join(self.scratch, name)
 
     def directory(self, name):
-        """Makes a directory in the scratch directory and returns its path."""
+        """Creates a directory in the temporary directory and returns its path."""
         return tempfile.mkdtemp(prefix=f"{name}-", dir=self.scratch)
 
     def write(self, name, text, mode=0o644):
-        """Writes a file in the scratch directory and returns its path."""
+        """Writes a file in the temporary directory and returns its path."""
         path = self.path(name)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -112,13 +112,13 @@ class Bench:
         return path
 
     def start(self, command, says, cpu=None, **more):
-        """Starts a program that ends with the benchmark, once it has said that it is ready."""
+        """Starts a program that ends with the benchmark, and waits until it prints that it is ready."""
         program = Program(command, says, cpu, **more)
         self.stack.callback(program.stop)
         return program
 
     def serve(self, command, port, question, cpu=None, within=30):
-        """Starts a server that does not say when it is ready: it is once it answers a question."""
+        """Starts a server and waits until it answers a query."""
         program = Program(command, None, cpu)
         self.stack.callback(program.stop)
         program.port = port
@@ -127,7 +127,7 @@ class Bench:
             client.connect(("127.0.0.1", port))
             until = time.monotonic() + within
             while time.monotonic() < until:
-                # Nobody listens yet, or there is no answer: asked again.
+                # The port is closed or the answer is missing: query again.
                 with contextlib.suppress(ConnectionError, TimeoutError):
                     client.send(question)
                     reply = client.recv(4096)
@@ -156,8 +156,8 @@ class Bench:
     def daemon(self, settings, cpu=None, program=None, accelerate="off"):
         """Starts httpdnsd with settings that lack `listen` and `control`.
 
-        In its place may stand another program, with arguments, that runs it. What is measured is
-        the daemon itself, so the kernel does not answer for it unless it is told to.
+        `program` replaces the command, for example to run httpdnsd under a tool. Kernel acceleration is off by default,
+        because the benchmarks measure the daemon.
         """
         number = len(glob.glob(self.path("daemon*.yaml")))
         control = self.path(f"control{number}.sock")
@@ -173,7 +173,7 @@ class Bench:
         return program
 
     def control(self, daemon, *verb):
-        """What httpdnsctl says of a daemon, as JSON; a degraded state is no failure."""
+        """Returns the JSON output of httpdnsctl; a degraded state is not a failure."""
         command = [self.product("httpdnsctl"), "--socket", daemon.control, "--json", *verb]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
         if done.returncode not in (0, 4):
@@ -192,7 +192,7 @@ class Bench:
         return program
 
     def certificates(self, names):
-        """Makes an authority and a certificate; returns the files: authority, chain, key."""
+        """Creates an authority and a certificate; returns the files: authority, chain, key."""
         key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         authority = self.path("ca.pem")
         extensions = self.write("names.ext", f"subjectAltName={names}\n")
@@ -211,7 +211,7 @@ class Bench:
         return authority, self.path("site.pem"), self.path("site.key")
 
     def nginx(self, content, names, cpu=None):
-        """Starts nginx with TLS and HTTP/2, and a page of numbers on another port."""
+        """Starts nginx with TLS and HTTP/2, and its status page on another port."""
         authority, chain, key = self.certificates(names)
         sockets = [listening(), listening()]
         ports = [each.getsockname()[1] for each in sockets]
@@ -219,7 +219,7 @@ class Bench:
             user="user root;" if os.getuid() == 0 else "",
             ports=ports, chain=chain, key=key, content=content,
         ))
-        # It takes over sockets that listen already, so that no port can be lost to somebody else.
+        # It inherits listening sockets, so that no other program can take the port.
         program = self.start(
             ["nginx", "-p", self.scratch, "-c", file, "-e", "stderr"],
             "start worker process ",
@@ -234,7 +234,7 @@ class Bench:
         return program
 
     def machine(self):
-        """Where this was measured."""
+        """Returns the description of the machine."""
         def first(command, pattern="(.*)"):
             try:
                 done = subprocess.run(command, capture_output=True, text=True, cwd=self.root)
@@ -303,20 +303,20 @@ http {{
 
 
 def accepted(nginx):
-    """How many connections nginx has accepted; those of asking are one, from the first on."""
+    """Returns the number of connections that nginx has accepted; status queries share one."""
     nginx.page.request("GET", "/")
     text = nginx.page.getresponse().read().decode()
     return int(re.search(r"requests\s+(\d+)", text)[1])
 
 
 def listening():
-    """A socket that listens on a free port of 127.0.0.1."""
+    """Returns a socket that listens on a free port of 127.0.0.1."""
     made = socket.create_server(("127.0.0.1", 0), backlog=1024)
     return made
 
 
 def free_port():
-    """A port that is free on 127.0.0.1 for both transports, and so most probably elsewhere."""
+    """Returns a port that is free on 127.0.0.1 for both transports, and so most probably elsewhere."""
     for _ in range(100):
         with listening() as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
             port = stream.getsockname()[1]
@@ -327,5 +327,5 @@ def free_port():
 
 
 def say(text):
-    """Tells the user what goes on."""
+    """Prints progress."""
     print(f"bench: {text}", file=sys.stderr, flush=True)

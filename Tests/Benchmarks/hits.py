@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an answer from the cache costs over UDP, at saturation.
+"""Cost of an answer from the cache over UDP, at saturation.
 
-A generator keeps 192 queries on their way over 16 sockets: more than any server can answer. All
-servers are filled first by asking them. The C floor has no cache and sends every query back.
+A generator keeps 192 queries in flight over 16 sockets: more than any server can answer. All caches are filled first.
+The C floor has no cache and returns every query.
 """
 import measuring
 import peers
@@ -11,10 +11,10 @@ import tables
 NAME = "hits"
 SIZES = [1_000, 100_000, 1_000_000]
 
-# Processor time of the authority for a query in microseconds from which on it was asked.
+# Processor time of the authority per query, in microseconds, above which the server is taken to have queried it.
 ASKING = 0.2
 
-# A kind of query: what `load` is told, and whether the floor's answers pass for it.
+# Kinds of queries: arguments of `load`, and whether the floor's answers are valid for them.
 VARIANTS = {
     "A with EDNS": (["-e", "-R", "0", "-a"], True),
     "AAAA": (["-t", peers.TYPES["AAAA"], "-R", "0", "-a"], False),
@@ -42,7 +42,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options)
     rows, rounds, wrong, asking = [], {}, 0, []
 
@@ -61,7 +61,7 @@ def run(bench, options):
             **{"CPU µs/q": lambda each: each["cost_us"], "q/s": lambda each: each["rate"]},
         ))
         wrong += sum(each["wrong"] for each in figures.get("httpdnsd", []))
-        # A server that has no room for all names, or does not keep such answers.
+        # A server that cannot hold all names, or does not cache such answers.
         asking.extend(
             f"{title} ({what})" for title, each in figures.items()
             if tables.median(each, "behind_us") > ASKING
@@ -92,7 +92,7 @@ def run(bench, options):
 
 
 def one(bench, world, title, options, names, words):
-    """One round of one server."""
+    """Runs one round of one server."""
     server = world.servers[title]
     command = world.client(server, "-n", names, "-s", options.seconds, *words)
     figure = measuring.watched(

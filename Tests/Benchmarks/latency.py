@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an answer from the cache takes: one client, a steady rate, and getaddrinfo().
+"""Latency of an answer from the cache: one client, a fixed rate, and getaddrinfo().
 
-*One at a time*: a client that never sleeps asks, waits, and asks again. *At a rate*: queries leave
-when they are due, whatever comes back, and their times count from then. The generator never sleeps,
-so that what is measured is the server's wake-up and not the client's.
+*One at a time*: a client that never sleeps sends a query, waits, and sends the next. *At a rate*: queries are sent at
+their due times independent of the replies, and timed from then. The generator never sleeps, so that the wake-up of the
+server is measured and not that of the client.
 """
 import measuring
 import peers
@@ -25,7 +25,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options)
     for title, server in world.servers.items():
         if title != "floor":

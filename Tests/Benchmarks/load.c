@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a DNS server for names over UDP or TCP, as fast as it answers or at a rate, and says how
-// many answers came, whether they were right, and how long they took.
+// Sends DNS queries over UDP or TCP, as fast as the server answers or at a rate, and prints the
+// number of answers, their correctness, and their latency.
 //
 //   load -p PORT -s SECONDS [-n NAMES] [-k PREFIX] [-x SUFFIX] [-t TYPE] [-e] [-c SOCKETS]
 //        [-w OUTSTANDING] [-1] [-T] [-r PER_SECOND [-i FRESH]] [-S] [-R RCODE] [-a] [-b BEFORE]
 //
-// Names are PREFIX, a number of seven digits and SUFFIX.  All of them are asked for in turn, in an
-// order that no cache of a processor foresees, and that begins behind BEFORE of them; -1 ends when
-// each has been asked for once.  -e puts an OPT record into each query.  A closed loop keeps
-// OUTSTANDING queries on their way over SOCKETS sockets; with -r they leave at a rate, whatever comes
-// back, and times count from when a query was due.  With -i so many in a second are for names that
-// nobody asked for before; what these take is told apart.  -S never sleeps.  An answer is wrong with
-// another RCODE, and with -a without a record in the answer section.  -T speaks TCP, many queries in
-// a write.
+// Names are PREFIX, a number of seven digits and SUFFIX. All names are queried in an order that
+// processor caches do not predict, starting after BEFORE of them; -1 ends when each has been
+// queried once. -e adds an OPT record to each query. A closed loop keeps OUTSTANDING queries in
+// flight over SOCKETS sockets. With -r queries are sent at a rate, independent of the replies, and
+// timed from their due times. With -i this number per second are for new names, with separate
+// latencies. -S never sleeps. An answer is wrong with another RCODE, and with -a without a record
+// in the answer section. -T uses TCP, with many queries in a write.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,13 +31,13 @@
 enum {
     batch = 32,
     header = 12,
-    slots = 8192, // queries that a socket can have on their way
+    slots = 8192, // queries in flight per socket
     room = 512,   // octets of a query
     buckets = 64 * 64,
     stream = 1 << 16,
 };
 
-// What became of queries: a histogram of their times with 64 steps to the octave, in ns.
+// Results of queries: a histogram of latencies with 64 steps per octave, in ns.
 typedef struct {
     uint64_t times[buckets], known;
 } Times;
@@ -46,10 +45,10 @@ typedef struct {
 typedef struct {
     int descriptor, waiting;
     uint16_t next;             // the next ID
-    int64_t due[slots];        // when the query with an ID was sent or due, 0 if none waits
+    int64_t due[slots];        // send or due time of the query with an ID, 0 if there is none
     uint8_t is_fresh[slots];
-    int64_t heard;             // when the socket was last quiet or heard of
-    uint8_t *in, *out;         // TCP: what was read and not yet understood, written and not yet sent
+    int64_t heard;             // time of the last idle state or reply of the socket
+    uint8_t *in, *out;         // TCP: octets read but not parsed, written but not sent
     size_t in_count, out_count, out_sent;
 } Socket;
 
@@ -83,7 +82,7 @@ static void note(Times *times, int64_t took) {
     times->known++;
 }
 
-// The time in microseconds that a part of all did not exceed.
+// Returns a quantile of the latencies in microseconds.
 static double quantile(const Times *times, double part) {
     uint64_t passed = 0;
     for (int bucket = 0; bucket < buckets; bucket++) {
@@ -151,7 +150,7 @@ static size_t query(uint8_t *octets, uint16_t id, int is_fresh) {
     return end;
 }
 
-// Puts the next query of a socket into `octets`.
+// Writes the next query of a socket to `octets`.
 static size_t ask(Socket *from, uint8_t *octets, int64_t due, int is_fresh) {
     const uint16_t id = from->next++;
     from->due[id % slots] = due;
@@ -167,7 +166,7 @@ static void take(Socket *to, const uint8_t *octets, size_t count, int64_t time) 
     }
     const int slot = (octets[0] << 8 | octets[1]) % slots;
     if (!to->due[slot])
-        return; // came after it was given up
+        return; // the reply came after the timeout
     if (to->is_fresh[slot])
         fresh_answered++;
     note(to->is_fresh[slot] ? &misses : &hits, time - to->due[slot]);
@@ -185,7 +184,7 @@ static uint8_t received[batch][4096], sent[batch][room];
 static struct mmsghdr in[batch], out[batch];
 static struct iovec in_parts[batch], out_parts[batch];
 
-// One that is on its way alone goes and comes by `send` and `recv`, as with programs that ask.
+// A single query in flight uses `send` and `recv`, as DNS clients do.
 static int receive_datagrams(Socket *from) {
     int count = 1;
     if (from->waiting == 1) {
@@ -279,7 +278,7 @@ static int count = 16;
 
 static int receive(Socket *from) { return is_tcp ? receive_stream(from) : receive_datagrams(from); }
 
-// Waits for an answer, but not longer than until `end`.
+// Waits for an answer until `end`.
 static void rest(int64_t end) {
     const int64_t left = end - now();
     if (left <= 0)
@@ -312,7 +311,7 @@ static void closed_loop(int outstanding, int64_t end, int once, int spins) {
                 free = batch;
             if (once && asked + free > names)
                 free = (int)(names - asked);
-            // Half a batch at least, as a system call for each query would be the limit.
+            // At least half a batch, because a system call per query would be the bottleneck.
             if (free > 0 && (each->waiting == 0 || free >= batch / 2 || free * 2 >= share)) {
                 if (each->waiting == 0)
                     each->heard = time;
@@ -400,13 +399,13 @@ int main(int argc, char **argv) {
         }
     if (names < 1 || count < 1 || outstanding / count >= slots || strlen(prefix) + strlen(suffix) > 180)
         return 2;
-    // A stride that has no divisor in common with the count visits every name once a turn.
+    // A stride without a common divisor with the count visits every name once per turn.
     static const uint64_t primes[] = {1000003, 999983, 611953, 1};
     for (int index = 0; names % (long)(stride = primes[index]) == 0 && stride > 1; index++)
         ;
     place = before % (uint64_t)names * (stride % (uint64_t)names) % (uint64_t)names;
 
-    // Otherwise the kernel wakes us up to 50 us late.
+    // Without this the kernel wakes the process up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     sockets = calloc((size_t)count, sizeof *sockets);
     events = calloc((size_t)count, sizeof *events);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program sees that calls getaddrinfo(), which asks for both families at once.
+// Measures getaddrinfo(), which queries both families concurrently.
 //
 //   lookups -p PORT -n COUNT [-m NAMES] [-k PREFIX] [-x SUFFIX]
 //
-// The names are those of `load`.  Figures go to standard output, in JSON.
+// The names are those of `load`. Figures are written to standard output, in JSON.
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <resolv.h>
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     const int64_t start = now();
     for (long number = 0; number < count; number++) {
         char name[256];
-        // A dot at the end, or else the search list of the machine has a say.
+        // The final dot prevents the use of the machine's search list.
         snprintf(name, sizeof name, "%s%07ld%s.", prefix, number % names, suffix);
         struct addrinfo *found = NULL;
         const int64_t begin = now();

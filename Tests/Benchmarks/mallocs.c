@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts what a program allocates, for LD_PRELOAD: the total goes into the file MALLOCS at its end.
+// Counts the allocations of a program, for LD_PRELOAD: the total is written to the file MALLOCS at
+// its end.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How things are measured: in turn, and again when strangers used the machine."""
+"""Measurement: servers in turn, repeated when other processes used the machine."""
 import os
 import resource
 import time
@@ -8,7 +8,7 @@ from harness import say
 
 
 def busy():
-    """Processor time of the whole machine so far in microseconds."""
+    """Returns the processor time of the whole machine so far in microseconds."""
     with open("/proc/stat", encoding="ascii") as file:
         words = list(map(int, file.readline().split()[1:9]))
     # user, nice, system, irq, softirq, steal; not idle and iowait.
@@ -16,13 +16,13 @@ def busy():
 
 
 def children():
-    """Processor time of the programs that were run to their ends so far in microseconds."""
+    """Returns the processor time of ended child processes so far in microseconds."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (usage.ru_utime + usage.ru_stime) * 1e6
 
 
 def watched(body, **programs):
-    """Runs a client; adds to its figures what it, the programs and strangers used meanwhile."""
+    """Runs a client; adds the processor time of the client, the programs and other processes to its figures."""
     def cpu():
         return {name: program.cpu() if program else 0 for name, program in programs.items()}
 
@@ -36,9 +36,9 @@ def watched(body, **programs):
 
 
 def quietest(options, attempt):
-    """Calls `attempt` until strangers leave the machine alone, and returns the best of its figures.
+    """Calls `attempt` until other processes use little time, and returns the best figures.
 
-    It gets the number of the try, from 0 on.
+    The argument of `attempt` is the number of the try, from 0.
     """
     figures = []
     for number in range(options.repeat + 1):
@@ -49,7 +49,7 @@ def quietest(options, attempt):
 
 
 def in_turn(options, what, titles, measure):
-    """Measures each of `titles` once in every round, A B C A B C, so that all share its weather."""
+    """Measures each of `titles` once in every round, A B C A B C, so that conditions are the same for all."""
     figures = {title: [] for title in titles}
     for number in range(options.rounds):
         for title in titles:
@@ -59,7 +59,7 @@ def in_turn(options, what, titles, measure):
 
 
 def add_round_options(parser, rounds=5, seconds=1.0):
-    """Adds what all benchmarks have that measure in rounds."""
+    """Adds the options of benchmarks with rounds."""
     parser.add_argument(
         "--rounds", type=int, default=rounds, help=f"of each (default {rounds})"
     )
@@ -75,7 +75,7 @@ def add_round_options(parser, rounds=5, seconds=1.0):
 
 
 def add_quiet_options(parser):
-    """Adds when a round is repeated."""
+    """Adds the options for repeating a round."""
     parser.add_argument(
         "--quiet",
         type=float,
@@ -86,7 +86,7 @@ def add_quiet_options(parser):
 
 
 def processors(options):
-    """The processors of the server and of everybody else, or None for any."""
+    """Returns the processors of the server and of all other programs, or None for any."""
     if options.free or os.cpu_count() < 2:
         return None, None
     return options.cpu, options.peer_cpu

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What memory answers take, and that the cache keeps to its size.
+"""Memory of answers, and adherence to the cache size.
 
-Resident memory as the kernel counts it, of all processes of a server: after the start, with
-200,000 answers (100,000 names, both families), and while the names of one family grow from 1,000 to
-a million. Then a daemon with a small cache is asked for more names than it has room for.
+Resident memory as the kernel counts it, of all processes of a server: after the start, with 200,000 answers (100,000
+names, both families), and while the names of one family grow from 1,000 to a million. Then a daemon with a small cache
+is queried for more names than it can hold.
 """
 import harness
 import peers
@@ -12,8 +12,8 @@ import tables
 NAME = "memory"
 NAMES, MOST, SMALL, FLOOD = 100_000, 1_000_000, 16 << 20, 300_000
 
-# What a daemon may have beyond its cache's size after many names, in octets: room that is
-# used on the way of a miss and given back to the allocator, not to the kernel.
+# Memory that a daemon may use above its cache size after many names, in octets: the miss path returns its memory to the
+# allocator, not to the kernel.
 BEYOND = 12 << 20
 
 
@@ -30,7 +30,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options, [])
     figures = {
         title: [one(world, title, options) for _ in range(options.rounds)]
@@ -72,7 +72,7 @@ def run(bench, options):
 
 
 def one(world, title, options):
-    """Starts a server and has it remember more and more."""
+    """Starts a server and makes it cache a growing number of names."""
     server = world.start(title)
     idle = server.memory()
     figure = {"idle": idle["resident"], "idle_own": idle["anonymous"]}
@@ -92,7 +92,7 @@ def one(world, title, options):
 
 
 def small(world):
-    """What a daemon with a small cache takes that is asked for many names."""
+    """Returns the memory of a daemon with a small cache that is queried for many names."""
     server = world.start("httpdnsd", size=SMALL)
     idle = server.memory()["resident"]
     world.fill(server, FLOOD, "-a")
@@ -103,5 +103,5 @@ def small(world):
 
 
 def mib(octets):
-    """Octets in MiB."""
+    """Returns octets in MiB."""
     return octets / (1 << 20)

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What single operations cost: time, instructions in user space, allocations.
+"""Cost of single operations: time, instructions in user space, allocations.
 
-Operations run in a program of their own (`Micro`), twice with different counts; the difference is
-told, so that what comes before them does not count. Instructions are callgrind's. So are those of
-the daemon itself, all threads, for an answer from the cache over UDP: to a client that asks one at
-a time, and to one that has 32 queries on their way, which a worker takes together; and for a name
-that an upstream is asked for over plain UDP.
+Operations run in their own program (`Micro`), twice with different counts; the difference excludes the initialization.
+callgrind counts instructions, also those of the daemon (all threads): for a cached answer over UDP to a client with one
+query in flight, and to a client with 32, which a worker processes as a batch; and for a name that an upstream answers
+over plain UDP.
 
-Instructions are the same on a loaded machine. `--check` compares them with `instructions.json` and
-fails if one is more than 2 % away (8 % for a miss), or if the hot path allocates; `--update` writes
-that file. They change with the compiler and the C library, so the file says whose they are.
+Instruction counts do not depend on the load of the machine. `--check` compares them with `instructions.json` and fails
+if one differs by more than 2 % (8 % for a miss), or if the hot path allocates; `--update` writes that file. Instruction
+counts depend on the compiler and the C library, so the file names their versions.
 """
 import glob
 import json
@@ -24,19 +23,18 @@ import tables
 
 NAME = "micro"
 
-# How far instructions may be from those that are committed. Those of a miss differ by themselves, as
-# what waits for whom does.
+# Permitted differences from the committed counts. Those of a miss vary with the timing of threads.
 TOLERANCE, TOLERANCES = 0.02, {"daemon, misses one at a time": 0.08}
 
-# Operations of the hot path, which allocate nothing.
+# Operations of the hot path, which must not allocate.
 HOT = ["parse", "parse-edns", "miss", "hit", "hit-edns", "hit-many", "patch"]
 OPERATIONS = [*HOT, "build", "read", "decompress", "store"]
 
-# Making a hundred thousand answers takes too long under callgrind, and costs what `hit` does.
+# Creating a hundred thousand answers is too slow under callgrind, and each costs as much as in `hit`.
 UNCOUNTED = ["hit-many"]
 
-# Of the daemon: how it is loaded to get warm, and how when it is measured. The last one is for names
-# that an upstream has to be asked for over plain UDP.
+# Arguments of the daemon's load for warming up and for measuring; MISS is for names that an upstream answers over plain
+# UDP.
 HIT, MISS = ["-n", "100", "-s", "4"], ["-1", "-n", "4000", "-s", "60", "-x", ".miss.example"]
 DAEMON = {
     "daemon, hits one at a time": ([*HIT, "-w", "1"], [*HIT, "-w", "1"]),
@@ -67,7 +65,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     program = plain(bench, bench.micro())
     operations = [name for name in options.operations.split(",") if name]
     instructions, allocations = {}, {}
@@ -115,20 +113,20 @@ def run(bench, options):
 
 
 def difference(measure):
-    """What one operation takes, by two counts."""
+    """Returns the cost of one operation, from two counts."""
     few, many = (measure(count) for count in COUNTS)
     return round((many - few) / (COUNTS[1] - COUNTS[0]), 1)
 
 
 def plain(bench, program):
-    """A copy of a program without line tables, which valgrind 3.19 takes for damaged."""
+    """Returns a copy of a program without line tables, which valgrind 3.19 cannot read."""
     made = bench.path(os.path.basename(program))
     subprocess.run(["strip", "--strip-debug", "-o", made, program], check=True)
     return made
 
 
 def callgrind(program, name, count):
-    """The instructions of a run."""
+    """Returns the instructions of a run."""
     done = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, name, str(count)],
         capture_output=True,
@@ -141,7 +139,7 @@ def callgrind(program, name, count):
 
 
 def mallocs(bench, program, name, count):
-    """The allocations of a run."""
+    """Returns the allocations of a run."""
     library = bench.tool("mallocs", "-shared", "-fPIC")
     file = bench.path("mallocs.txt")
     subprocess.run(
@@ -155,9 +153,9 @@ def mallocs(bench, program, name, count):
 
 
 def in_time(bench, options, program, operations):
-    """The times of operations, by rounds."""
+    """Returns the times of operations, by rounds."""
     def one(name, *_):
-        # A third of a second, by what a short run says.
+        # A third of a second, estimated by a short run.
         guess = bench.run([program, name, "20000"], options.cpu)["ns"]
         count = max(20_000, int(3e8 / guess))
         return measuring.watched(lambda: bench.run([program, name, str(count)], options.cpu))
@@ -166,7 +164,7 @@ def in_time(bench, options, program, operations):
 
 
 def daemon(bench):
-    """The instructions of the daemon for an answer."""
+    """Returns the daemon's instructions per answer."""
     upstream = peers.nsd(bench)
     program = plain(bench, bench.product("httpdnsd"))
     file = bench.path("callgrind.out")
@@ -186,7 +184,7 @@ def daemon(bench):
 
     figures = {}
     for number, (what, (warm, measured)) in enumerate(DAEMON.items()):
-        # Whatever is done once is done now.
+        # All one-time work is done before the measurement.
         bench.run([*load, *warm])
         control("--zero")
         figure = bench.run([*load, *measured])
@@ -201,15 +199,15 @@ def daemon(bench):
     return figures
 
 
-# What is committed
+# Committed counts
 
 def path(bench):
-    """Where instructions are kept."""
+    """Returns the path of the committed counts."""
     return os.path.join(bench.root, "Tests", "Benchmarks", "instructions.json")
 
 
 def read(bench):
-    """The instructions that are committed."""
+    """Returns the committed counts."""
     try:
         with open(path(bench), encoding="utf-8") as file:
             return json.load(file)
@@ -218,7 +216,7 @@ def read(bench):
 
 
 def write(bench, instructions):
-    """Commits to instructions."""
+    """Writes the counts to be committed."""
     machine = bench.machine()
     kept = {
         "measured with": {
@@ -234,7 +232,7 @@ def write(bench, instructions):
 
 
 def markdown(result):
-    """The table of it."""
+    """Returns the table."""
     rows = []
     for name in dict.fromkeys([*result["parameters"]["operations"], *result["instructions"]]):
         value, old = result["instructions"].get(name), result["committed"].get(name)

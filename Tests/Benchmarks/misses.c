@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a DNS server over UDP for names that nobody asked for before, each once, and says what
-// became of every one.  A closed loop keeps so many questions outstanding; an open one asks at a
-// rate, whatever comes back, and measures from when a question was due, so that a server that
-// stalls is not spared the questions it would have got meanwhile.
+// Sends DNS queries over UDP for new names, each once, and records the result of each. A closed
+// loop keeps a number of queries in flight. An open loop sends at a rate independent of the
+// replies, and times each query from its due time, so that a server that stalls still gets all
+// queries.
 //
 //   misses -s ADDR -p PORT -n COUNT (-c OUTSTANDING | -r PER_SECOND) [-x SUFFIX] [-k PREFIX]
 //          [-t SECONDS] [-o FILE]
 //
-// Names are PREFIX, a number and SUFFIX.  A question without an answer after SECONDS is lost.
-// FILE gets a line a question: when it was due and how long it took in microseconds, its RCODE (-1:
-// lost), and the last octet of the first address.  Totals go to standard output, in JSON.
+// Names are PREFIX, a number and SUFFIX. A query without an answer after SECONDS is lost. FILE gets
+// a line per query: its due time and duration in microseconds, its RCODE (-1: lost), and the last
+// octet of the first address. Totals are written to standard output, in JSON.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ typedef struct {
 static const char *suffix = ".example.com", *prefix = "name";
 static Question *questions;
 static long count = 10000;
-static long open_[ids]; // the question that waits for an ID, or nothing
+static long open_[ids]; // the query that waits for an ID, or none
 
 static int64_t now(void) {
     struct timespec time;
@@ -47,7 +47,7 @@ static void fail(const char *what) {
     exit(1);
 }
 
-// Writes the query for a question and returns its length.
+// Writes a query and returns its length.
 static size_t query(long number, uint8_t *octets) {
     char name[256];
     snprintf(name, sizeof name, "%s%ld%s", prefix, number, suffix);
@@ -66,7 +66,7 @@ static size_t query(long number, uint8_t *octets) {
     return (size_t)(end + 5 - octets);
 }
 
-// Takes an answer; false if it is to nothing that waits.
+// Processes an answer; returns false if it matches no query in flight.
 static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     if (length < header || !(octets[2] & 0x80))
         return 0;
@@ -81,7 +81,7 @@ static int take(const uint8_t *octets, ssize_t length, int64_t time) {
     Question *question = &questions[number];
     question->took = time - question->due;
     question->rcode = octets[3] & 15;
-    // The first record is an address with a compressed owner, or there is none.
+    // The first record is an address with a compressed owner; otherwise there is none.
     const uint8_t *record = octets + end;
     const int answers = octets[6] << 8 | octets[7];
     if (answers > 0 && (size_t)length >= end + 16 && record[0] >= 0xC0 && record[3] == 1)
@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
             open_[sent & (ids - 1)] = sent;
             sent++, waiting++;
         }
-        // The question that has waited longest bounds the wait, and so does the next one's time.
+        // The wait ends at the timeout of the oldest query or at the next due time.
         while (oldest < sent) {
             const Question *question = &questions[oldest];
             if (open_[oldest & (ids - 1)] == oldest) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that the daemon is compared with, and the authority that all of them ask.
+"""Servers for comparison with the daemon, and their authority.
 
-Each has one thread unless told otherwise, no log, room for all names, and keeps answers as long as
-their records say. None validates, as none could: the zone is not signed.
+Each has one thread by default, no log, space for all names, and caches answers for their TTLs. No server validates,
+because the zone is not signed.
 """
 import random
 import struct
@@ -10,8 +10,8 @@ import struct
 import harness
 import measuring
 
-# What every server is asked for, and what its authority says. Names below `none.example` do not
-# exist; those below `hits.example` do, and have no other types.
+# The zone of the authority. Names below `none.example` do not exist; those below `hits.example` exist with no other
+# types.
 ZONE = """$ORIGIN example.
 $TTL 86400
 @ SOA ns.example. host.example. 1 3600 600 864000 86400
@@ -25,17 +25,17 @@ none TXT "nothing below"
 *.miss A 192.0.2.1
 """
 
-# What `load` calls types.
+# The types of `load`.
 TYPES = {"A": 1, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33}
 
 ALL = ["httpdnsd", "floor", "unbound", "dnsdist", "dnsmasq", "smartdns"]
 
-# Octets for answers, where a server has to be told, and answers, where it counts them.
+# Cache size in octets, or in answers for servers that count answers.
 ROOM, ANSWERS = 256 << 20, 2_500_000
 
 
 def question(name, kind="A"):
-    """A query over UDP."""
+    """Returns a query over UDP."""
     labels = b"".join(bytes([len(label)]) + label for label in name.encode().split(b"."))
     head = struct.pack(">6H", random.getrandbits(16), 0x0100, 1, 0, 0, 0)
     return head + labels + struct.pack(">BHH", 0, TYPES[kind], 1)
@@ -45,7 +45,7 @@ READY = "ready.hits.example"
 
 
 def add_options(parser, servers=None):
-    """Adds which servers are measured."""
+    """Adds the option for the servers to measure."""
     known = servers or ALL
     parser.add_argument(
         "--servers",
@@ -56,7 +56,7 @@ def add_options(parser, servers=None):
 
 
 class Peers:
-    """An authority and the servers that ask it."""
+    """An authority and the servers that forward to it."""
 
     def __init__(self, bench, options, servers=None):
         self.bench = bench
@@ -72,11 +72,11 @@ class Peers:
         return getattr(self, name)(cpu or self.cpu, **more)
 
     def client(self, server, *words):
-        """The command of `load` against a server."""
+        """Returns the command of `load` against a server."""
         return [self.bench.tool("load"), "-p", str(server.port), *map(str, words)]
 
     def fill(self, server, names, *words):
-        """Has a server ask for all names until it has them, and checks that it does."""
+        """Queries a server until it has all names in its cache, and checks that."""
         for _ in range(6):
             figure = self.bench.run(
                 self.client(server, "-1", "-n", names, "-s", 600, "-c", 4, "-w", 100, *words),
@@ -90,24 +90,24 @@ class Peers:
     # Servers
 
     def directory(self, name):
-        """A directory for a server's state, and a free port."""
+        """Returns a directory for a server's state, and a free port."""
         return self.bench.directory(name), harness.free_port()
 
     def nsd(self, cpu=None):
-        """The authority."""
+        """Starts the authority."""
         return nsd(self.bench, cpu)
 
     def httpdnsd(self, cpu, workers=1, size=ROOM, more=""):
-        """The daemon."""
+        """Starts the daemon."""
         return self.bench.daemon(daemon_settings(self.authority.port, workers, size, more), cpu)
 
     def accelerated(self, cpu):
-        """The daemon that has the kernel answer."""
+        """Starts the daemon with kernel acceleration."""
         settings = daemon_settings(self.authority.port)
         return self.bench.daemon(settings, cpu, accelerate="required")
 
     def floor(self, cpu, transport="udp"):
-        """What a server in C costs that knows nothing."""
+        """Starts a C server without any DNS logic."""
         program = self.bench.start(
             [self.bench.tool("floor"), transport, "0"], "answering on ", cpu
         )
@@ -115,7 +115,7 @@ class Peers:
         return program
 
     def unbound(self, cpu, workers=1):
-        """unbound as a forwarder, without its validator."""
+        """Starts unbound as a forwarder, without its validator."""
         state, port = self.directory("unbound")
         file = self.bench.write(
             f"{state}/unbound.conf", unbound_settings(state, port, self.authority.port, workers)
@@ -123,7 +123,7 @@ class Peers:
         return self.bench.serve(["unbound", "-d", "-c", file], port, question(READY), cpu)
 
     def dnsdist(self, cpu, upstream=None):
-        """dnsdist with a cache of packets."""
+        """Starts dnsdist with a packet cache."""
         state, port = self.directory("dnsdist")
         file = self.bench.write(
             f"{state}/dnsdist.lua",
@@ -134,13 +134,13 @@ class Peers:
         return self.bench.serve(command, port, question(READY), cpu)
 
     def dnsmasq(self, cpu, answers=ANSWERS):
-        """dnsmasq, whose cache is all allocated at the start."""
+        """Starts dnsmasq, which allocates its whole cache at the start."""
         _, port = self.directory("dnsmasq")
         command = dnsmasq_command(port, self.authority.port, answers)
         return self.bench.serve(command, port, question(READY), cpu)
 
     def smartdns(self, cpu, upstream=None):
-        """smartdns without measuring the speed of addresses, which is what it is for."""
+        """Starts smartdns without its measurement of addresses."""
         state, port = self.directory("smartdns")
         file = self.bench.write(
             f"{state}/smartdns.conf",
@@ -151,7 +151,7 @@ class Peers:
 
 
 def nsd(bench, cpu=None):
-    """Starts the authority, which makes up a name when it is asked for it."""
+    """Starts the authority, which synthesizes names."""
     state, port = bench.directory("nsd"), harness.free_port()
     bench.write(f"{state}/zone", ZONE)
     file = bench.write(f"{state}/nsd.conf", f"""
@@ -176,12 +176,12 @@ zone:
 
 
 def chosen(options):
-    """The names of the servers that the user wants."""
+    """Returns the names of the chosen servers."""
     return [name for name in options.servers.split(",") if name]
 
 
 def daemon_settings(upstream, workers=1, size=ROOM, more=""):
-    """The daemon's settings but for where it listens."""
+    """Returns the daemon's settings without its listen addresses."""
     return f"""
 workers: {workers}
 upstreams: [{{name: authority, url: "udp://127.0.0.1:{upstream}"}}]
@@ -192,7 +192,7 @@ cache: {{size: {size >> 20}MiB, snapshot: off}}
 
 
 def unbound_settings(state, port, upstream, workers=1, upstream_address="127.0.0.1"):
-    """What unbound is told."""
+    """Returns unbound's settings."""
     return f"""
 server:
   directory: "{state}"
@@ -228,7 +228,7 @@ remote-control:
 
 
 def dnsdist_settings(port, upstream, answers=ANSWERS):
-    """What dnsdist is told."""
+    """Returns dnsdist's settings."""
     return f"""
 setLocal('127.0.0.1:{port}', {{reusePort=true}})
 setACL('127.0.0.0/8')
@@ -240,7 +240,7 @@ getPool(''):setCache(cache)
 
 
 def dnsmasq_command(port, upstream, answers=ANSWERS, upstream_address="127.0.0.1"):
-    """dnsmasq takes no file."""
+    """Returns dnsmasq's command; it needs no file."""
     return [
         "dnsmasq", "-k", "-p", str(port), "-a", "127.0.0.1", "--bind-interfaces", "--no-resolv",
         "--no-hosts", f"--server={upstream_address}#{upstream}", f"--cache-size={answers}",
@@ -249,7 +249,7 @@ def dnsmasq_command(port, upstream, answers=ANSWERS, upstream_address="127.0.0.1
 
 
 def smartdns_settings(state, port, upstream, answers=ANSWERS):
-    """What smartdns is told."""
+    """Returns smartdns's settings."""
     return f"""
 bind 127.0.0.1:{port}
 bind-tcp 127.0.0.1:{port}

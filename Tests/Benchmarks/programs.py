@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are started, watched and ended by their numbers."""
+"""Programs that are started, measured, and ended by their process IDs."""
 import contextlib
 import glob
 import os
@@ -8,11 +8,11 @@ import threading
 
 
 class Failure(Exception):
-    """Something could not be measured; the text says why."""
+    """A measurement failed; the text has the reason."""
 
 
 class Program:
-    """A program that was started here, is counted by the kernel, and ended by its number."""
+    """A program started here; the kernel counts its resources, and it is ended by its process ID."""
 
     def __init__(self, command, says, cpu=None, environment=None, descriptors=()):
         self.process = subprocess.Popen(
@@ -32,7 +32,7 @@ class Program:
             if not self.said:
                 self.stop()
                 raise Failure(f"{command[0]} did not start: {self.text()}")
-        # Nobody else reads what it says from now on, and a full pipe would stop it.
+        # Reads the rest of the output, because a full pipe would block the program.
         threading.Thread(target=self._drain, daemon=True).start()
 
     def _drain(self):
@@ -41,11 +41,11 @@ class Program:
                 self.lines.append(line)
 
     def text(self):
-        """The first lines that it said."""
+        """Returns the first lines of the output."""
         return "".join(self.lines)
 
     def stop(self):
-        """Asks it to end, and waits."""
+        """Terminates the program, and waits for its end."""
         if self.process.poll() is not None:
             return
         self.process.terminate()
@@ -57,7 +57,7 @@ class Program:
 
     @property
     def pids(self):
-        """Its own number and those of all processes below it."""
+        """Returns the process IDs of the program and all its descendants."""
         found, new = [], [self.process.pid]
         while new:
             pid = new.pop()
@@ -68,19 +68,19 @@ class Program:
         return found
 
     def cpu(self):
-        """Processor time of all its threads so far in microseconds, as the kernel counts it."""
+        """Returns the processor time of all its threads so far in microseconds."""
         total = 0
         for pid in self.pids:
             for path in glob.glob(f"/proc/{pid}/task/*/schedstat"):
                 with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
                     total += int(file.read().split()[0])
-        # Children that have ended, such as dnsmasq's for TCP: to 10 ms only.
+        # Ended children, such as dnsmasq's for TCP, are counted in units of 10 ms only.
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
             ended = file.read().rsplit(")", 1)[1].split()[13:15]
         return total / 1e3 + sum(map(int, ended)) * 1e6 / os.sysconf("SC_CLK_TCK")
 
     def memory(self):
-        """Octets in memory that are its own: resident, and of those not the files' pages."""
+        """Returns its private memory in octets: resident pages, and those of them that are not from files."""
         resident = anonymous = 0
         for pid in self.pids:
             with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
@@ -94,5 +94,5 @@ class Program:
 
 
 def pinned(command, cpu):
-    """The command on one processor, or as it is."""
+    """Returns the command, bound to one processor if given."""
     return command if cpu is None else ["taskset", "-c", str(cpu), *command]

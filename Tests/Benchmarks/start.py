@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes from exec to the first answer.
+"""Time from exec to the first answer.
 
-The first question is for a name that the authority must be asked for, but for the floor. *With a
-snapshot*: the daemon finds a file of a hundred thousand answers, and nobody answers it; *a name of
-the snapshot* is asked for until it is there, *its own name* is one that is in the settings.
+The first query is for a name that the authority must answer, except with the floor. *With a snapshot*: the daemon loads
+a file of a hundred thousand answers, and its upstream does not answer; *a name of the snapshot* is queried until it is
+restored, *its own name* is in the settings.
 """
 import socket
 
@@ -31,7 +31,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     world = peers.Peers(bench, options, [])
     wanted = peers.chosen(options)
     commands = {
@@ -40,7 +40,7 @@ def run(bench, options):
     }
     if "httpdnsd" in wanted:
         file = snapshot(bench, world, options)
-        # Nobody reads it: a failure would be remembered instead of the answer.
+        # A socket that is never read: a failure would be cached instead of the answer.
         silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         silent.bind(("127.0.0.1", 0))
         bench.stack.callback(silent.close)
@@ -98,7 +98,7 @@ cache: {{size: 64MiB, snapshot: {file}}}
 
 
 def programs(bench, world):
-    """The servers' commands and ports."""
+    """Returns the servers' commands and ports."""
     upstream, made = world.authority.port, {}
     port = harness.free_port()
     made["httpdnsd"] = daemon(bench, port, peers.daemon_settings(upstream, size=64 << 20)), port
@@ -126,7 +126,7 @@ def programs(bench, world):
 
 
 def daemon(bench, port, settings):
-    """The command of a daemon on a port."""
+    """Returns the command of a daemon on a port."""
     state = bench.directory("daemon")
     file = bench.write(
         f"{state}/httpdnsd.yaml",
@@ -137,7 +137,7 @@ def daemon(bench, port, settings):
 
 
 def snapshot(bench, world, options):
-    """Has a daemon ask for names and write them down at its end; returns the file."""
+    """Makes a daemon resolve names and write a snapshot; returns the file."""
     file = f"{bench.directory('snapshot')}/cache.snapshot"
     server = bench.daemon(f"""
 workers: 1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures are told: lines by server, medians with their spread, tables in Markdown."""
+"""Output of figures: lines by server, medians with their spread, tables in Markdown."""
 import statistics
 
-# In which order servers stand in tables, and what they are called there.
+# Order and titles of the servers in tables.
 COLUMNS = {
     "httpdnsd": "httpdnsd",
     "floor": "C floor",
@@ -14,7 +14,7 @@ COLUMNS = {
 
 
 def row(what, unit, values, strangers=None):
-    """One line of a table: the values of all rounds by server, or single ones."""
+    """Returns one line of a table: the values of all rounds by server, or single ones."""
     return {
         "what": what,
         "unit": unit,
@@ -26,7 +26,7 @@ def row(what, unit, values, strangers=None):
 
 
 def rows_of(what, figures, **units):
-    """Lines out of figures by server and round: for each unit what it takes of a figure."""
+    """Returns lines from figures by server and round; each unit maps a figure to its value."""
     strangers = max(each["strangers"] for rounds in figures.values() for each in rounds)
     return [
         row(
@@ -40,13 +40,13 @@ def rows_of(what, figures, **units):
 
 
 def middle(line, title):
-    """The median of a line for one server, or None."""
+    """Returns the median of a line for one server, or None."""
     values = [value for value in line["values"].get(title, []) if value is not None]
     return statistics.median(values) if values else None
 
 
 def cell(values):
-    """A median with what the rounds differ from it at most."""
+    """Returns a median with the maximum deviation of the rounds."""
     values = [value for value in values if value is not None]
     if not values:
         return "–"
@@ -66,7 +66,7 @@ def cell(values):
 
 
 def rows_table(rows):
-    """A table in Markdown with a column for each server."""
+    """Returns a table in Markdown with a column for each server."""
     titles = [title for title in COLUMNS if any(title in line["values"] for line in rows)]
     for line in rows:
         titles += [title for title in line["values"] if title not in titles]
@@ -84,7 +84,7 @@ def rows_table(rows):
 
 
 def weather(rows):
-    """A sentence about who else used the machine, if anybody did."""
+    """Returns a sentence about the use of the machine by other processes, if any."""
     most = max((line["strangers"] or 0 for line in rows), default=0)
     if most <= 0.15:
         return f"Others used at most {most:.2f} of a core."
@@ -95,7 +95,7 @@ def weather(rows):
 
 
 def cheaper(what, lines, unit="CPU µs/q", title="httpdnsd", floor="floor"):
-    """The targets that lines of a unit have less for one server than for every peer."""
+    """Returns the targets that one server has lower values than every peer."""
     targets = []
     for line in lines:
         others = [middle(line, each) for each in line["values"] if each not in (title, floor)]
@@ -109,7 +109,7 @@ def cheaper(what, lines, unit="CPU µs/q", title="httpdnsd", floor="floor"):
 
 
 def markdown(result):
-    """The table of a benchmark that has no form of its own."""
+    """Returns the table of a benchmark that has no format of its own."""
     return "\n\n".join([
         f"{result['about']}\n{place(result['machine'])}",
         rows_table(result["rows"]),
@@ -118,23 +118,23 @@ def markdown(result):
 
 
 def median(rounds, key):
-    """The median of a figure over rounds."""
+    """Returns the median of a figure over rounds."""
     return statistics.median(each[key] for each in rounds)
 
 
 def target(what, met):
-    """One promise, and whether it was kept."""
+    """Returns a target, and whether it was met."""
     return {"what": what, "met": bool(met)}
 
 
 def table(head, rows):
-    """A table in Markdown."""
+    """Returns a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def place(machine):
-    """One sentence about where figures come from."""
+    """Returns a sentence about the machine of the measurement."""
     versions = ", ".join(
         f"{name} {version}" for name, version in machine["versions"].items()
         if version and name != "system"

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an answer from the cache costs over TCP, with connections that ask many at once.
+"""Cost of an answer from the cache over TCP, with many queries per connection.
 
-Each connection has its share of 192 queries on its way, many of them in one segment (RFC 7766).
-The C floor answers what it can read at once with one write. dnsmasq is left out: it ends a
-connection after a hundred queries.
+Each connection has its share of 192 queries in flight, many of them in one segment (RFC 7766). The C floor answers all
+queries of one read with one write. dnsmasq is left out: it closes a connection after a hundred queries.
 """
 import measuring
 import peers
@@ -20,7 +19,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     wanted = peers.chosen(options)
     world = peers.Peers(bench, options, [title for title in wanted if title != "floor"])
     for server in world.servers.values():

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a miss costs that a vendor answers over TLS and HTTP/2.
+"""Cost of a miss that a vendor answers over TLS and HTTP/2.
 
-Distinct names that are in no cache are asked of the daemon over UDP, so many at a time, and the
-daemon asks a vendor for each: nginx with a real certificate, whose answers cost it nothing. In
-turn with that, a plain loop of libcurl's multi interface in C makes the same requests with the
-same options. The processor time is the kernel's count of all threads; beside it stands what
-nginx and the client used, which shows that the server was not the limit.
+The daemon gets queries over UDP for distinct uncached names, with a limited number in flight, and calls a vendor for
+each: nginx with a real certificate and constant answers. In turn with the daemon, a C loop with libcurl's multi
+interface makes the same requests with the same options. The processor time is the kernel's count of all threads. The
+times of nginx and the client are shown too, to prove that they were not the limit.
 
-The C loop does nothing but HTTP. The daemon also receives, reads, merges, keeps and answers. So
-for the vendor `json` there is a third: that loop behind a socket, a DNS server that does no more
-than pass a name on and the address back. What it costs beyond the loop is what UDP costs.
+The C loop only makes HTTP requests. The daemon also receives, parses, deduplicates, caches and answers. So for the
+vendor `json` there is a third program: the loop with a minimal DNS server in front, which only forwards the name and
+returns the address. Its cost beyond the loop is that of UDP.
 """
 import statistics
 
@@ -19,13 +18,13 @@ import tables
 
 NAME = "vendor-misses"
 
-# Calls that the daemon has in flight at most, with one vendor.
+# The daemon's limit of calls in flight per vendor.
 CALLS = 32
 
-# What is measured, as tables of all benchmarks call it.
+# The measured programs, by their titles in all tables.
 TITLES = {"daemon": "httpdnsd", "loop": "floor", "proxy": "C, UDP before it"}
 
-# What the vendor's API is asked, and how nginx answers without a file or a program behind it.
+# The requests of the vendor's API, and nginx's constant replies.
 VENDORS = {
     "json": {
         "yaml": "kind: json, url: \"https://vendor.example.net/resolve\", billable: false",
@@ -52,7 +51,7 @@ VENDORS = {
 
 
 def tencent_content():
-    """nginx's answers to up to eight names a call, each on a line."""
+    """Returns nginx's replies for up to eight names per call, each on a line."""
     maps = []
     for count in range(1, 9):
         groups = ",".join(f"(?<n{count}x{index}>[^,]+)" for index in range(count))
@@ -88,7 +87,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     vendor = VENDORS[options.vendor]
     cpu, peer = measuring.processors(options)
     nginx = bench.nginx(vendor["content"], "DNS:vendor.example.net", peer)
@@ -114,7 +113,7 @@ upstreams: []
     servers = {"daemon": daemon}
     if options.vendor == "json":
         servers["proxy"] = bench.start(
-            # As many at a time as the daemon's own limit.
+            # The daemon's own limit of calls in flight.
             [*loop, "-c", str(CALLS), "-p", "0"], "answering on ", cpu
         )
         servers["proxy"].port = int(servers["proxy"].said.rsplit(":", 1)[1])
@@ -185,7 +184,7 @@ upstreams: []
 
 
 def measure(body, server, nginx):
-    """Runs a client, and adds to its figures what the others used meanwhile."""
+    """Runs a client, and adds the processor time of the other programs to its figures."""
     before = harness.accepted(nginx)
     figure = measuring.watched(body, server=server, nginx=nginx)
     figure["connections"] = harness.accepted(nginx) - before
@@ -193,7 +192,7 @@ def measure(body, server, nginx):
 
 
 def markdown(result):
-    """The table of it."""
+    """Returns the table."""
     rows = []
     names = result["parameters"]["names"]
     for title, key in [
@@ -238,7 +237,7 @@ def markdown(result):
 
 
 def requests_a_name(result):
-    """How many calls the daemon made for one name; fewer than one if names share calls."""
+    """Returns the number of calls per name; below one if names share calls."""
     vendor = result["vendor"]
     tries = vendor["connections-opened"] + vendor["connections-reused"]
     return tries / vendor["calls"] if vendor["calls"] else 0

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What asking a vendor costs where nothing else is done: libcurl's multi interface in one thread
-// under epoll, with the options of the daemon, and the same requests.
+// The minimum cost of vendor calls: libcurl's multi interface in one thread with epoll, with the
+// daemon's options and requests.
 //
 //   vendorloop -u URL -a ADDR:PORT -n COUNT -c CONCURRENT [-k PREFIX] [-C CAFILE] [-H HEADER] [-1]
 //
-// `{name}` in URL becomes PREFIX and a number.  A reply without that name counts as wrong.  The
-// first request, which opens the connection, is not measured.  Totals go to standard output, in
-// JSON; the processor time is the kernel's own count for the thread, to the nanosecond.
+// `{name}` in URL becomes PREFIX and a number. A reply without that name counts as wrong. The first
+// request, which opens the connection, is not measured. Totals are written to standard output, in
+// JSON; the processor time is the kernel's count for the thread, in ns.
 //
 //   vendorloop -p PORT -u URL -a ADDR:PORT -c CONCURRENT [-C CAFILE] [-H HEADER] [-1]
 //
-// With a port of 127.0.0.1 it is the least that a DNS server in front of a vendor can be: each
-// query over UDP makes a request, whose first address is the answer.  It believes what it reads,
-// keeps nothing and never gives up, until a signal ends it.
+// With a port of 127.0.0.1 it is a minimal DNS server in front of a vendor: each query over UDP
+// makes a request, and the first address of the reply is the answer. It checks nothing, caches
+// nothing and has no timeouts, until a signal ends it.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <curl/curl.h>
@@ -33,7 +33,7 @@ typedef struct {
     char name[256], body[4096];
     size_t length;
 
-    // What was asked over UDP, and by whom.
+    // The query received over UDP, and its client.
     uint8_t query[512];
     size_t asked;
     struct sockaddr_in from;
@@ -41,14 +41,14 @@ typedef struct {
 
 static CURLM *multi;
 static int events;
-static int64_t timer = -1; // ns; when libcurl wants to be called, -1 for never
+static int64_t timer = -1; // ns; the time at which libcurl wants to be called, -1 for never
 static long started, ended, failed, wrong, connections;
 static int64_t *times;
 static const char *url, *prefix = "name", *authorities;
 static struct curl_slist *headers, *target;
 static int is_http1;
-static int clients = -1; // the socket that queries come from
-static Request **idle;   // those that wait for a query
+static int clients = -1; // the socket for queries
+static Request **idle;   // requests that are free for a query
 static long idles;
 
 static int64_t now(void) {
@@ -57,7 +57,7 @@ static int64_t now(void) {
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-// The processor time of this thread, in ns.
+// Returns the processor time of this thread, in ns.
 static int64_t spent(void) {
     long long time = 0;
     FILE *file = fopen("/proc/thread-self/schedstat", "r");
@@ -99,7 +99,7 @@ static int wake(CURLM *of, long milliseconds, void *owner) {
     return 0;
 }
 
-// Sets everything, as the daemon does for each request.
+// Sets all options, as the daemon does for each request.
 static void prepare(Request *request) {
     CURL *easy = request->easy;
     char text[512];
@@ -157,7 +157,7 @@ static void answer(Request *request) {
            sizeof request->from);
 }
 
-// Begins a request for each query that has come, while there are handles; the rest wait.
+// Starts a request for each received query while there are free handles; other queries wait.
 static void serve(void) {
     while (idles > 0) {
         Request *request = idle[idles - 1];
@@ -183,7 +183,7 @@ static void serve(void) {
     }
 }
 
-// Takes out what has ended, and begins so many others as there are to be.
+// Removes ended requests, and starts as many new ones.
 static void reap(long total) {
     CURLMsg *message;
     int left;
@@ -216,7 +216,7 @@ static void reap(long total) {
     }
 }
 
-// Runs until so many requests have ended, or for ever if that is a negative number.
+// Runs until this number of requests has ended, or forever if the number is negative.
 static void run(long total) {
     while (total < 0 || ended < total) {
         int running, wait = -1;
@@ -248,7 +248,7 @@ static void run(long total) {
     }
 }
 
-// Opens the socket that queries come from, and says so.
+// Opens the socket for queries, and prints its address.
 static void listen_on(int port) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     const int room = 4 << 20;
@@ -261,7 +261,7 @@ static void listen_on(int port) {
     }
     socklen_t size = sizeof address;
     getsockname(clients, (struct sockaddr *)&address, &size);
-    // Edge-triggered: `serve` looks after each turn whether there is more.
+    // Edge-triggered: `serve` checks for more queries after each turn.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = clients};
     epoll_ctl(events, EPOLL_CTL_ADD, clients, &event);
     printf("answering on 127.0.0.1:%d\n", ntohs(address.sin_port));
@@ -304,7 +304,7 @@ int main(int argc, char **argv) {
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 32L);
     curl_multi_setopt(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, 128L);
     curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 32L);
-    // Else it opens a connection for each request beyond the hundredth.
+    // Without this libcurl opens a connection for each request beyond the hundredth.
     curl_multi_setopt(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, concurrent);
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, watch);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, wake);

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a second worker brings, and what hits wait for when the cache is written to.
+"""Gain from a second worker, and latency of hits during writes to the cache.
 
-Saturation: nothing is pinned, and 64 sockets ask, which the kernel spreads over the workers. On two
-cores the generator takes its share of both, so this shows what workers cost each other more than
-what they bring. Writing: hits at a steady rate, and besides names that nobody asked for before,
-each of which is asked of the authority and stored.
+Saturation: no process is bound to a processor, and 64 sockets send queries, which the kernel distributes over the
+workers. On two cores the generator uses its share of both, so this shows mutual costs of workers more than their gain.
+Writing: hits at a fixed rate, and concurrently queries for new names, which the authority answers and the cache stores.
 """
 import measuring
 import peers
@@ -25,7 +24,7 @@ def add_options(parser):
 
 
 def run(bench, options):
-    """Measures, and returns the figures."""
+    """Runs the benchmark and returns the figures."""
     options.free = True
     world = peers.Peers(bench, options, [])
     wanted = peers.chosen(options)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("The cache that all threads share")
+@Suite("The cache shared by all threads")
 struct AnswerCacheTests {
     private let origin = ContinuousClock.now
     private let cache: AnswerCache
@@ -14,7 +14,7 @@ struct AnswerCacheTests {
         cache = AnswerCache(limit: 1 << 20, origin: origin, seed: 3)
     }
 
-    /// Asks at `time` after the beginning.
+    /// Queries the cache at `time` after its creation.
     private func ask(_ asked: Asked, at time: Duration = .zero) throws -> Answered? {
         let result = cache.withTable(now: origin + time) { table, now in
             Result { try table.ask(asked, now: now) }
@@ -39,21 +39,21 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `an instant before the beginning counts as the beginning`() throws {
+    func `an instant before the creation counts as the creation`() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(-5))
         let answered = try ask(Asked(name: "www.example.com"), at: .seconds(59))
         #expect(answered?.ttls == [1])
     }
 
     @Test
-    func `a lifetime of zero is not stored`() throws {
+    func `an answer with a lifetime of zero is not stored`() throws {
         store(try .addresses("www.example.com", ttl: 0))
         #expect(cache.numbers.entries == 0)
         #expect(cache.numbers.insertions == 0)
     }
 
     @Test
-    func `a cache is never smaller than it must be`() {
+    func `a cache has at least the minimum size`() {
         let small = AnswerCache(limit: 0, origin: origin, seed: 1)
         #expect(small.numbers.limitOctets == UInt64(AnswerCache.sizes.smallest))
     }
@@ -61,7 +61,7 @@ struct AnswerCacheTests {
     // MARK: - Looking
 
     @Test
-    func `entries of a name are shown with all that is known`() throws {
+    func `entries of a name are listed with all their fields`() throws {
         store(try .addresses("www.example.com", [1, 2], ttl: 60, server: 7), at: .seconds(1))
         store(
             try .denial(
@@ -100,14 +100,14 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `looking does not count as asking`() throws {
+    func `listing entries does not count as a query`() throws {
         store(try .addresses("www.example.com"))
         for _ in 0..<3 { _ = cache.entries(named: "www.example.com", type: nil, now: origin) }
         #expect(cache.entries(named: "www.example.com", type: nil, now: origin)[0].hits == 0)
     }
 
     @Test
-    func `hits are counted by server, and outlive the entry`() throws {
+    func `hits are counted by server, and remain after the entry is removed`() throws {
         #expect(cache.hitsByServer == [0])
         store(try .addresses("www.example.com", server: 3))
         store(try .addresses("example.com", server: 1))
@@ -139,7 +139,7 @@ struct AnswerCacheTests {
     ]
 
     @Test(arguments: selections)
-    func `what is selected is removed and counted`(
+    func `selected entries are removed and counted`(
         _ label: String,
         _ selection: AnswerCache.Selection,
         _ count: Int
@@ -167,7 +167,7 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `a walk longer than one stride sees every entry once`() throws {
+    func `a walk of several strides visits every entry once`() throws {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 4)
         for index in 0..<5_000 {
             cache.insert(try .addresses(try Name("n\(index).example.com")), now: origin)
@@ -178,7 +178,7 @@ struct AnswerCacheTests {
     }
 
     @Test
-    func `a walk sees all that stays, whatever comes and goes meanwhile`() throws {
+    func `a walk visits all remaining entries under concurrent changes`() throws {
         var random = Seeded(seed: 12)
         var table = AnswerTable(limit: 128 << 10, seed: 12)
         for index in 0..<1_500 {
@@ -198,7 +198,7 @@ struct AnswerCacheTests {
                     let new = try Name("y\(random.next()).example.org")
                     _ = table.insert(try .addresses(new), now: 0)
                 }
-                // Being in use, some are moved while the walk is under way.
+                // Entries in use are moved during the walk.
                 for _ in 0..<20 {
                     let index = Int.random(in: 0..<1_500, using: &random)
                     let asked = Asked(name: try Name("n\(index).example.com"))
@@ -214,7 +214,7 @@ struct AnswerCacheTests {
     // MARK: - Threads
 
     @Test
-    func `threads that ask while others store and remove get only right answers`() async throws {
+    func `threads that query during changes get only correct answers`() async throws {
         let cache = cache
         let origin = origin
         let names = try (0..<400).map { try Name("n\($0).example.com") }
@@ -267,7 +267,7 @@ struct AnswerCacheTests {
     }
 }
 
-/// Counts what several threads find.
+/// Counts the results of several threads.
 private final class Tally: Sendable {
     let right = Atomic(0)
     let wrong = Atomic(0)

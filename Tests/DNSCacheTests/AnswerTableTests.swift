@@ -6,11 +6,11 @@ import Testing
 
 @Suite("Answers from the cache (RFC 2308, RFC 4035 §3.2)")
 struct AnswerTableTests {
-    /// A table as large as the smallest cache.
+    /// Returns a table of the smallest cache size.
     private static func table() -> AnswerTable { AnswerTable(limit: 256 << 10, seed: 42) }
 
     @Test
-    func `what was stored is answered in any spelling, with its records`() throws {
+    func `a stored answer is returned for any case of letters, with its records`() throws {
         var table = Self.table()
         let isStored = table.insert(
             try .addresses("www.example.com", [0xC000_0201, 0xC000_0202]),
@@ -49,7 +49,7 @@ struct AnswerTableTests {
             ("long after", 10_000_000, nil),
         ] as [(String, UInt64, UInt32?)]
     )
-    func `TTLs count down, and the last millisecond is the last`(
+    func `TTLs count down to zero, and the entry ends with its last millisecond`(
         _ label: String,
         _ age: UInt64,
         _ ttl: UInt32?
@@ -62,7 +62,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `a clock that seems to run backwards makes nobody younger`() throws {
+    func `a clock that goes backwards raises no TTL`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", ttl: 60), now: 5_000)
         let answered = try table.ask(Asked(name: "www.example.com"), now: 4_000)
@@ -88,7 +88,7 @@ struct AnswerTableTests {
             [false, false, false, false, true]
         ),
     ])
-    func `an answer is for those clients for whom it is right`(
+    func `an answer is returned only to clients of its variants`(
         _ variant: AnswerVariant,
         _ expected: [Bool]
     ) throws {
@@ -109,7 +109,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `answers of different variants stand beside each other`() throws {
+    func `answers of different variants are stored side by side`() throws {
         var table = Self.table()
         for bits in UInt8(0)...3 {
             _ = table.insert(
@@ -134,10 +134,11 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `a failure whose second is over does not hide the answer for everybody`() throws {
+    func `an expired failure does not hide an answer for all variants`() throws {
         var table = Self.table()
         let plain = AnswerVariant(dnssecOK: false, checkingDisabled: false)
-        // Whichever slot comes first: of many names some have the failure in it.
+        // The result must not depend on the order of slots: in some of many names the failure is
+        // first.
         for index in 0..<64 {
             let name = try Name("n\(index).example.com")
             _ = table.insert(try .denial(name, .servFail, ttl: 1, variant: plain), now: 0)
@@ -156,7 +157,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `an answer for everybody takes the place of those for some`() throws {
+    func `an answer for all variants replaces those for some`() throws {
         var table = Self.table()
         for bits in UInt8(0)...3 {
             _ = table.insert(
@@ -172,7 +173,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `a new answer takes the place of the old one`() throws {
+    func `a new answer replaces the old one`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", [1, 2, 3]), now: 0)
         _ = table.insert(try .addresses("WWW.example.com", [4]), now: 5_000)
@@ -186,7 +187,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `replacing what had expired is counted`() throws {
+    func `replacing an expired answer is counted`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", ttl: 10), now: 0)
         _ = table.insert(try .addresses("www.example.com", ttl: 10), now: 10_000)
@@ -199,7 +200,7 @@ struct AnswerTableTests {
     func `a denial is answered with its proof`(_ rcode: RCode) throws {
         var table = Self.table()
         _ = table.insert(try .denial("no.example.com", rcode, ttl: 30), now: 0)
-        // That nothing could be found out denies nothing.
+        // A failure does not count as a denial.
         #expect(table.numbers.negativeEntries == (rcode == .servFail ? 0 : 1))
         let answered = try #require(try table.ask(Asked(name: "no.example.com"), now: 12_000))
         #expect(answered.message.rcode == rcode)
@@ -210,7 +211,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `what is told besides comes to clients that speak EDNS, and to no others`() throws {
+    func `EDNS options of an answer are returned only to clients with EDNS`() throws {
         var table = Self.table()
         var answer = CachedAnswer.failure("www.example.com")
         answer.options = [0, 15, 0, 3, 0, 22, 0x21]
@@ -227,7 +228,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `more than 255 octets of options are left out, and nothing else is`() throws {
+    func `options beyond 255 octets are left out, and nothing else`() throws {
         var table = Self.table()
         for count in [255, 256, 70_000] {
             var answer = try CachedAnswer.addresses("www.example.com", [1, 2])
@@ -243,7 +244,7 @@ struct AnswerTableTests {
     }
 
     @Test
-    func `an answer that does not fit the client's datagram is cut, and stays whole here`() throws {
+    func `an answer beyond the client's limit is truncated, but cached whole`() throws {
         var table = Self.table()
         _ = table.insert(try .addresses("www.example.com", Array(0..<60)), now: 0)
         let asked = Asked(name: "www.example.com")

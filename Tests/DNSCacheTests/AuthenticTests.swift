@@ -7,7 +7,7 @@ import Testing
 private let www: Name = "www.example.com"
 
 extension CachedAnswer {
-    /// The same, validated.
+    /// A copy marked as validated.
     fileprivate var validated: CachedAnswer {
         var answer = self
         answer.isAuthentic = true
@@ -15,15 +15,15 @@ extension CachedAnswer {
     }
 }
 
-@Suite("What was validated stays so in the cache (RFC 4035 §3.2.3, RFC 6840 §5.8)")
+@Suite("The AD flag of cached answers (RFC 4035 §3.2.3, RFC 6840 §5.8)")
 struct AuthenticTests {
     @Test
-    func `an entry is no larger for it`() {
+    func `the flag does not enlarge an entry`() {
         #expect(MemoryLayout<EntryHeader>.size == 56)
     }
 
     @Test(arguments: AnswerSource.allCases)
-    func `a hit tells it to those who want to know, and its source stays what it is`(
+    func `a hit sets AD for clients that request it, and keeps its source`(
         _ source: AnswerSource
     ) throws {
         let table = TestTable()
@@ -47,7 +47,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `it ends with its time`() throws {
+    func `the flag ends with the entry`() throws {
         let table = TestTable()
         table.insert(try .addresses(www, ttl: 60, staleWindow: 900).validated, at: 0)
         #expect(table.fresh(www, at: 59)?.answer.isAuthentic == true)
@@ -60,7 +60,7 @@ struct AuthenticTests {
     }
 
     @Test
-    func `the answer in its place is as it is itself`() throws {
+    func `a replacing answer has its own flag`() throws {
         let table = TestTable()
         table.insert(try .addresses(www).validated, at: 0)
         table.insert(try .addresses(www), at: 1)
@@ -72,7 +72,7 @@ struct AuthenticTests {
     // MARK: - Over a restart
 
     @Test
-    func `over a restart it is believed of those only who are believed now`() throws {
+    func `after a restart the flag is kept only for servers trusted now`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 300, source: .upstream, server: 1).validated)
         old.insert(
@@ -92,14 +92,14 @@ struct AuthenticTests {
         #expect(new.entry(www)?.isAuthentic == true)
         #expect(new.entry("b.example.com")?.isAuthentic == false)
         #expect(new.entry("c.example.com")?.isAuthentic == false)
-        // Nobody is believed unless somebody says so.
+        // No server is trusted by default.
         let third = Life()
         try third.load(file)
         #expect(third.entry(www)?.isAuthentic == false)
     }
 
     @Test
-    func `a snapshot of version 1 is read, and knows nothing of it`() throws {
+    func `a snapshot of version 1 is loaded without flags`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 300, source: .upstream))
         var file = old.snapshot()

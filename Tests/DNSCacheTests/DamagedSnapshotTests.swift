@@ -4,9 +4,9 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Snapshots that are not as they were written")
+@Suite("Damaged snapshots")
 struct DamagedSnapshotTests {
-    /// A small snapshot with one of everything.
+    /// Returns a small snapshot with every kind of entry.
     private static func small() throws -> [UInt8] {
         let life = Life()
         life.insert(try .addresses("a.example", [1, 2], server: 3, staleWindow: 60))
@@ -14,7 +14,7 @@ struct DamagedSnapshotTests {
         return life.snapshot()
     }
 
-    /// The fault of a file, of which nothing may have been used.
+    /// Returns the error of a file, and checks that nothing of it was loaded.
     private func fault(of file: [UInt8], _ life: Life = Life()) -> SnapshotError? {
         var found: SnapshotError?
         do throws(SnapshotError) {
@@ -28,7 +28,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test
-    func `cut anywhere, it is found out`() throws {
+    func `truncation at any octet is detected`() throws {
         let file = try Self.small()
         let life = Life()
         for count in file.indices {
@@ -42,7 +42,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test
-    func `with any bit changed, it is found out`() throws {
+    func `a change of any bit is detected`() throws {
         let file = try Self.small()
         let life = Life()
         for index in file.indices {
@@ -58,7 +58,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test
-    func `with any octet more or less, it is found out`() throws {
+    func `an octet inserted or removed anywhere is detected`() throws {
         let file = try Self.small()
         let life = Life()
         for index in file.indices {
@@ -75,7 +75,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test
-    func `it may come in pieces of any size`() throws {
+    func `a snapshot may be read in pieces of any size`() throws {
         let file = try Self.small()
         for size in [1, 2, 3, 7, 10, 19, 64, file.count] {
             var reader = SnapshotReader(into: nil, now: .now, wallTime: 0)
@@ -90,7 +90,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test
-    func `garbage of any kind is an error`() {
+    func `random octets are an error`() {
         var random = Seeded(seed: 41)
         let life = Life()
         for round in 0..<2_000 {
@@ -112,7 +112,7 @@ struct DamagedSnapshotTests {
         SnapshotFormat.block(.end, [0, 0, 0, 0, 0, 0, 0, count])
     }
 
-    /// An entry for the root's A record; every part may be replaced.
+    /// Returns an entry for the root's A record, of which each part can be replaced.
     private static func entry(
         variant: UInt8 = 0xFF,
         rcode: UInt8 = 0,
@@ -135,24 +135,24 @@ struct DamagedSnapshotTests {
     }
 
     @Test
-    func `the entry that the next cases change is a right one`() throws {
+    func `the unmodified entry of the following tests is valid`() throws {
         let life = Life()
         #expect(fault(of: Self.file(Self.entry()), life) == nil)
         #expect(try life.ask(Asked(name: .root))?.addresses == [0xC000_0201])
     }
 
     private static let strange: [(String, [UInt8])] = [
-        ("a variant that no client is of", entry(variant: 4)),
+        ("a variant that no client has", entry(variant: 4)),
         ("a failure", entry(rcode: 2)),
-        ("an answer of this daemon itself", entry(source: 2)),
-        ("a source that is none", entry(source: 3)),
-        ("a flag that is none", entry(flags: 2)),
+        ("a local answer of this daemon", entry(source: 2)),
+        ("an invalid source", entry(source: 3)),
+        ("an invalid flag", entry(flags: 2)),
         ("a server without a name", entry(server: 8)),
         ("a record less than counted", entry(counts: [0, 2, 0, 0, 0, 0])),
         ("a record more than counted", entry(counts: [0, 0, 0, 0, 0, 0])),
         ("very many records", entry(counts: [255, 255, 255, 255, 255, 255])),
         ("a record cut short", entry(recordCount: 14)),
-        ("more octets than there are", entry(recordCount: 16)),
+        ("more octets than the entry has", entry(recordCount: 16)),
         ("a name with a pointer", entry(name: [0xC0, 12])),
         ("a name without an end", entry(name: [63])),
         ("a pointer into itself", entry(records: [0xC0, 17] + [UInt8](repeating: 0, count: 10))),
@@ -202,13 +202,13 @@ struct DamagedSnapshotTests {
             .badBlock(at: 39)
         ),
         (
-            "a name that is no text",
+            "an invalid UTF-8 name",
             prologue + header + SnapshotFormat.block(.names, [0, 1, 1, 0xFF]), .badBlock(at: 40)
         ),
     ]
 
     @Test(arguments: shapes)
-    func `a file of another shape is an error`(
+    func `a file of another form is an error`(
         _ label: String,
         _ file: [UInt8],
         _ expected: SnapshotError
@@ -218,7 +218,7 @@ struct DamagedSnapshotTests {
     }
 
     @Test(arguments: [UInt64(1), 2, 3])
-    func `whatever entries are made up, the cache answers from them or refuses them`(
+    func `any fabricated entry is refused or answered as it is`(
         _ seed: UInt64
     ) throws {
         var random = Seeded(seed: seed)
@@ -274,7 +274,7 @@ struct CRC32CTests {
             ("digits", Array("123456789".utf8), 0xE306_9283), ("nothing", [], 0),
         ] as [(String, [UInt8], UInt32)]
     )
-    func `the check is as published, in whatever pieces`(
+    func `the checksum is as published, for input in any pieces`(
         _ label: String,
         _ octets: [UInt8],
         _ expected: UInt32

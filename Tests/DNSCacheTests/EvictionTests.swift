@@ -4,10 +4,10 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("What goes when the cache is full")
+@Suite("Eviction from a full cache")
 struct EvictionTests {
     @Test
-    func `the octets stay within the bound, whatever is stored`() throws {
+    func `the cache never exceeds its size limit`() throws {
         var random = Seeded(seed: 1)
         var table = AnswerTable(limit: 256 << 10, seed: 5)
         #expect(table.numbers.limitOctets == 256 << 10)
@@ -32,7 +32,7 @@ struct EvictionTests {
     }
 
     @Test
-    func `names in use survive a flood of names that nobody asks twice`() throws {
+    func `names in use survive a flood of names queried once`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 6)
         let used = try (0..<200).map { try Name("used\($0).example.com") }
         for (index, name) in used.enumerated() {
@@ -55,15 +55,15 @@ struct EvictionTests {
                 }
             }
         }
-        // Of 40,000 questions.  One insertion spares so many entries and no more: of a long run of
-        // entries in use one in 33 goes.
+        // Of 40,000 queries. One insertion spares a limited number of entries: of a long run of
+        // entries in use one in 33 is evicted.
         #expect(lost < 400)
         #expect(table.faults() == [])
         #expect(table.numbers.evictions > 90_000)
     }
 
     @Test
-    func `names once in use go when nobody asks for them any more`() throws {
+    func `names that are no longer queried are evicted`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 7)
         _ = table.insert(try .addresses("www.example.com", ttl: 86_400), now: 0)
         _ = try table.ask(Asked(name: "www.example.com"), now: 0)
@@ -75,7 +75,7 @@ struct EvictionTests {
     }
 
     @Test
-    func `what has expired goes even if it was much asked for, and is counted so`() throws {
+    func `expired entries are evicted even if often queried, and counted as expired`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 8)
         for index in 0..<500 {
             let name = try Name("old\(index).example.com")
@@ -89,7 +89,8 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// How many of 100 names are there after a flood of one-time names; `asks` is called every 500.
+    /// Returns how many of 100 names survive a flood of names queried once; `asks` is called every
+    /// 500 insertions.
     private func survivors(
         fresh: Bool,
         asks: (inout AnswerTable, Name, _ now: UInt64) throws -> Void
@@ -117,7 +118,7 @@ struct EvictionTests {
     }
 
     @Test
-    func `stale names that are asked for survive a flood of one-time names`() throws {
+    func `stale names in use survive a flood of names queried once`() throws {
         let asked = try survivors(fresh: false) { table, name, now in
             let question = Question(name: name, type: .a)
             _ = table.staleAnswer(
@@ -137,7 +138,7 @@ struct EvictionTests {
     }
 
     @Test
-    func `in a cache full of names in use the stale ones go first`() throws {
+    func `in a cache full of names in use, stale names are evicted first`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 18)
         var stale: Set<Name> = []
         var index = 0
@@ -165,14 +166,14 @@ struct EvictionTests {
     }
 
     @Test
-    func `a cache full of names in use still takes new ones`() throws {
+    func `a cache full of names in use accepts new names`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 9)
         for index in 0..<20_000 {
             let name = try Name("x\(index).example.org")
             let isStored = table.insert(try .addresses(name), now: 0)
             let answered = try table.ask(Asked(name: name), now: 0, limit: 512)
             guard isStored, answered != nil else {
-                Issue.record("\(name) was not taken")
+                Issue.record("\(name) was not stored")
                 return
             }
         }
@@ -180,7 +181,7 @@ struct EvictionTests {
     }
 
     @Test
-    func `entries of every length meet the block's end and go round`() throws {
+    func `entries of every length wrap around the end of the ring`() throws {
         var random = Seeded(seed: 10)
         var table = AnswerTable(limit: 32 << 10, seed: 10)
         var stored: [(name: Name, count: Int)] = []
@@ -189,7 +190,7 @@ struct EvictionTests {
             let count = Int.random(in: 0..<40, using: &random)
             _ = table.insert(try .addresses(name, Array(0..<UInt32(count))), now: 0)
             stored.append((name, count))
-            // Some of the latest are kept in use, so that renewed entries meet the end, too.
+            // Some of the latest entries are kept in use, so that moved entries wrap around too.
             for (name, count) in stored.suffix(30) where Bool.random(using: &random) {
                 let answered = try table.ask(Asked(name: name), now: 0)
                 if let answered, answered.addresses.count != count {
@@ -209,8 +210,9 @@ struct EvictionTests {
     }
 
     @Test
-    func `questions whose types cancel their first octets all stay in an empty cache`() throws {
-        // With `seed ^ type * K ^ word` as the start of the hash all 120 would share two buckets.
+    func `queries chosen against an XOR hash all stay in an empty cache`() throws {
+        // With `seed ^ type * K ^ word` as the start of the hash, all 120 queries would share two
+        // buckets.
         var table = AnswerTable(limit: 64 << 20, seed: .random(in: .min ... .max))
         let chosen = try Self.cancelling(120)
         for (name, type) in chosen {
@@ -221,7 +223,8 @@ struct EvictionTests {
         #expect(table.faults() == [])
     }
 
-    /// Questions whose first eight octets and type times the golden ratio have one exclusive or.
+    /// Returns queries for which (first eight octets) XOR (type times the golden ratio) is the
+    /// same.
     private static func cancelling(_ count: Int) throws -> [(Name, RecordType)] {
         var chosen: [(Name, RecordType)] = []
         for type in UInt16(256)...65_000 where chosen.count < count {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("The cache takes memory as answers come, and gives it back")
+@Suite("Memory use of the cache grows and shrinks with its content")
 struct GrowthTests {
     private static func name(_ number: Int) throws -> Name { try Name("n\(number).example.com") }
 
@@ -25,7 +25,7 @@ struct GrowthTests {
     }
 
     @Test
-    func `an index that grows loses next to nothing`() throws {
+    func `a growing index loses almost no entries`() throws {
         var table = AnswerTable(limit: 16 << 20, seed: 3)
         for count in stride(from: 0, to: 50_000, by: 5_000) {
             try Self.fill(&table, count..<count + 5_000)
@@ -33,12 +33,12 @@ struct GrowthTests {
         }
         let known = try Self.known(&table, 0..<50_000)
         #expect(known == Int(table.numbers.entries))
-        // Where both buckets of a name are full there is no room for it, wherever else there is.
+        // A name is not stored if its two buckets are full, even if others have free slots.
         #expect(known >= 49_998)
     }
 
     @Test
-    func `an insertion adds few buckets, and the index has no more than it needs`() throws {
+    func `an insertion adds few buckets, and the index is as small as its load requires`() throws {
         var table = AnswerTable(limit: 16 << 20, seed: 4)
         var before = table.index.octets
         var hurries = 0
@@ -48,7 +48,7 @@ struct GrowthTests {
             #expect(added <= 66)
             if added > 2 { hurries += 1 }
             before = table.index.octets
-            // Two pages at first, and then at most twice what 70 % of the slots need.
+            // Two pages at first, then at most twice the size for a load of 70 %.
             #expect(before <= max(8192, (number + 1) * 8 * 20 / 7 + 66 * 64))
         }
         #expect(hurries < 10)
@@ -56,7 +56,7 @@ struct GrowthTests {
     }
 
     @Test
-    func `an index stops at its bound, and the rest makes room`() throws {
+    func `an index at its maximum size replaces entries`() throws {
         var table = AnswerTable(limit: 256 << 10, seed: 5)
         try Self.fill(&table, 0..<20_000)
         #expect(table.index.octets == table.index.mostOctets)
@@ -65,7 +65,7 @@ struct GrowthTests {
     }
 
     @Test
-    func `what was removed goes back to the system, and the cache is as good as new`() throws {
+    func `removed entries release memory, and the cache remains usable`() throws {
         var table = AnswerTable(limit: 16 << 20, seed: 6)
         for round in 0..<5 {
             let numbers = round * 10_000..<round * 10_000 + 40_000
@@ -85,7 +85,7 @@ struct GrowthTests {
     }
 
     @Test
-    func `what lies behind a live entry stays for the next insertions`() throws {
+    func `free memory after a live entry is kept for the next insertions`() throws {
         var table = AnswerTable(limit: 16 << 20, seed: 7)
         try Self.fill(&table, 0..<40_000)
         let kept = try Self.name(20_000)
@@ -103,7 +103,7 @@ struct GrowthTests {
 }
 
 extension AnswerTable {
-    /// Octets that the ring and the index have from the system right now.
+    /// Resident octets of the ring and the index.
     fileprivate var residentOctets: Int {
         ring.pages.residentOctets + index.pages.residentOctets
     }

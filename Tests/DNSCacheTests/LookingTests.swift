@@ -4,11 +4,11 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Looking and sweeping hold the lock for a few entries, and looking changes nothing")
+@Suite("Listing and sweeping lock the cache for a few entries, and listing changes nothing")
 struct LookingTests {
     private let origin = ContinuousClock.now
 
-    /// A cache of so many names below example.com, and one of its own.
+    /// Returns a cache with this number of names below example.com, and one other name.
     private func cache(_ count: Int) throws -> AnswerCache {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 9)
         for index in 0..<count {
@@ -18,7 +18,7 @@ struct LookingTests {
         return cache
     }
 
-    @Test("a step of a sweep removes no more than a stride, and the rest is answered meanwhile")
+    @Test("a sweep step removes at most one stride, and other entries are answered between steps")
     func removing() throws {
         let cache = try cache(5_000)
         var sweep = CacheSweep(cache, .tree("example.com"), .remove)
@@ -37,7 +37,7 @@ struct LookingTests {
         #expect(AnswerCache.stride <= 256, "some 20 µs")
     }
 
-    @Test("a sweep that marks ends the time of what is fresh, and of nothing twice")
+    @Test("a marking sweep expires fresh entries, and none twice")
     func marking() throws {
         let cache = try cache(1_000)
         var sweep = CacheSweep(cache, .all, .markStale)
@@ -49,7 +49,7 @@ struct LookingTests {
     }
 
     @Test(
-        "a sweep of what is there touches nothing that comes meanwhile",
+        "a sweep of existing entries leaves later insertions unchanged",
         arguments: [true, false]
     )
     func present(_ removes: Bool) throws {
@@ -70,7 +70,7 @@ struct LookingTests {
         #expect(fresh.count == news)
     }
 
-    @Test("a sweep of what is there finds all of that, however often it is moved out of its way")
+    @Test("a sweep finds all existing entries, however often they are moved")
     func overtaken() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         let old = try (0..<300).map { try Name("n\($0).example.com") }
@@ -83,7 +83,7 @@ struct LookingTests {
         while sweep.step(now: later) {
             guard !sweep.isLate else { continue }
             for index in 0..<AnswerCache.stride {
-                // In demand, so that they are spared where others go.
+                // These entries are in use, so they are moved instead of evicted.
                 for name in old where index.isMultiple(of: 16) {
                     let question = Question(name: name, type: .a)
                     _ = cache.staleAnswer(for: question, variant: .any, ttl: 30, now: later)
@@ -97,7 +97,7 @@ struct LookingTests {
         for name in old { #expect(cache.entries(named: name, type: nil, now: later).isEmpty) }
     }
 
-    @Test("a sweep ends after a lap, though others insert with each of its steps")
+    @Test("a sweep ends after one lap despite insertions between its steps")
     func lap() throws {
         let cache = AnswerCache(limit: 256 << 10, origin: origin, seed: 9)
         for index in 0..<1_000 {
@@ -116,7 +116,7 @@ struct LookingTests {
         #expect(sweep.count == 0)
     }
 
-    @Test("a walk shows each entry once, a few at a time, and leaves no trace of it")
+    @Test("a walk visits each entry once, a few at a time, without side effects")
     func walking() throws {
         let cache = try cache(1_000)
         var walk = CacheWalk(cache)
@@ -130,7 +130,7 @@ struct LookingTests {
         #expect(walk.isAtEnd && CacheWalk.copies <= 16)
     }
 
-    @Test("trees and names are found whatever the case of letters, and no more than those")
+    @Test("tree and name selections ignore case and match nothing else")
     func selecting() throws {
         let cache = AnswerCache(limit: 1 << 20, origin: origin, seed: 9)
         let names = [
@@ -146,7 +146,7 @@ struct LookingTests {
         #expect(cache.remove(.tree("."), now: origin) == 2)
     }
 
-    @Test("the entry for a client is the one that a hit is made of; looking is no demand")
+    @Test("the listed entry for a client is the one of a hit; listing does not count as use")
     func answering() throws {
         let cache = try cache(1)
         let question = Question(name: "N0.example.com", type: .a)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Entries marked stale by hand")
+@Suite("Entries that the operator marks as stale")
 struct MarkingTests {
     private let origin = ContinuousClock.now
     private let cache: AnswerCache
@@ -20,7 +20,7 @@ struct MarkingTests {
     }
 
     @Test(arguments: [0.0, 0.999, 1, 59.999])
-    func `what is marked is no longer answered but stays where it is`(_ seconds: Double) throws {
+    func `a marked entry is no longer answered but stays in the cache`(_ seconds: Double) throws {
         cache.insert(try .addresses("www.example.com", ttl: 60), now: origin)
         let time = Duration.seconds(seconds)
         #expect(cache.markStale(.all, now: origin + time) == 1)
@@ -35,7 +35,7 @@ struct MarkingTests {
     }
 
     @Test
-    func `what is stale already is not marked again`() throws {
+    func `a stale entry is not marked again`() throws {
         cache.insert(try .addresses("old.example.com", ttl: 5), now: origin)
         cache.insert(try .addresses("new.example.com", ttl: 60), now: origin)
         let now = origin + .seconds(5)
@@ -46,7 +46,7 @@ struct MarkingTests {
     }
 
     @Test
-    func `a new answer ends it`() throws {
+    func `a new answer clears the mark`() throws {
         cache.insert(try .addresses("www.example.com", [1]), now: origin)
         cache.markStale(.name("www.example.com", .a), now: origin + .seconds(1))
         cache.insert(try .addresses("www.example.com", [2]), now: origin + .seconds(2))
@@ -64,7 +64,7 @@ struct MarkingTests {
     ]
 
     @Test(arguments: selections)
-    func `freshness and origin select, for both`(
+    func `freshness and origin can be selected together`(
         _ label: String,
         _ selection: AnswerCache.Selection,
         _ selected: [Name]
@@ -86,7 +86,7 @@ struct MarkingTests {
     }
 
     @Test
-    func `more than one stride is marked, and each entry once`() throws {
+    func `marking of several strides marks each entry once`() throws {
         let cache = AnswerCache(limit: 4 << 20, origin: origin, seed: 4)
         for index in 0..<5_000 {
             cache.insert(try .addresses(try Name("n\(index).example.com")), now: origin)

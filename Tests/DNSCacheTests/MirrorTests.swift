@@ -4,9 +4,9 @@ import Testing
 
 @testable import DNSCache
 
-/// A mirror that only remembers what it was told.
+/// A mirror that records its copies.
 private final class Notebook: AnswerMirror, @unchecked Sendable {
-    /// Copies by name, type and variant, with when they end.
+    /// Copies by name, type and variant, with their expiry time.
     var copies: [String: Int64] = [:]
     var hits: [MirroredHits] = []
     var idle: [MirroredHits] = []
@@ -49,7 +49,7 @@ private final class Notebook: AnswerMirror, @unchecked Sendable {
     }
 }
 
-@Suite("Copies of answers that somebody else gives")
+@Suite("Copies of answers in the kernel")
 struct MirrorTests {
     private let origin = ContinuousClock.now
     private let cache: AnswerCache
@@ -61,7 +61,7 @@ struct MirrorTests {
         cache.setMirror(mirror)
     }
 
-    /// Asks so often, and has copied what is to be.
+    /// Queries a name repeatedly, and completes the pending copies.
     private func ask(_ name: Name, times: Int = 1, at time: Duration = .zero) throws {
         for _ in 0..<times {
             _ = try cache.withTable(now: origin + time) { table, now in
@@ -75,7 +75,7 @@ struct MirrorTests {
         cache.insert(answer, now: origin + time)
     }
 
-    @Test("an answer is copied when it is asked for again, and ends with its lifetime")
+    @Test("an answer is copied at its second query, and the copy expires with it")
     func offered() throws {
         store(try .addresses("www.example.com", ttl: 60), at: .seconds(1))
         try ask("www.example.com", at: .seconds(2))
@@ -84,7 +84,7 @@ struct MirrorTests {
         #expect(mirror.copies == [www: 61_000])
     }
 
-    @Test("what depends on more than the entry is not copied")
+    @Test("an answer that depends on more than its entry is not copied")
     func refused() throws {
         store(.failure("failed.example.com", ttl: 10))
         var explained = try CachedAnswer.denial("explained.example.com")
@@ -101,19 +101,19 @@ struct MirrorTests {
         #expect(mirror.copies.isEmpty)
     }
 
-    @Test("of two answers that suit the same client neither is copied")
+    @Test("if two answers suit the same client, neither is copied")
     func rivals() throws {
         store(try .addresses("www.example.com", variant: .any))
         try ask("www.example.com", times: 2)
         #expect(mirror.copies.count == 1)
         store(try .addresses("www.example.com", [7], variant: .plain))
-        #expect(mirror.copies.isEmpty, "which of the two is right is the cache's to say")
+        #expect(mirror.copies.isEmpty, "only the cache can choose between the two")
         try ask("www.example.com", times: 3)
         #expect(mirror.copies.isEmpty)
     }
 
     @Test(
-        "the copy is gone before its entry is, or changes",
+        "the copy is removed before its entry is removed or changed",
         arguments: ["replace", "remove", "judge", "stale", "order", "rotation", "another mirror"]
     )
     func withdrawn(_ how: String) throws {
@@ -136,26 +136,26 @@ struct MirrorTests {
         #expect(mirror.suspensions.now == 0)
     }
 
-    @Test("nobody is answered by copies while many entries change")
+    @Test("copies are disabled while many entries change")
     func rests() throws {
         cache.remove(.all, now: origin)
         cache.markStale(.all, now: origin)
         #expect(mirror.suspensions == (0, 2))
     }
 
-    @Test("from when an answer is to be asked for anew it is not copied until that was done")
+    @Test("an answer that is due for a refresh is not copied until it is refreshed")
     func refreshed() throws {
         store(try .addresses("www.example.com", ttl: 100, refreshAfter: 75))
         try ask("www.example.com", times: 2)
         #expect(mirror.copies == [www: 75_000])
-        // This one asks for it; the next has the rest copied.
+        // This query causes the refresh; the next one has the other copies made.
         try ask("www.example.com", at: .seconds(76))
         #expect(mirror.copies.isEmpty)
         try ask("www.example.com", at: .seconds(77))
         #expect(mirror.copies == [www: 100_000])
     }
 
-    @Test("an entry that goes for room takes its copy along")
+    @Test("an evicted entry takes its copy along")
     func evicted() throws {
         let cache = AnswerCache(limit: AnswerCache.sizes.smallest, origin: origin, seed: 5)
         cache.setMirror(mirror)
@@ -173,7 +173,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == Int(cache.numbers.entries))
     }
 
-    @Test("answers from copies count as demand, and for their server")
+    @Test("hits in copies count as use of the entry, and for its server")
     func counted() throws {
         store(try .addresses("www.example.com", server: 3))
         try ask("www.example.com", times: 2)
@@ -190,7 +190,7 @@ struct MirrorTests {
         #expect(cache.hitsByServer[3] == 42)
     }
 
-    @Test("where there was no room, it is tried again after a while")
+    @Test("after a failed copy for lack of space the next attempt is delayed")
     func roomAgain() throws {
         mirror.room = 0
         store(try .addresses("www.example.com"))
@@ -203,7 +203,7 @@ struct MirrorTests {
         #expect(mirror.copies.count == 1)
     }
 
-    @Test("where there is no room, those that are idle make some")
+    @Test("if there is no space, idle copies are removed")
     func full() throws {
         mirror.room = 1
         store(try .addresses("www.example.com"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-/// The cache as anybody would write it first: a dictionary that never runs out of room.
+/// Reference model of the cache: a dictionary without a size limit.
 struct Model {
     struct Key: Hashable {
         let question: Question
@@ -60,10 +60,9 @@ struct Model {
         }
     }
 
-    /// The answers that would be right, usually one.
+    /// Returns the correct answers, usually one.
     ///
-    /// - Parameter mayDrop: whether any entry may have been given up meanwhile; then a failure is
-    ///   right whatever there would be besides.
+    /// - Parameter mayDrop: true if entries may have been evicted; then a failure is correct too.
     func answers(_ asked: Asked, mayDrop: Bool, now: UInt64) -> [Entry] {
         let good = suiting(asked, isFailure: false)
         let failures = suiting(asked, isFailure: true).filter { $0.isFresh(now) }
@@ -73,7 +72,7 @@ struct Model {
         return good.contains { $0.isStale(now) } ? [] : failures
     }
 
-    /// What is wrong with a stale answer, or with there being none.
+    /// Returns the error of a stale answer or of its absence; nil if it is correct.
     func fault(of stale: StaleAnswer?, to asked: Asked, mayDrop: Bool, now: UInt64) -> String? {
         let right = suiting(asked, isFailure: false).filter { $0.isFresh(now) || $0.isStale(now) }
         guard let stale else { return right.isEmpty || mayDrop ? nil : "there is none" }
@@ -91,7 +90,7 @@ struct Model {
                         ttl == (entry.isFresh(now) ? entry.ttl - UInt32(entry.age(now)) : 30)
                     })
         }
-        return isRight ? nil : "it is not the one"
+        return isRight ? nil : "it is not the expected one"
     }
 
     mutating func remove(_ selection: AnswerCache.Selection, now: UInt64) -> Int {

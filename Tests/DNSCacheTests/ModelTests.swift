@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("The cache against a dictionary")
+@Suite("The cache compared with a dictionary")
 struct ModelTests {
     @Test(
         arguments: [
@@ -12,7 +12,7 @@ struct ModelTests {
         ],
         [UInt64(1), 2, 3]
     )
-    func `random operations give what a dictionary would give`(
+    func `random operations have the results of a dictionary`(
         _ size: (label: String, limit: Int, mayDrop: Bool),
         _ seed: UInt64
     ) throws {
@@ -96,7 +96,7 @@ struct ModelTests {
         if !size.mayDrop { #expect(table.numbers.entries == model.entries.count) }
     }
 
-    /// A name out of a few hundred, in any spelling.
+    /// Returns one of a few hundred names, in any case of letters.
     private static func name(_ random: inout Seeded) -> Name {
         let host = Int.random(in: 0..<25, using: &random)
         let domain = Int.random(in: 0..<4, using: &random)
@@ -129,7 +129,7 @@ struct ModelTests {
         let addresses = (0..<Int.random(in: 1...9, using: &random)).map { _ in
             UInt32.random(in: 0...UInt32.max, using: &random)
         }
-        // AAAA data of four octets would not parse; TXT-like types carry them as they are.
+        // Four octets are no valid AAAA data; types with text-like data have the octets unchanged.
         let answer = try CachedAnswer.addresses(
             name(&random),
             addresses,
@@ -164,12 +164,12 @@ struct ModelTests {
 }
 
 extension AnswerTable {
-    /// Removes what is selected, as the cache does but in one go.
+    /// Removes the selected entries, as the cache does, but in one call.
     fileprivate mutating func removeAll(_ selection: AnswerCache.Selection, now: UInt64) -> Int {
         change(selection, to: .remove, now: now) { _, _ in true }
     }
 
-    /// Marks what is selected, as the cache does but in one go.
+    /// Marks the selected entries, as the cache does, but in one call.
     fileprivate mutating func markAllStale(
         _ selection: AnswerCache.Selection,
         now: UInt64

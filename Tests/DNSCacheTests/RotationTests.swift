@@ -4,11 +4,11 @@ import Testing
 
 @testable import DNSCache
 
-@Suite("Each answer begins with another address")
+@Suite("Rotation of addresses")
 struct RotationTests {
     private static let name: Name = "www.example.com"
 
-    /// The addresses of the next answers, each by its last octet.
+    /// Returns the order of addresses in the next answers, each address by its last octet.
     private static func orders(
         of table: TestTable,
         _ asked: Asked = Asked(name: name),
@@ -46,7 +46,7 @@ struct RotationTests {
     }
 
     @Test
-    func `one after the other is first, the rest follows in its order`() throws {
+    func `each address is first in turn, and the others follow in order`() throws {
         let table = TestTable(rotates: true)
         table.insert(try .addresses(Self.name, [0xC000_0201, 0xC000_0202, 0xC000_0203]), at: 0)
         #expect(
@@ -57,14 +57,14 @@ struct RotationTests {
     }
 
     @Test
-    func `without it the order stays`() throws {
+    func `without rotation the order is constant`() throws {
         let table = TestTable()
         table.insert(try .addresses(Self.name, [0xC000_0201, 0xC000_0202]), at: 0)
         #expect(try Self.orders(of: table, count: 3) == [[1, 2], [1, 2], [1, 2]])
     }
 
     @Test(arguments: 1...40)
-    func `of any number of addresses each is first once, and none is lost`(_ count: Int) throws {
+    func `for any number of addresses each is first once, and none is lost`(_ count: Int) throws {
         let table = TestTable(rotates: true)
         let all = (1...UInt32(count)).map { $0 }
         table.insert(try .addresses(Self.name, all.map { 0xC000_0200 | $0 }), at: 0)
@@ -74,7 +74,7 @@ struct RotationTests {
     }
 
     @Test
-    func `a TTL stays with its address and grows old as it would`() throws {
+    func `a TTL stays with its address and counts down`() throws {
         let table = TestTable(rotates: true)
         table.insert(try Self.answer([Self.a(1, ttl: 60), Self.a(2, ttl: 90)]), at: 0)
         #expect(try table.ask(Asked(name: Self.name), at: 10)?.ttls == [50, 80])
@@ -82,7 +82,7 @@ struct RotationTests {
     }
 
     @Test
-    func `aliases stay in front, signatures and authorities behind`() throws {
+    func `aliases stay first, signatures and authorities last`() throws {
         let table = TestTable(rotates: true)
         let end: Name = "b.example.com"
         let signature = Record(
@@ -117,7 +117,7 @@ struct RotationTests {
     }
 
     @Test
-    func `IPv6 addresses take turns, too`() throws {
+    func `IPv6 addresses are rotated too`() throws {
         let table = TestTable(rotates: true)
         let records = (1...3).map { low in
             Record(
@@ -150,7 +150,7 @@ struct RotationTests {
     }
 
     @Test
-    func `an alias of the very size of an address, between addresses, is not mistaken for one`()
+    func `an alias of an address record's size is not mistaken for an address`()
         throws
     {
         let table = TestTable(rotates: true)
@@ -167,14 +167,14 @@ struct RotationTests {
     }
 
     @Test
-    func `addresses of the root, whose owner is written out, keep their order`() throws {
+    func `addresses of the root, whose owner is not compressed, keep their order`() throws {
         let table = TestTable(rotates: true)
         table.insert(try .addresses(.root, [0xC000_0201, 0xC000_0202]), at: 0)
         #expect(try Self.orders(of: table, Asked(name: .root), count: 2) == [[1, 2], [1, 2]])
     }
 
     @Test
-    func `an answer that was cut has nothing to rotate`() throws {
+    func `a truncated answer has no rotation`() throws {
         let table = TestTable(rotates: true)
         table.insert(try .addresses(Self.name, (1...40).map { 0xC000_0200 | $0 }), at: 0)
         for _ in 0..<3 {

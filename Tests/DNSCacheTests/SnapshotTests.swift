@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-/// A cache, a clock on the wall and what a snapshot makes of them.
+/// A cache, its clocks, and its snapshots.
 struct Life {
     let cache: AnswerCache
     let origin = ContinuousClock.now
@@ -13,7 +13,7 @@ struct Life {
         cache = AnswerCache(limit: limit, origin: origin, seed: 31)
     }
 
-    /// An instant as seconds after the beginning.
+    /// Returns an instant as seconds after the start.
     func at(_ seconds: Double) -> ContinuousClock.Instant { origin + .seconds(seconds) }
 
     func insert(_ answer: CachedAnswer, at seconds: Double = 0) {
@@ -26,7 +26,7 @@ struct Life {
         }.get()
     }
 
-    /// The blocks of a snapshot.
+    /// Returns the blocks of a snapshot.
     func blocks(at seconds: Double = 0, wallTime: UInt64 = 1_000_000) -> [[UInt8]] {
         var writer = SnapshotWriter(of: cache, now: at(seconds), wallTime: wallTime)
         var blocks: [[UInt8]] = []
@@ -38,7 +38,7 @@ struct Life {
         Array(blocks(at: seconds, wallTime: wallTime).joined())
     }
 
-    /// Loads a snapshot in which servers are called as above.
+    /// Loads a snapshot with the server labels above.
     @discardableResult
     func load(
         _ file: [UInt8],
@@ -59,10 +59,10 @@ struct Life {
 
 private let www: Name = "www.example.com"
 
-@Suite("A snapshot and the life after it")
+@Suite("Snapshots and restored caches")
 struct SnapshotTests {
     @Test
-    func `what was in the cache is in it again, as it was`() throws {
+    func `a restored cache has the same answers`() throws {
         let old = Life()
         let signed = AnswerVariant(dnssecOK: true, checkingDisabled: false)
         old.insert(try .addresses(www, [1, 2, 3], ttl: 300, server: 3, staleWindow: 900))
@@ -95,7 +95,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a failure since the start does not keep the good answer from an earlier life away`()
+    func `a failure since the start does not prevent restoring a good answer`()
         throws
     {
         let old = Life()
@@ -108,14 +108,14 @@ struct SnapshotTests {
     }
 
     @Test
-    func `an empty cache has a snapshot too`() throws {
+    func `an empty cache has a snapshot`() throws {
         let file = Life().snapshot()
         let summary = try Life().load(file)
         #expect(summary == SnapshotSummary(writtenAt: 1_000_000, entries: 0, restored: 0))
     }
 
     @Test
-    func `a snapshot of a snapshot is the same`() throws {
+    func `a snapshot of a restored cache is the same`() throws {
         let old = Life()
         for index in 0..<700 {
             old.insert(
@@ -141,7 +141,7 @@ struct SnapshotTests {
         ("before its window ends", 189, "stale"), ("as it ends", 190, "gone"),
         ("years later", 1_000_000_000, "gone"), ("before it was written", -5_000, "fresh"),
     ])
-    func `time passes while nobody is there`(
+    func `time passes while the daemon is stopped`(
         _ label: String,
         _ seconds: Int,
         _ state: String
@@ -165,7 +165,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `no entry gets younger by being written`() throws {
+    func `writing an entry does not raise its TTL`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 100))
         let new = Life()
@@ -174,7 +174,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `what was marked stale stays so`() throws {
+    func `an entry marked as stale stays stale`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 100, staleWindow: 100))
         old.cache.markStale(.all, now: old.at(0.5))
@@ -185,7 +185,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `failures and this daemon's own answers are not written`() throws {
+    func `failures and local answers are not written`() throws {
         let old = Life()
         old.insert(.failure(www, ttl: 100))
         old.insert(try .addresses("localhost", source: .local))
@@ -194,7 +194,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `the cache keeps what it has got meanwhile`() throws {
+    func `answers stored before the restore are kept`() throws {
         let old = Life()
         old.insert(try .addresses(www, [1]))
         old.insert(try .addresses("other.example.com", [1]))
@@ -208,7 +208,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a refresh is requested after a restart, too, by the first hit`() throws {
+    func `the first hit after a restart requests a due refresh`() throws {
         let old = Life()
         old.insert(try .addresses(www, ttl: 100, refreshAfter: 75))
         for _ in 0..<3 { _ = try old.ask(Asked(name: www), at: 80) }
@@ -220,7 +220,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `names of servers lead to their new numbers, long ones cut`() throws {
+    func `server labels map to their new numbers, and long labels are truncated`() throws {
         let old = Life()
         old.insert(try .addresses(www, server: 9))
         var writer = SnapshotWriter(of: old.cache, now: old.origin, wallTime: 5)
@@ -239,7 +239,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a smaller cache takes what fits, names in demand first`() throws {
+    func `a smaller cache restores as much as fits, most used names first`() throws {
         let old = Life(limit: 4 << 20)
         for index in 0..<10_000 {
             let name = try Name("n\(index).example.com")
@@ -259,7 +259,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `blocks are bounded, be the entries many or large`() throws {
+    func `the size of blocks is bounded for many and for large entries`() throws {
         let old = Life(limit: 16 << 20)
         for index in 0..<1_000 {
             old.insert(try .addresses(try Name("n\(index).example.com")))
@@ -277,7 +277,7 @@ struct SnapshotTests {
     }
 
     @Test
-    func `a snapshot ends although the cache is filled all the while`() throws {
+    func `a snapshot ends despite concurrent insertions`() throws {
         let life = Life(limit: 256 << 10)
         var random = Seeded(seed: 5)
         var writer = SnapshotWriter(of: life.cache, now: life.origin, wallTime: 1)
@@ -297,7 +297,7 @@ struct SnapshotTests {
     // MARK: - Hot names
 
     @Test
-    func `the hottest come first, each question once`() throws {
+    func `the most used entries come first, each query once`() throws {
         let life = Life(limit: 4 << 20)
         for index in 0..<3_000 {
             let name = try Name("n\(index).example.com")

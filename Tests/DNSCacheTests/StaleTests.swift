@@ -16,7 +16,7 @@ struct StaleTests {
     private let table = TestTable()
 
     @Test
-    func `the hot path never gives a stale answer`() throws {
+    func `a lookup of fresh answers never returns a stale one`() throws {
         table.insert(try .addresses(www, ttl: 60, staleWindow: 86_400), at: 0)
         #expect(try table.ask(Asked(name: www), at: 59.999) != nil)
         for seconds in [60, 61, 3_600, 86_459, 86_460, 1_000_000] {
@@ -29,7 +29,7 @@ struct StaleTests {
         ("just inside the window", 159.999, 99), ("at the window's end", 160, nil),
         ("long after", 1e6, nil),
     ])
-    func `it is a candidate until its window ends`(
+    func `an expired answer is available until its stale window ends`(
         _ label: String,
         _ seconds: Double,
         _ expiredFor: UInt64?
@@ -45,20 +45,20 @@ struct StaleTests {
         #expect(stale.answer.addresses == [7, 8])
         #expect(stale.answer.ttls == [30, 30])
         #expect(stale.answer.question.name == www)
-        #expect(stale.answer.lifetime == 0, "nobody must store it as new")
+        #expect(stale.answer.lifetime == 0, "a stale answer must not be stored as new")
         #expect(stale.answer.server == 5)
         #expect(stale.age == UInt64(seconds))
         #expect(!stale.isHeld)
     }
 
     @Test
-    func `without a window there is none`() throws {
+    func `without a window there is no stale answer`() throws {
         table.insert(try .addresses(www, ttl: 60), at: 0)
         #expect(table.stale(www, at: 60) == nil)
     }
 
     @Test
-    func `what is fresh after all is given with its age taken off`() throws {
+    func `a fresh answer is returned with its age subtracted`() throws {
         table.insert(try .addresses(www, ttl: 60, staleWindow: 100), at: 0)
         let stale = try #require(table.stale(www, at: 20))
         #expect(stale.expiredFor == nil)
@@ -75,7 +75,7 @@ struct StaleTests {
     }
 
     @Test
-    func `the window of what is marked stale begins then`() throws {
+    func `the window of an entry marked as stale starts with the mark`() throws {
         table.insert(try .addresses(www, ttl: 3_600, staleWindow: 100), at: 0)
         table.expire(at: 10)
         #expect(table.stale(www, at: 10)?.expiredFor == 0)
@@ -84,7 +84,7 @@ struct StaleTests {
     }
 
     @Test
-    func `of several that suit the newest is given`() throws {
+    func `the newest of several matching stale answers is returned`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
         table.insert(
             try .addresses(www, [2], ttl: 5, variant: .signed, staleWindow: 100),
@@ -98,7 +98,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a new answer takes its place, a shorter window and all`() throws {
+    func `a new answer replaces the stale one, even with a shorter window`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
         table.insert(try .addresses(www, [2], ttl: 5), at: 10)
         #expect(table.table.numbers.entries == 1)
@@ -106,7 +106,7 @@ struct StaleTests {
     }
 
     @Test
-    func `TTLs of any length come out as asked`() throws {
+    func `the stale answer has the requested TTL`() throws {
         table.insert(try .addresses(www, [1], ttl: 0x7FFF_FFFF, staleWindow: 10), at: 0)
         table.expire(at: 0)
         for ttl in [0, 1, 30, 0x0102_0304, 0x7FFF_FFFF] as [UInt32] {
@@ -116,7 +116,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a copy of a fresh answer says what is left of it, and is no demand`() throws {
+    func `reading a fresh answer returns its remaining TTL, and does not count as use`() throws {
         table.insert(try .addresses(www, [7], ttl: 60, staleWindow: 100), at: 0)
         table.insert(.failure(www, ttl: 100), at: 1)
         let fresh = try #require(table.fresh(www, at: 20.9))
@@ -135,7 +135,7 @@ struct StaleTests {
     // MARK: - Failures
 
     @Test
-    func `a failure leaves the stale answer where it is, and says that it is held`() throws {
+    func `a failure keeps the stale answer, and is reported with it`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
         table.insert(.failure(www), at: 10)
         let held = try #require(table.stale(www, at: 10.5))
@@ -146,7 +146,7 @@ struct StaleTests {
     }
 
     @Test
-    func `the hot path gives no failure to whom a stale answer is right`() throws {
+    func `a failure is not returned to a client with a matching stale answer`() throws {
         table.insert(
             try .addresses(www, [1], ttl: 5, variant: .signed, staleWindow: 100),
             at: 0
@@ -159,7 +159,7 @@ struct StaleTests {
     }
 
     @Test
-    func `with no stale answer a failure is answered while it lasts`() throws {
+    func `without a stale answer a failure is returned until it expires`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 3), at: 0)
         table.insert(.failure(www), at: 8)
         let answered = try table.ask(Asked(name: www), at: 8.5)
@@ -168,7 +168,7 @@ struct StaleTests {
     }
 
     @Test
-    func `a failure does not shadow a fresh answer`() throws {
+    func `a failure does not hide a fresh answer`() throws {
         for variant in [AnswerVariant.any, .plain] {
             table.insert(try .addresses(www, [1], variant: variant), at: 0)
             table.insert(.failure(www), at: 1)
@@ -177,14 +177,14 @@ struct StaleTests {
     }
 
     @Test
-    func `a failure is never a stale answer, whatever window it came with`() throws {
+    func `a failure is never a stale answer, whatever its window`() throws {
         table.insert(.failure(www), at: 0)
         #expect(table.stale(www, at: 0.5) == nil)
         #expect(table.stale(www, at: 2) == nil)
     }
 
     @Test
-    func `failures take the place of failures, a good answer that of both`() throws {
+    func `a failure replaces a failure, a good answer replaces both`() throws {
         table.insert(try .addresses(www, [1], ttl: 5, staleWindow: 100), at: 0)
         for second in 0..<5 { table.insert(.failure(www), at: Double(10 + second)) }
         #expect(table.table.numbers.entries == 2)
@@ -195,7 +195,7 @@ struct StaleTests {
     }
 }
 
-@Suite("Refreshing in time")
+@Suite("Refresh requests")
 struct PrefetchTests {
     private let table = TestTable()
 
@@ -215,7 +215,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `the first hit requests a refresh if it comes late`() throws {
+    func `a late first hit requests a refresh`() throws {
         table.insert(try .addresses(www, ttl: 100, refreshAfter: 75), at: 0)
         #expect(try wants(at: 90) == true)
         #expect(try wants(at: 91) == false)
@@ -235,7 +235,7 @@ struct PrefetchTests {
     }
 
     @Test(arguments: [0, .max] as [UInt32])
-    func `never means never`(_ refreshAfter: UInt32) throws {
+    func `a refresh threshold of never requests none`(_ refreshAfter: UInt32) throws {
         table.insert(
             try .addresses(www, ttl: 0x7FFF_FFFF, refreshAfter: refreshAfter),
             at: 0
@@ -244,7 +244,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `a truncated reply asks too`() throws {
+    func `a truncated reply requests a refresh too`() throws {
         table.insert(
             try .addresses(www, Array(0..<60), ttl: 100, refreshAfter: 1),
             at: 0
@@ -255,7 +255,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `being spared from eviction neither asks nor keeps from asking`() throws {
+    func `being spared from eviction neither requests nor prevents a refresh`() throws {
         let table = TestTable(limit: 64 << 10)
         table.insert(try .addresses(www, ttl: 100, refreshAfter: 75), at: 0)
         _ = try table.ask(Asked(name: www), at: 0)
@@ -268,7 +268,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `half the demand for an answer goes over to the next one`() throws {
+    func `half of an answer's use count passes to the next answer`() throws {
         table.insert(try .addresses(www), at: 0)
         for _ in 0..<9 { _ = try table.ask(Asked(name: www), at: 0) }
         var hits: [UInt32] = []
@@ -280,7 +280,7 @@ struct PrefetchTests {
     }
 
     @Test
-    func `the count of hits starts anew after a thousand million`() {
+    func `the hit counter restarts after a thousand million`() {
         var demand = Demand(hits: .max)
         #expect(demand.hits == 0x3FFF_FFFF)
         #expect(!demand.isNew)

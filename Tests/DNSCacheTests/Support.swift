@@ -4,7 +4,7 @@ import Testing
 
 @testable import DNSCache
 
-/// A generator whose numbers follow from its seed alone (SplitMix64), so that a failure repeats.
+/// Reproducible pseudo-random numbers (SplitMix64).
 struct Seeded: RandomNumberGenerator {
     private var state: UInt64
 
@@ -21,7 +21,7 @@ struct Seeded: RandomNumberGenerator {
     }
 }
 
-/// Names as literals, which only tests write in source.
+/// Name literals, for tests only.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -33,12 +33,12 @@ extension Name: ExpressibleByStringLiteral {
 }
 
 extension RecordType {
-    /// A type whose data nobody looks into.
+    /// A type with opaque data.
     static let odd = RecordType(rawValue: 65_280)
 }
 
 extension CachedAnswer {
-    /// The answer that `name` has these IPv4 addresses.
+    /// Returns an answer with IPv4 addresses of `name`.
     static func addresses(
         _ name: Name,
         _ values: [UInt32] = [0xC000_0201],
@@ -52,7 +52,7 @@ extension CachedAnswer {
     ) throws -> CachedAnswer {
         let question = Question(name: name, type: type)
         let records = values.map { value in
-            // Types other than A get the address's octets too: the cache does not look at data.
+            // Other types have the same octets: the cache does not read record data.
             let octets = withUnsafeBytes(of: value.bigEndian) { Array($0) }
             return Record(
                 name: name,
@@ -75,7 +75,7 @@ extension CachedAnswer {
         )
     }
 
-    /// The answer that `name`, or this type of it, does not exist.
+    /// Returns the denial of `name` or of one of its types.
     static func denial(
         _ name: Name,
         _ rcode: RCode = .nxDomain,
@@ -109,7 +109,7 @@ extension CachedAnswer {
         )
     }
 
-    /// What is stored when nobody had an answer for `name`.
+    /// Returns the cached failure of `name`.
     static func failure(
         _ name: Name,
         type: RecordType = .a,
@@ -128,12 +128,12 @@ extension CachedAnswer {
         )
     }
 
-    /// The IPv4 addresses in it.
+    /// The IPv4 addresses in the answer.
     var addresses: [UInt32] { records.flatMap { record in record.value.map { [$0] } ?? [] } }
 
     var ttls: [UInt32] { records.map(\.ttl) }
 
-    /// The records, read behind the question as a client would.
+    /// The records, parsed after the question as a client does.
     private var records: [(ttl: UInt32, value: UInt32?)] {
         var message = Message(header: Header())
         message.questions = [question]
@@ -154,24 +154,24 @@ extension CachedAnswer {
     }
 }
 
-/// What a client asks the cache.
+/// A client's query to the cache.
 struct Asked {
     var name: Name
     var type = RecordType.a
 
-    /// Whether DO is set, and CD; nil for a client without EDNS.
+    /// DO and CD flags; nil for a client without EDNS.
     var dnssecOK: Bool?
     var checkingDisabled = false
 
-    /// Whether AD is set: whether the client wants to know what was validated.
+    /// AD flag: true if the client requests the validation result.
     var wantsProof = false
 
-    /// What that makes of the answers.
+    /// The variant of matching answers.
     var variant: AnswerVariant {
         AnswerVariant(dnssecOK: dnssecOK ?? false, checkingDisabled: checkingDisabled)
     }
 
-    /// The query as it comes in a datagram.
+    /// The query in wire format.
     var octets: [UInt8] {
         var header = Header(id: 0xBEEF)
         header.recursionDesired = true
@@ -188,7 +188,7 @@ struct Asked {
     }
 }
 
-/// What the cache answered.
+/// A reply from the cache.
 struct Answered {
     let hit: CacheHit
     let message: Message
@@ -208,7 +208,7 @@ struct Answered {
 }
 
 extension AnswerTable {
-    /// Answers a client's question; the buffer must be untouched by a miss.
+    /// Returns the reply to a query, and checks that a miss leaves the buffer unchanged.
     mutating func ask(_ asked: Asked, now: UInt64, limit: Int = 65_535) throws -> Answered? {
         let query = asked.octets
         let facts = try QueryFacts(checking: query.rawSpan)
@@ -218,7 +218,7 @@ extension AnswerTable {
             answer(facts, in: &span, limit: limit, now: now)
         }
         guard let hit else {
-            #expect(buffer == before, "a miss leaves the query as it was")
+            #expect(buffer == before, "a miss leaves the query unchanged")
             return nil
         }
         let message = try Message(parsing: Array(buffer[..<hit.length]))
@@ -251,7 +251,7 @@ extension AnswerTable {
         return names
     }
 
-    /// Checks all that is promised of ring and index; returns the names of what is wrong.
+    /// Checks all invariants of ring and index, and returns the violations.
     func faults() -> [String] {
         var faults: [String] = []
         var live: Set<Int> = []
@@ -277,10 +277,10 @@ extension AnswerTable {
         if position != ring.head { faults.append("the last entry does not end at the head") }
         if ring.usedOctets > ring.capacity { faults.append("more is used than there is") }
 
-        // Every bucket is the first of some hash, so these are all slots.
+        // Every bucket is the first of some hash, so this visits all slots.
         let buckets = index.octets / 64
         let indexed = Set((0..<buckets).flatMap { index.references(UInt64($0)) })
-        if indexed != live { faults.append("slots refer to what is not live, or to nothing") }
+        if indexed != live { faults.append("slots refer to entries that are not live") }
         if numbers.entries != live.count { faults.append("entries are miscounted") }
         if numbers.octets != liveOctets { faults.append("octets are miscounted") }
         if numbers.negativeEntries != negatives { faults.append("denials are miscounted") }
@@ -291,8 +291,7 @@ extension AnswerTable {
     }
 }
 
-/// A table that counts in seconds, and that can be asked and changed in the middle of an
-/// expectation.
+/// A table with time in seconds, as a class, so that expectations can change it.
 final class TestTable {
     var table: AnswerTable
 
@@ -339,7 +338,7 @@ final class TestTable {
         )
     }
 
-    /// Marks everything stale.
+    /// Marks all entries as stale.
     func expire(at seconds: Double) {
         let now = milliseconds(seconds)
         _ = table.walk(from: 0, count: .max) { _, _ in .expire(now: now) }

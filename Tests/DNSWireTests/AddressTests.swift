@@ -5,7 +5,7 @@ import Testing
 @Suite("IP addresses (RFC 4291, RFC 5952)")
 struct AddressTests {
     @Test(arguments: ["0.0.0.0", "192.0.2.1", "255.255.255.255", "10.0.0.200"])
-    func `dotted quads are read and written`(text: String) throws {
+    func `dotted quads are parsed and printed`(text: String) throws {
         let address = try #require(IPv4Address(text))
         #expect(address.description == text)
         #expect(IPv4Address(octets: address.octets) == address)
@@ -17,7 +17,7 @@ struct AddressTests {
         "1.2.3.04", "00.0.0.0", "1.2.3.4 ", " 1.2.3.4", "1.2.3.4\0", "0x7f.0.0.1", "2130706433",
         "1.2.3.-4", "1.2.3.+4", "１.2.3.4", "1.2.3.4294967297",
     ])
-    func `anything else is no IPv4 address`(text: String) {
+    func `any other text is not an IPv4 address`(text: String) {
         #expect(IPv4Address(text) == nil)
         #expect(IPAddress(text) == nil)
     }
@@ -32,7 +32,7 @@ struct AddressTests {
         ("1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"), ("::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8"),
         ("1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0"), ("fe80::", "fe80::"),
     ])
-    func `IPv6 addresses are written in one way only`(case: (String, String)) throws {
+    func `IPv6 addresses are printed in canonical form`(case: (String, String)) throws {
         let address = try #require(IPv6Address(`case`.0))
         #expect(address.description == `case`.1)
         #expect(IPv6Address(octets: address.octets) == address)
@@ -45,13 +45,13 @@ struct AddressTests {
         "1:2:3:4:5:6:7:8::", "::1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:1.2.3.4", "::01.2.3.4",
         "::1.2.3.4:5", "0000000000000000000000000000000000000000000000::",
     ])
-    func `anything else is no IPv6 address`(text: String) {
+    func `any other text is not an IPv6 address`(text: String) {
         #expect(IPv6Address(text) == nil)
         #expect(IPAddress(text) == nil)
     }
 
     @Test
-    func `an IPv4 address that was mapped is unmapped`() {
+    func `an IPv4-mapped address is unmapped`() {
         let mapped = IPv6Address(mapping: "192.0.2.1")
         #expect(mapped == "::ffff:192.0.2.1")
         #expect(mapped.mapped == "192.0.2.1")
@@ -60,7 +60,7 @@ struct AddressTests {
     }
 
     @Test(arguments: [0, 3, 5, 15, 17])
-    func `addresses have four or sixteen octets`(count: Int) {
+    func `addresses have 4 or 16 octets`(count: Int) {
         #expect(IPAddress(octets: [UInt8](repeating: 1, count: count)) == nil)
     }
 
@@ -80,7 +80,7 @@ struct AddressTests {
         ("::2", ""), ("2001:db8::1", ""), ("fec0::1", ""), ("fe7f::1", ""), ("fbff::1", ""),
         ("fe00::1", ""), ("::ffff:192.0.2.1", ""), ("::fffe:10.0.0.1", ""),
     ])
-    func `addresses that no answer of the open Internet has are told apart`(
+    func `addresses that are not global are recognized`(
         case: (String, String)
     ) throws {
         let address = try #require(IPAddress(`case`.0))
@@ -104,7 +104,7 @@ struct PrefixTests {
         ("2001:db8:0:0:8000::/65", "2001:db8:0:0:8000::/65"),
         ("::ffff:192.0.2.0/120", "192.0.2.0/24"), ("::ffff:0:0/96", "0.0.0.0/0"),
     ])
-    func `networks are read and written`(case: (String, String)) throws {
+    func `networks are parsed and printed`(case: (String, String)) throws {
         #expect(try #require(IPPrefix(`case`.0)).description == `case`.1)
     }
 
@@ -113,7 +113,7 @@ struct PrefixTests {
         "192.0.2.0/024", "192.0.2.0/-1", "192.0.2.0/+8", "192.0.2.0/8 ", "192.0.2.0/24/24",
         "192.0.2/24", "::ffff:192.0.2.1/120", "192.0.2.0/1000", "::1/127", "::ffff:0:0/95",
     ])
-    func `anything else is no network`(text: String) {
+    func `any other text is not a network`(text: String) {
         #expect(IPPrefix(text) == nil)
     }
 
@@ -129,14 +129,14 @@ struct PrefixTests {
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
         ("2001:db8::/64", "2001:db8::1:0:0:1", true), ("2001:db8::/64", "2001:db8:0:1::", false),
     ])
-    func `an address is in a network or not`(case: (String, String, Bool)) throws {
+    func `a network contains the right addresses`(case: (String, String, Bool)) throws {
         let (network, candidate, expected) = `case`
         let prefix = try #require(IPPrefix(network))
         #expect(try prefix.contains(#require(IPAddress(candidate))) == expected)
     }
 
     @Test
-    func `a network is cut out of any address`() throws {
+    func `the network of any address is its prefix`() throws {
         let address = try #require(IPAddress("192.0.2.77"))
         #expect(IPPrefix(containing: address, length: 24) == IPPrefix("192.0.2.0/24"))
         #expect(IPPrefix(containing: address, length: 0) == IPPrefix("0.0.0.0/0"))

@@ -11,11 +11,11 @@ import Testing
     )
 )
 struct DifferentialTests {
-    /// Public packets, two octets of length before each, in files named `*.bin`.
+    /// The folder of public packets: files `*.bin`, two octets of length before each packet.
     private static let corpora = ProcessInfo.processInfo.environment["HTTPDNSD_CORPORA"]
 
     @Test
-    func `generated packets and their mutations are read alike`() throws {
+    func `generated and mutated packets are parsed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         let packets = try Oracle.generate(seed: 1, count: 1_000)
         let tally = try compare(packets)
@@ -23,8 +23,8 @@ struct DifferentialTests {
         #expect(tally.accepted > packets.count / 3)
     }
 
-    @Test(.enabled(if: corpora != nil, "HTTPDNSD_CORPORA names no folder"))
-    func `public corpora are read alike`() throws {
+    @Test(.enabled(if: corpora != nil, "HTTPDNSD_CORPORA is not a folder"))
+    func `public corpora are parsed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         let folder = URL(fileURLWithPath: try #require(Self.corpora))
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
@@ -35,10 +35,10 @@ struct DifferentialTests {
     }
 
     @Test
-    func `records as text are read alike`() throws {
+    func `records are printed as by dnspython`() throws {
         try #require(Oracle.isInstalled, "CI needs python3-dnspython")
         var records: [Record] = []
-        // Every third packet is one dnspython made itself; the others are mutations.
+        // Every third packet is made by dnspython; the others are mutations.
         for (index, packet) in try Oracle.generate(seed: 2, count: 400).enumerated()
         where index.isMultiple(of: 3) {
             if let message = try? Message(parsing: packet) {
@@ -59,15 +59,15 @@ struct DifferentialTests {
 // MARK: - Comparing
 
 extension DifferentialTests {
-    /// How a comparison went.
+    /// Counts of a comparison.
     private struct Tally {
-        /// Packets both refused, or both accepted as the same message.
+        /// Packets that both refused, or both parsed as the same message.
         var agreed = 0
-        /// Packets both accepted.
+        /// Packets that both accepted.
         var accepted = 0
     }
 
-    /// Reads packets both ways and records the first few differences without an explanation.
+    /// Parses packets with both parsers and records the first few unexplained differences.
     @discardableResult
     private func compare(_ packets: [[UInt8]], _ label: String = "generated") throws -> Tally {
         let lines = try Oracle.read(packets)
@@ -106,35 +106,35 @@ extension DifferentialTests {
         return tally
     }
 
-    /// Why we may refuse what dnspython accepts.
+    /// Returns true if we may refuse a packet that dnspython accepts.
     private static func explains(refusal error: WireError, _ notes: Set<String>) -> Bool {
         switch error {
         case .pointerIntoHeader:
-            // There are no names in the header (RFC 1035 §4.1.4).
+            // The header has no names (RFC 1035 §4.1.4).
             notes.contains("pointer-into-header")
         case .badOption:
-            // The lengths of cookies, keepalives and extended errors, and bits after a subnet.
+            // Lengths of cookies, keepalives and extended errors, and bits after a subnet.
             notes.contains { $0.hasPrefix("option-") }
         case .compressedName:
             // The target of SVCB is never compressed (RFC 9460 §2.2).
             notes.contains("svcb")
         case .badRDATA:
-            // TXT is one or more strings (RFC 1035 §3.3.14); SVCB has no key twice.
+            // TXT has at least one string (RFC 1035 §3.3.14); SVCB has no duplicate key.
             notes.contains("empty-txt") || notes.contains("svcb")
         default:
-            // dnspython goes on reading at another place than the end of the pointer.
+            // dnspython continues after another octet than the end of the pointer.
             notes.contains("labels-over-pointer")
         }
     }
 
-    /// Why dnspython may refuse what we accept.
+    /// Returns true if dnspython may refuse a packet that we accept.
     private static func explainsAcceptance(_ notes: Set<String>) -> Bool {
-        // It wants the key of a TSIG record, knows no subnet without a family,
-        // and looks into the values of SVCB, which we leave to who uses them.
+        // dnspython requires the key of a TSIG record, knows no subnet without a family, and
+        // validates SVCB values, which our parser leaves to its callers.
         !notes.isDisjoint(with: ["tsig", "family", "svcb", "labels-over-pointer"])
     }
 
-    /// All fields of a message, as `oracle.py` writes them.
+    /// Returns all fields of a message in the format of `oracle.py`.
     private func describe(_ message: Message) -> String {
         var fields = [digits(Array(message.encoded().prefix(4)))]
         for question in message.questions {
@@ -157,18 +157,18 @@ extension DifferentialTests {
         return fields.joined(separator: " ")
     }
 
-    /// The OPT record, as `oracle.py` writes it.
+    /// Returns the OPT record in the format of `oracle.py`.
     private func describe(_ edns: EDNS) -> String {
         let ttl = [edns.extendedRCode, edns.version] + two(Int(edns.flags))
         let options = edns.options.map { option in
-            // Header and OPT record without the option are 23 octets, its code and length 4.
+            // Header and OPT record without options have 23 octets, option code and length 4.
             let octets = Message(edns: EDNS(options: [option])).encoded()
             return "\(option.code)=\(digits(Array(octets[27...])))"
         }
         return "o:\(edns.udpPayloadSize)/\(digits(ttl))/\(options.joined(separator: ","))"
     }
 
-    /// Octets as hexadecimal digits.
+    /// Returns octets as hexadecimal digits.
     private func digits(_ octets: [UInt8]) -> String {
         octets.map { String($0 >> 4, radix: 16) + String($0 & 0xF, radix: 16) }.joined()
     }

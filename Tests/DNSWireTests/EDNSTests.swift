@@ -4,13 +4,13 @@ import Testing
 
 @Suite("EDNS (RFC 6891)")
 struct EDNSTests {
-    /// A query with an OPT record of the options given.
+    /// Returns a query with these options in its OPT record.
     private func query(_ options: String) -> [UInt8] {
         header(0, 0, 0, 1) + hex("00 0029 04D0 00 00 8000") + two(hex(options).count) + hex(options)
     }
 
     @Test
-    func `the fields of OPT are where the others have class and TTL`() throws {
+    func `OPT has its fields in place of class and TTL`() throws {
         let octets = hex("0000 800F 0000 0000 0000 0001 00 0029 1000 A5 01 C003 0000")
         let message = try Message(parsing: octets)
         let edns = try #require(message.edns)
@@ -26,7 +26,7 @@ struct EDNSTests {
     }
 
     @Test
-    func `an extended RCODE is put in two places`() throws {
+    func `an extended RCODE is split between header and OPT`() throws {
         var message = Message(header: Header(flags: 0x8000), edns: EDNS())
         message.rcode = .badVers
         #expect(message.header.rcode == .noError)
@@ -40,7 +40,7 @@ struct EDNSTests {
     }
 
     @Test
-    func `without EDNS an extended RCODE is SERVFAIL`() {
+    func `without EDNS an extended RCODE becomes SERVFAIL`() {
         var message = Message()
         message.rcode = .badVers
         #expect(message.rcode == .servFail)
@@ -55,7 +55,7 @@ struct EDNSTests {
         ("subnet of no family", "0008 0004 0000 00 00", "0/0/0"),
         ("subnet of odd bits", "0008 0005 0001 03 00 E0", "224.0.0.0/3/0"),
     ])
-    func `client subnets are read (RFC 7871 §6)`(case: (String, String, String)) throws {
+    func `client subnets are parsed (RFC 7871 §6)`(case: (String, String, String)) throws {
         let message = try Message(parsing: query(`case`.1))
         #expect(message.edns?.clientSubnet?.description == `case`.2)
         #expect(message.encoded() == query(`case`.1))
@@ -101,7 +101,7 @@ struct EDNSTests {
     }
 
     @Test
-    func `options are kept in their order`() throws {
+    func `options keep their order`() throws {
         let octets = query(
             "000A 0008 0102030405060708 000B 0000 000B 0002 0064 000C 0003 000000 "
                 + "000F 0006 0003 7374616c FDE9 0000 000F 0003 0016 FF"
@@ -122,13 +122,13 @@ struct EDNSTests {
     }
 
     @Test
-    func `padding is written as zeros whatever it was`() throws {
+    func `padding is written as zeros`() throws {
         let message = try Message(parsing: query("000C 0003 AABBCC"))
         #expect(message.encoded() == query("000C 0003 000000"))
     }
 
     @Test
-    func `a subnet is cut out of an address`() throws {
+    func `a client subnet is the prefix of an address`() throws {
         let address = try #require(IPAddress("192.0.2.255"))
         #expect(
             ClientSubnet(address, sourcePrefixLength: 24)?.description == "192.0.2.0/24/0"
@@ -140,7 +140,7 @@ struct EDNSTests {
     }
 
     @Test
-    func `DO is set and cleared alone (RFC 3225 §3)`() {
+    func `DO is set and cleared without other flags (RFC 3225 §3)`() {
         var edns = EDNS(dnssecOK: true)
         #expect(edns.flags == 0x8000)
         edns.flags = 0xFFFF

@@ -2,18 +2,18 @@
 import DNSWire
 import Testing
 
-@Suite("Messages nobody meant well")
+@Suite("Malformed and hostile messages")
 struct HostileMessageTests {
     #if DEBUG
-    /// How many mutated packets are read; fewer where each takes longer.
+    /// Number of mutated packets; smaller in slow builds.
     private static let mutations = 20_000
     #else
-    /// How many mutated packets are read.
+    /// Number of mutated packets.
     private static let mutations = 200_000
     #endif
 
     @Test
-    func `what is read, written and read again is the same`() throws {
+    func `a message survives encoding and parsing`() throws {
         var random = RandomMessages(seed: 1)
         for _ in 0..<2_000 {
             let message = random.message()
@@ -39,7 +39,7 @@ struct HostileMessageTests {
     }
 
     @Test
-    func `mutated messages are refused or survive being written and read`() throws {
+    func `mutated messages are refused, or survive encoding and parsing`() throws {
         var random = RandomMessages(seed: 3)
         var accepted = 0
         var octets: [UInt8] = []
@@ -50,7 +50,7 @@ struct HostileMessageTests {
                 let message = try Message(parsing: mutant)
                 accepted += 1
                 let written = message.encoded()
-                // What came compressed by stranger means may be over the limit written by ours.
+                // A message with unusual compression may exceed the limit when it is encoded by us.
                 if !message.header.isTruncated, written[2] & 2 != 0 { continue }
                 guard try Message(parsing: written) == message else {
                     Issue.record("not the same: \(mutant)")
@@ -63,12 +63,12 @@ struct HostileMessageTests {
                 }
             }
         }
-        // Were all refused, nothing would have been tested.
+        // The test requires that some mutants are accepted.
         #expect(accepted > Self.mutations / 20)
         #expect(accepted < Self.mutations)
     }
 
-    /// Changes, cuts out, doubles or cuts off a few octets, pointers and counts among them.
+    /// Changes, removes, duplicates or truncates a few octets, with pointers and counts among them.
     private static func mutate(_ octets: [UInt8], with random: inout Seeded) -> [UInt8] {
         var mutant = octets
         for _ in 0..<Int.random(in: 1...3, using: &random) where !mutant.isEmpty {
@@ -91,7 +91,7 @@ struct HostileMessageTests {
     }
 
     @Test
-    func `the largest message of the smallest records is read`() throws {
+    func `a message with the maximum number of records is parsed`() throws {
         // 5957 records of eleven octets each.
         let count = (65_535 - 12) / 11
         var octets = header(0, count, 0, 0)
@@ -102,7 +102,7 @@ struct HostileMessageTests {
     }
 
     @Test
-    func `a message full of the longest names by pointers is read and cut`() throws {
+    func `a message full of maximum-length names by pointers is parsed and truncated`() throws {
         let label = [63] + [UInt8](repeating: 0x61, count: 63)
         let longest = label + label + label + [61] + [UInt8](repeating: 0x62, count: 61) + [0]
         var octets = longest + hex("0001 0001")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DNSWire
 
-@Suite("Answer sections that lay in a cache or a file")
+@Suite("Answer sections from a cache or a file")
 struct KeptSectionsTests {
     private let question: Question
     private let sections: AnswerSections
@@ -36,7 +36,7 @@ struct KeptSectionsTests {
         )
     }
 
-    /// The same octets, read again; what is not given is as it was.
+    /// Parses the same octets again; omitted parameters have the original values.
     private func check(
         _ octets: [UInt8]? = nil,
         answers: UInt16? = nil,
@@ -52,13 +52,13 @@ struct KeptSectionsTests {
     }
 
     @Test
-    func `what was written is read as it was, and its TTLs are found again`() throws {
+    func `encoded sections are parsed unchanged, with their TTL offsets`() throws {
         #expect(try check() == sections)
         #expect(sections.ttlOffsets.count == 4)
     }
 
     @Test
-    func `a copy of the parts is the same`() {
+    func `a copy of the parts is equal`() {
         let copy = AnswerSections(
             copying: sections.octets.rawSpan,
             answerCount: sections.answerCount,
@@ -82,14 +82,14 @@ struct KeptSectionsTests {
     }
 
     @Test
-    func `cut anywhere it is refused`() {
+    func `truncated sections are refused`() {
         for count in sections.octets.indices {
             #expect(throws: WireError.self) { try check(Array(sections.octets[..<count])) }
         }
     }
 
     @Test
-    func `other counts, more octets and an OPT record are refused`() {
+    func `wrong counts, extra octets and an OPT record are refused`() {
         let end = 12 + question.octetCount + sections.octets.count
         #expect(throws: WireError.truncated(at: end)) { try check(answers: .max) }
         #expect(throws: WireError.self) { try check(answers: 1) }
@@ -104,11 +104,11 @@ struct KeptSectionsTests {
     }
 
     @Test
-    func `a name that leads into a TTL is refused, as that counts down`() throws {
+    func `a name pointer into a TTL is refused, because the TTL changes`() throws {
         let end = 12 + question.octetCount + sections.octets.count
         let ttl = end + 5
         let pointer = [0xC0 | UInt8(ttl >> 8), UInt8(truncatingIfNeeded: ttl)]
-        // Its TTL reads as the name "a".
+        // The TTL reads as the name "a".
         let cname: [UInt8] = [0, 0, 5, 0, 1, 1, 0x61, 0, 0, 0, 2] + pointer
         #expect(throws: WireError.reservedLabel(at: ttl)) {
             try check(sections.octets + cname, additionals: 2)
@@ -118,7 +118,7 @@ struct KeptSectionsTests {
     }
 
     @Test(arguments: ["www.example.com", "."] as [Name])
-    func `addresses of the question's name are written as their records are`(_ name: Name) throws {
+    func `addresses of the question's name are encoded like their records`(_ name: Name) throws {
         let addresses = try ["192.0.2.1", "2001:db8::1", "192.0.2.2"].map {
             try #require(IPAddress($0))
         }

@@ -8,7 +8,7 @@ struct MessageBuilderTests {
     private let address = Record(name: "WWW.example.com", ttl: 60, data: .a("192.0.2.1"))
 
     @Test
-    func `names are compressed to what stands before, whatever its case`() throws {
+    func `names are compressed with earlier names in any case of letters`() throws {
         var builder = MessageBuilder(header: Header(id: 1, flags: 0x8180))
         try builder.append(question)
         try builder.append(address, to: .answer)
@@ -28,21 +28,21 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `names in types younger than RFC 1035 are neither compressed nor pointed at`() throws {
+    func `names in types newer than RFC 1035 are neither compressed nor pointed at`() throws {
         var builder = MessageBuilder(header: Header())
         let data = RecordData.srv(priority: 0, weight: 0, port: 1, target: "sip.example.com")
         try builder.append(Record(name: "example.com", ttl: 1, data: data), to: .answer)
         let other = Record(name: "sip.example.com", ttl: 1, data: .a("192.0.2.1"))
         try builder.append(other, to: .answer)
         let octets = builder.finish()
-        // Owner, then the target in full.
+        // The owner, then the uncompressed target.
         #expect(octets[41..<58].elementsEqual("\u{3}sip\u{7}example\u{3}com\u{0}".utf8))
-        // The second owner is a label and a pointer to the first one, not to the target.
+        // The second owner is a label and a pointer to the first owner, not to the target.
         #expect(octets[58..<64].elementsEqual([3] + ascii("sip") + [0xC0, 12]))
     }
 
     @Test
-    func `the offsets of TTLs are told, OPT having none`() throws {
+    func `the offsets of TTLs are returned, without that of OPT`() throws {
         var builder = MessageBuilder(header: Header())
         try builder.append(question)
         try builder.append(address, to: .answer)
@@ -75,7 +75,7 @@ struct MessageBuilderTests {
         #expect(throws: BuildError.misplaced) { try append(address, to: .authority, of: builder) }
     }
 
-    /// Writes into a copy, as `#expect(throws:)` may not change what it captures.
+    /// Writes into a copy, as `#expect(throws:)` may not change captured values.
     private func append(
         _ record: Record,
         to section: Section,
@@ -86,7 +86,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `what does not fit leaves no trace`() throws {
+    func `a record that does not fit leaves the message unchanged`() throws {
         // 33 octets of header and question, 16 of a record.
         var builder = MessageBuilder(header: Header(), limit: 33 + 16 + 15)
         try builder.append(question)
@@ -97,7 +97,7 @@ struct MessageBuilderTests {
         for record in [address, long] {
             do throws(BuildError) {
                 try builder.append(record, to: .answer)
-                Issue.record("it should not fit")
+                Issue.record("the record should not fit")
             } catch {
                 #expect(error == .messageFull)
             }
@@ -109,7 +109,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `room that is reserved is for OPT`() throws {
+    func `reserved space is used for OPT only`() throws {
         var builder = MessageBuilder(header: Header(), limit: 33 + 16 + 11)
         try builder.append(question)
         try builder.reserve(11)
@@ -121,7 +121,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `there is no reserving what is not there`() {
+    func `more than the free space cannot be reserved`() {
         #expect(throws: BuildError.messageFull) {
             var builder = MessageBuilder(header: Header(), limit: 20)
             try builder.reserve(9)
@@ -129,7 +129,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `going back forgets names that were written since`() throws {
+    func `rolling back forgets the names written since`() throws {
         var builder = MessageBuilder(header: Header())
         try builder.append(question)
         let mark = builder.mark
@@ -145,7 +145,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `names beyond the reach of pointers are not pointed at`() throws {
+    func `names beyond the range of pointers are not pointed at`() throws {
         var builder = MessageBuilder(header: Header())
         let filler = Record(
             name: .root,
@@ -154,7 +154,7 @@ struct MessageBuilderTests {
             data: .opaque([UInt8](repeating: 7, count: 0x4000 - 12 - 11 - 4))
         )
         try builder.append(filler, to: .answer)
-        // Its first label is the last place a pointer can name, the second one is beyond.
+        // The first label is the last that a pointer can reach, the second one is out of reach.
         let record = Record(name: "abcdef.example.com", ttl: 1, data: .a("192.0.2.1"))
         try builder.append(record, to: .answer)
         let start = builder.octets.count
@@ -167,7 +167,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `more names than are remembered are written all the same`() throws {
+    func `more names than the compression table holds are written uncompressed`() throws {
         var message = Message()
         for index in 0..<200 {
             let name = try Name("n\(index).z\(index % 90).example")
@@ -177,7 +177,7 @@ struct MessageBuilderTests {
     }
 
     @Test
-    func `a buffer is used again`() throws {
+    func `a buffer can be reused`() throws {
         var builder = MessageBuilder(header: Header(id: 1), reusing: [1, 2, 3])
         try builder.append(question)
         var second = MessageBuilder(header: Header(id: 2), reusing: builder.finish())
@@ -189,10 +189,10 @@ struct MessageBuilderTests {
     }
 }
 
-@Suite("Replies kept for any spelling of their question")
+@Suite("Cached replies for questions in any case of letters")
 struct AnswerSectionsTests {
     @Test
-    func `sections fit after the question in whatever case it is asked`() throws {
+    func `sections are valid after a question in any case of letters`() throws {
         let question = Question(name: "www.example.com", type: .a)
         let answers = [
             Record(name: "WWW.EXAMPLE.COM", ttl: 60, data: .cname("web.example.com")),
@@ -234,7 +234,7 @@ struct AnswerSectionsTests {
     }
 
     @Test
-    func `sections of more than a message are refused`() {
+    func `sections that exceed a message are refused`() {
         let data = RecordData.opaque([UInt8](repeating: 0, count: 40_000))
         let record = Record(name: .root, type: .caa, ttl: 1, data: data)
         #expect(throws: BuildError.messageFull) {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Messages (RFC 1035 §4)")
 struct MessageTests {
-    /// A reply written down by hand: an alias, an address, an SOA and a question, with OPT.
+    /// A handwritten reply: a question, a CNAME, an address, an SOA and OPT.
     private let packet = hex(
         """
         BEEF 8583 0001 0002 0001 0002
@@ -19,7 +19,7 @@ struct MessageTests {
     )
 
     @Test
-    func `a packet is read field by field`() throws {
+    func `every field of a packet is parsed`() throws {
         let message = try Message(parsing: packet)
         #expect(message.header.id == 0xBEEF)
         #expect(message.header.isResponse)
@@ -47,7 +47,7 @@ struct MessageTests {
     }
 
     @Test
-    func `what is written again is the same message, OPT at its end`() throws {
+    func `an encoded message is parsed as the same message, with OPT last`() throws {
         let message = try Message(parsing: packet)
         let written = message.encoded()
         #expect(written.count == packet.count)
@@ -73,7 +73,7 @@ struct MessageTests {
         ("questions", [2, 0, 0, 0]), ("answers", [1, 1, 0, 0]), ("authorities", [1, 0, 1, 0]),
         ("additionals", [1, 0, 0, 1]), ("all", [65_535, 65_535, 65_535, 65_535]),
     ])
-    func `counts must be met`(case: (String, [Int])) {
+    func `section counts must be exact`(case: (String, [Int])) {
         let counts = `case`.1
         let octets =
             header(counts[0], counts[1], counts[2], counts[3]) + hex("01 61 00 0001 0001")
@@ -110,7 +110,7 @@ struct MessageTests {
     }
 
     @Test
-    func `a message with one question has a question`() {
+    func `a message with one question has its question`() {
         let question = Question(name: "example.com", type: .a)
         #expect(Message(questions: [question]).question == question)
         #expect(Message().question == nil)
@@ -118,7 +118,7 @@ struct MessageTests {
     }
 
     @Test
-    func `the counts are those of the sections whatever is set`() {
+    func `the counts in the header are those of the sections`() {
         var message = Message(header: Header(id: 7, answerCount: 9))
         #expect(message.header.answerCount == 0)
         message.answers = [Record(name: .root, ttl: 1, data: .a("192.0.2.1"))]
@@ -128,10 +128,10 @@ struct MessageTests {
     }
 
     @Test
-    func `errors say what and where`() {
+    func `errors have a reason and an offset`() {
         let error = WireError.forwardPointer(at: 12)
         #expect(error.offset == 12)
-        #expect(error.description == "pointer at octet 12 does not lead backwards")
+        #expect(error.description == "compression pointer at octet 12 does not point backwards")
     }
 
 }

@@ -12,13 +12,13 @@ struct NameHashTests {
         var type: UInt16
     }
 
-    /// Returns a name with a first label of these octets, which are not letters in upper case.
+    /// Returns a name with these octets as labels, which must have no upper-case letters.
     private static func name(_ labels: [UInt8]...) -> [UInt8] {
         labels.flatMap { [UInt8($0.count)] + $0 } + [0]
     }
 
-    /// Families of questions whose words differ as an attacker would choose: by type, prefix, length,
-    /// high bits, words of zeros, and the public constants of usual multiplicative hashes.
+    /// Families of questions that an attacker could choose: different type, prefix, length, high
+    /// bits, zero words, and the public constants of common multiplicative hashes.
     private static var families: [(label: String, questions: [Chosen])] {
         let label = [UInt8](repeating: 0x61, count: 31)
         let constants: [UInt64] = [
@@ -50,8 +50,8 @@ struct NameHashTests {
                             let words = [first, second].flatMap { word in
                                 (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
                             }
-                            // The hash reads words of eight octets
-                            // from the first length octet on.
+                            // The hash reads words of eight octets, starting with the first length
+                            // octet.
                             let lower = words.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
                             return Chosen(name: name(Array(label.prefix(7)) + lower), type: type)
                         }
@@ -62,8 +62,8 @@ struct NameHashTests {
         ]
     }
 
-    /// Questions in which the first eight octets of the name are the type times the golden ratio, but
-    /// for a constant: `seed ^ type * K ^ word` is the same for all, whatever the seed is.
+    /// Returns questions for which (first eight octets) XOR (type times the golden ratio) is the
+    /// same: `seed ^ type * K ^ word` collides for every seed.
     private static func cancelling(_ count: Int) -> [Chosen] {
         let base: UInt64 = 0x2121_2121_2121_211F
         let golden: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -80,7 +80,7 @@ struct NameHashTests {
     }
 
     @Test
-    func `no chosen questions collide, whatever the seed is`() {
+    func `chosen questions do not collide for any seed`() {
         for (label, questions) in Self.families {
             let distinct = Set(questions)
             #expect(distinct.count > 60, "\(label)")
@@ -93,9 +93,9 @@ struct NameHashTests {
     }
 
     @Test
-    func `chosen questions spread over buckets as random ones do`() {
-        // 2^8 buckets by the low octet; by chance none of these families puts a bucket at four times
-        // its share plus 16.
+    func `chosen questions spread over buckets like random ones`() {
+        // 2^8 buckets by the low octet. A random hash puts no bucket of these families at four
+        // times its share plus 16.
         for (label, questions) in Self.families {
             let distinct = Set(questions)
             for seed in Self.seeds {
@@ -114,7 +114,7 @@ struct NameHashTests {
     }
 
     @Test
-    func `names of every length have hashes, and each octet counts`() {
+    func `names of every length are hashed, and each octet counts`() {
         let hash = NameHash(seed: 3)
         for count in 1...255 {
             var octets = [UInt8](repeating: 1, count: count)
@@ -130,7 +130,7 @@ struct NameHashTests {
     }
 
     @Test
-    func `two uses of one seed have no secret in common`() {
+    func `two uses of one seed share no secret`() {
         var first = SecretWords(seed: 7, purpose: 1)
         var second = SecretWords(seed: 7, purpose: 2)
         let words = (0..<64).flatMap { _ in [first.next(), second.next()] }

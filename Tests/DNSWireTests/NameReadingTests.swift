@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Names in messages (RFC 1035 §4.1.4, RFC 9267 §2)")
 struct NameReadingTests {
-    /// Reads the name at `offset` of twelve octets of header and then `octets`.
+    /// Parses the name at `offset` in twelve octets of header and then `octets`.
     private func read(_ octets: [UInt8], at offset: Int) throws(WireError) -> (Name, end: Int) {
         let message = [UInt8](repeating: 0, count: 12) + octets
         var reader = WireReader(message.span, at: offset)
@@ -17,7 +17,7 @@ struct NameReadingTests {
     }
 
     @Test
-    func `a pointer ends the name and costs two octets`() throws {
+    func `a pointer ends the name and has two octets`() throws {
         let octets = hex("07 6578616d706c65 03 636f6d 00 03 777777 C00C FF")
         let (name, end) = try read(octets, at: 25)
         #expect(name == "www.example.com")
@@ -33,7 +33,7 @@ struct NameReadingTests {
     }
 
     @Test
-    func `a name keeps the case it is written in`() throws {
+    func `a name keeps its case of letters`() throws {
         #expect(try read(hex("03 436F4d 00"), at: 12).0.octets == hex("03 436F4d 00"))
     }
 
@@ -60,8 +60,8 @@ struct NameReadingTests {
     }
 
     @Test
-    func `127 pointers are followed and no more`() throws {
-        // The root, and then pointers each of which leads to the one before.
+    func `at most 127 pointers are followed`() throws {
+        // The root, then pointers that each lead to the previous one.
         var octets: [UInt8] = [0, 0]
         for hop in 0..<128 { octets += two(0xC000 | (12 + 2 * hop)) }
         #expect(try read(octets, at: 12 + 2 * 127).0.isRoot)
@@ -69,7 +69,7 @@ struct NameReadingTests {
     }
 
     @Test
-    func `a name of 127 labels and 126 pointers is read`() throws {
+    func `a name of 127 labels and 126 pointers is parsed`() throws {
         var octets: [UInt8] = [1, 0x61, 0]
         var last = 12
         for _ in 0..<126 {
@@ -83,14 +83,14 @@ struct NameReadingTests {
     }
 
     @Test
-    func `pointers do not make a name longer than 255 octets`() throws {
+    func `a name with pointers has at most 255 octets`() throws {
         let label = [63] + [UInt8](repeating: 0x61, count: 63)
         let octets = label + label + label + [0] + label + [0xC0, 12]
         #expect(throws: WireError.nameTooLong(at: 12 + 128)) { try read(octets, at: 12 + 193) }
     }
 
     @Test
-    func `a name in a field does not read on after the field`() throws {
+    func `a name in a field does not extend beyond the field`() throws {
         let message = [UInt8](repeating: 0, count: 12) + hex("03 636f6d 00")
         var reader = WireReader(message.span, at: 12)
         _ = try reader.enterField(3)

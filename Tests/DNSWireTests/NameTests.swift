@@ -5,7 +5,7 @@ import Testing
 @Suite("Names (RFC 1035 §3.1, RFC 4343)")
 struct NameTests {
     @Test
-    func `names are equal without regard to the case of ASCII letters`() {
+    func `names are compared without case of ASCII letters`() {
         let small: Name = "www.example.com"
         let mixed: Name = "WwW.eXaMpLe.CoM."
         #expect(small == mixed)
@@ -24,13 +24,13 @@ struct NameTests {
     }
 
     @Test
-    func `a dot inside a label is not a dot between labels`() {
+    func `an escaped dot inside a label does not separate labels`() {
         #expect(Name("a\\.b.example") != Name("a.b.example"))
         #expect(Name("a\\.b.example").labelCount == 2)
     }
 
     @Test
-    func `labels are read from the left and the root has none`() {
+    func `labels are listed from the left, and the root has none`() {
         let name: Name = "a.bc.def"
         #expect(name.labels.map(Array.init) == [ascii("a"), ascii("bc"), ascii("def")])
         #expect(name.labelCount == 3)
@@ -40,7 +40,7 @@ struct NameTests {
     }
 
     @Test
-    func `parents lead to the root, which has none`() {
+    func `parents lead to the root, which has no parent`() {
         let name: Name = "www.example.com"
         #expect(name.parent == "example.com")
         #expect(name.parent?.parent?.parent == .root)
@@ -52,10 +52,10 @@ struct NameTests {
         ("example.com", "www.example.com", false), ("notexample.com", "example.com", false),
         ("example.com", ".", true), (".", ".", true), (".", "com", false),
         ("a.b.c", "b.d", false),
-        // The end looks the same in octets, but not at the start of a label.
+        // The final octets match, but do not start at a label.
         ("x\\003com", "com", false),
     ])
-    func `a name is below the names it ends with`(case: (String, String, Bool)) throws {
+    func `a name is below each of its suffixes`(case: (String, String, Bool)) throws {
         let (name, other, expected) = `case`
         #expect(try Name(name).isEqualOrBelow(Name(other)) == expected)
     }
@@ -74,7 +74,7 @@ struct NameTests {
     }
 
     @Test
-    func `a label is put before a name as long as there is room`() {
+    func `a label is prepended if the name stays within its limit`() {
         #expect(Name.root.prepending(label: ascii("com")) == "com")
         #expect(Name.root.prepending(label: []) == nil)
         let longest = [UInt8](repeating: 0x61, count: 63)
@@ -99,7 +99,7 @@ struct NameTests {
             ("label type 10", "80 61 00", .reservedLabel(at: 0)),
         ] as [(String, String, WireError?)]
     )
-    func `wire form is one whole name written out`(case: (String, String, WireError?)) {
+    func `the wire form is one complete name`(case: (String, String, WireError?)) {
         let (_, octets, expected) = `case`
         guard let expected else {
             #expect(throws: Never.self) { try Name(wire: hex(octets)) }
@@ -109,7 +109,7 @@ struct NameTests {
     }
 
     @Test
-    func `255 octets are the most`() {
+    func `a name has at most 255 octets`() {
         let label = [63] + [UInt8](repeating: 0x61, count: 63)
         let fits = label + label + label + [61] + [UInt8](repeating: 0x62, count: 61) + [0]
         #expect(fits.count == 255)
@@ -119,7 +119,7 @@ struct NameTests {
     }
 
     @Test
-    func `reverse names go from the last octet to the first`() throws {
+    func `reverse names start with the last octet`() throws {
         let four = try #require(IPAddress("192.0.2.10"))
         #expect(Name(reverseOf: four).text == "10.2.0.192.in-addr.arpa")
         let six = try #require(IPAddress("2001:db8::567:89ab"))

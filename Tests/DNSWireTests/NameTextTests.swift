@@ -11,7 +11,7 @@ struct NameTextTests {
         ("escaped letter", "\\a", "01 61 00"), ("escaped space", "a\\ b", "03 612062 00"),
         ("escaped backslash", "\\\\", "01 5c 00"), ("quote", "\"", "01 22 00"),
     ])
-    func `text is read into octets`(case: (String, String, String)) throws {
+    func `text is parsed into octets`(case: (String, String, String)) throws {
         #expect(try Name(`case`.1).octets == hex(`case`.2))
     }
 
@@ -28,12 +28,12 @@ struct NameTextTests {
             ("64 octets", "a." + String(repeating: "b", count: 64), .labelTooLong(at: 2)),
         ] as [(String, String, NameTextError)]
     )
-    func `bad text is refused with its place`(case: (String, String, NameTextError)) {
+    func `invalid text is refused with its place`(case: (String, String, NameTextError)) {
         #expect(throws: `case`.2) { try Name(`case`.1) }
     }
 
     @Test
-    func `the longest name is 127 labels of one octet`() throws {
+    func `the longest name has 127 labels of one octet`() throws {
         let longest = String(repeating: "a.", count: 127)
         #expect(try Name(longest).octets.count == 255)
         #expect(try Name(longest.dropLast()).octets.count == 255)
@@ -52,7 +52,7 @@ struct NameTextTests {
             ("space and high", "03 20 80 ff 00", #"\032\128\255."#, nil),
         ] as [(String, String, String, String?)]
     )
-    func `whatever is in a name, its text is safe in a log`(
+    func `the text of any name is safe in a log`(
         case: (String, String, String, String?)
     ) throws {
         let name = try Name(wire: hex(`case`.1))
@@ -61,7 +61,7 @@ struct NameTextTests {
     }
 
     @Test
-    func `every octet survives text and back`() throws {
+    func `every octet survives conversion to text and back`() throws {
         for first in UInt8.min...UInt8.max {
             let name = try Name(wire: [2, first, 0x30, 0])
             #expect(name.description.utf8.allSatisfy { 0x21...0x7E ~= $0 })

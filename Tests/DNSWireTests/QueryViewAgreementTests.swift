@@ -2,7 +2,7 @@
 import DNSWire
 import Testing
 
-@Suite("What is read in place and what is read as a message agree")
+@Suite("In-place parsing agrees with message parsing")
 struct QueryViewAgreementTests {
     #if DEBUG
     private static let packets = 30_000
@@ -11,7 +11,7 @@ struct QueryViewAgreementTests {
     #endif
 
     @Test
-    func `a query written from a message is read as that message`() throws {
+    func `an encoded query is parsed in place as the same message`() throws {
         var random = RandomMessages(seed: 21)
         for _ in 0..<3_000 {
             let query = Self.query(&random)
@@ -22,7 +22,7 @@ struct QueryViewAgreementTests {
     }
 
     @Test
-    func `mutated queries are read alike or refused alike`() throws {
+    func `both parsers agree on mutated queries`() throws {
         var random = RandomMessages(seed: 22)
         var octets: [UInt8] = []
         var accepted = 0
@@ -36,7 +36,7 @@ struct QueryViewAgreementTests {
                 if let message {
                     Self.compare(facts, mutant, with: message)
                 } else {
-                    // The one documented difference: what is inside an option is not looked at.
+                    // The one documented difference: in-place parsing ignores option contents.
                     let bare = Array(mutant[..<(facts.questionEnd + 9)]) + [0, 0]
                     #expect(facts.edns != nil, "\(mutant)")
                     Self.compare(facts, bare, with: try? Message(parsing: bare))
@@ -45,13 +45,13 @@ struct QueryViewAgreementTests {
                 Self.check(error, mutant, message)
             }
         }
-        // Were all refused, nothing would have been compared.
+        // The test requires that some queries are accepted.
         #expect(accepted > Self.packets / 10)
         #expect(accepted < Self.packets)
     }
 
     @Test
-    func `random octets are never read otherwise than as a message`() {
+    func `both parsers agree on random octets`() {
         var random = Seeded(seed: 23)
         for _ in 0..<Self.packets {
             var octets = (0..<Int.random(in: 0...64, using: &random)).map { _ in
@@ -72,7 +72,7 @@ struct QueryViewAgreementTests {
 
     // MARK: - Judging
 
-    /// The facts are those of the message.
+    /// Compares the in-place facts with the message.
     private static func compare(_ facts: QueryFacts, _ octets: [UInt8], with message: Message?) {
         guard let message, let question = message.question else {
             Issue.record("refused as a message: \(octets)")
@@ -93,7 +93,7 @@ struct QueryViewAgreementTests {
         }
     }
 
-    /// What was refused in place is, as a message, broken or not a plain query.
+    /// Checks that a query refused in place is an invalid message or not a plain query.
     private static func check(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) {
         guard let message else { return }
         let isRight =
@@ -108,8 +108,9 @@ struct QueryViewAgreementTests {
         if !isRight { Issue.record("\(fault), but a message: \(octets)") }
     }
 
-    /// Whether the question's name has a pointer, which leads into the header: a message's reader
-    /// follows it, but nobody writes such a thing.
+    /// Returns true if the question's name has a pointer into the header.
+    ///
+    /// Message parsing follows it, in-place parsing refuses it.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, (1...63).contains(octets[position]) {
@@ -120,7 +121,7 @@ struct QueryViewAgreementTests {
 
     // MARK: - Making
 
-    /// A plain query.
+    /// Returns a plain query.
     private static func query(_ random: inout RandomMessages) -> Message {
         var header = Header(id: random.random.next16(), flags: random.random.next16())
         header.isResponse = false
@@ -136,7 +137,7 @@ struct QueryViewAgreementTests {
         return query
     }
 
-    /// Changes, cuts out, doubles or cuts off a few octets.
+    /// Changes, removes, duplicates or truncates a few octets.
     private static func mutate(_ octets: [UInt8], _ random: inout Seeded) -> [UInt8] {
         var mutant = octets
         for _ in 0..<Int.random(in: 1...2, using: &random) where !mutant.isEmpty {
@@ -154,10 +155,10 @@ struct QueryViewAgreementTests {
     }
 }
 
-@Suite("The key of a name (RFC 4343)")
+@Suite("The hash key of a name (RFC 4343)")
 struct QueryViewKeyTests {
     @Test
-    func `all spellings of a name have one hash`() {
+    func `names in any case of letters have one hash`() {
         var random = RandomMessages(seed: 31)
         let hash = NameHash(seed: 0x1234_5678)
         for _ in 0..<2_000 {
@@ -175,7 +176,7 @@ struct QueryViewKeyTests {
     }
 
     @Test
-    func `every letter in every place is folded, and nothing else`() {
+    func `letters at every position are folded, and no other octets`() {
         let hash = NameHash(seed: 7)
         for count in 1...20 {
             for place in 0..<count {
@@ -198,7 +199,7 @@ struct QueryViewKeyTests {
     }
 
     @Test
-    func `sameness in place is sameness of names`() {
+    func `in-place comparison equals comparison of names`() {
         var random = RandomMessages(seed: 32)
         var same = 0
         for _ in 0..<20_000 {
@@ -224,7 +225,7 @@ struct QueryViewKeyTests {
     }
 
     @Test
-    func `names that differ in one octet hardly ever share even half a hash`() {
+    func `names that differ in one octet rarely share half a hash`() {
         let hash = NameHash(seed: 99)
         var low: Set<UInt32> = []
         var high: Set<UInt32> = []
@@ -235,7 +236,7 @@ struct QueryViewKeyTests {
             low.insert(UInt32(truncatingIfNeeded: value))
             high.insert(UInt32(value >> 32))
         }
-        // By chance two of 4096 share 32 bits once in 512 tries.
+        // The chance that two of 4096 share 32 bits is 1 in 512.
         #expect(low.count >= count - 2)
         #expect(high.count >= count - 2)
     }

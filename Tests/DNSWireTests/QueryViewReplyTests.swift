@@ -2,7 +2,7 @@
 import DNSWire
 import Testing
 
-/// A reply made in place, beside the query it was made of.
+/// An in-place reply and its query.
 private struct Made {
     let query: [UInt8]
     let octets: [UInt8]
@@ -51,7 +51,7 @@ private struct Made {
     var message: Message { get throws { try Message(parsing: octets) } }
 }
 
-@Suite("A reply made in the buffer of its query (RFC 6891 §6.1.1, RFC 2181 §9)")
+@Suite("Replies written over their query (RFC 6891 §6.1.1, RFC 2181 §9)")
 struct QueryViewReplyTests {
     private static let question = Question(name: "www.example.com", type: .a)
 
@@ -73,7 +73,7 @@ struct QueryViewReplyTests {
         ("RD and CD", "0110", "8190"), ("AA TC RA Z AD and an RCODE", "06EF", "8080"),
         ("everything but QR and the opcode", "07FF", "8190"),
     ])
-    func `RD and CD are kept, QR and RA set, everything else clear`(
+    func `RD and CD are kept, QR and RA set, all other flags cleared`(
         _ label: String,
         _ flags: String,
         _ expected: String
@@ -91,7 +91,7 @@ struct QueryViewReplyTests {
         ("AD and DO", "0120", "8000", true), ("AD, CD and DO", "0130", "8000", true),
         ("AD and EDNS without DO", "0020", "0000", true),
     ])
-    func `AD is told to clients that know it, of what was validated (RFC 6840 §5.7, §5.8)`(
+    func `AD of validated answers is set for clients that support it (RFC 6840 §5.7, §5.8)`(
         _ label: String,
         _ flags: String,
         _ optFlags: String?,
@@ -106,27 +106,27 @@ struct QueryViewReplyTests {
         #expect(validated.header.authenticData == isTold)
         let plain = try Made(query, Self.addresses(1)).message
         #expect(!plain.header.authenticData)
-        // Nothing else is different.
+        // Nothing else differs.
         var same = validated
         same.header.authenticData = false
         #expect(same == plain)
-        // An answer that was cut has nothing that was validated.
+        // A truncated answer has no validated records, so AD is clear.
         let cut = try Made(query, Self.addresses(60), flags: ad, limit: 512).message
         #expect(cut.header.isTruncated && !cut.header.authenticData)
     }
 
     @Test
-    func `the question is echoed with the case of its letters`() throws {
+    func `the question keeps its case of letters`() throws {
         let query = RawQuery("0x20") { $0.name = "03 775777 07 6558414D506C45 03 436F4D 00" }.octets
         let made = try Made(query, Self.addresses(2))
         #expect(made.octets[12..<33] == query[12..<33])
-        // The answers' names point there, and so have the same case.
+        // The owner names point to the question, so they have the same case.
         let spelt = try made.message.answers.map { $0.name.octets }
         #expect(spelt == [Array(query[12..<29]), Array(query[12..<29])])
     }
 
     @Test
-    func `OPT is there exactly when the client sent one`() throws {
+    func `the reply has OPT if and only if the query has one`() throws {
         let plain = try Made(RawQuery("plain").octets, Self.addresses(1))
         #expect(try plain.message.edns == nil)
         let edns = try Made(
@@ -150,7 +150,7 @@ struct QueryViewReplyTests {
     }
 
     @Test
-    func `an explanation is told to clients with EDNS and to no others`() throws {
+    func `an explanation is sent only to clients with EDNS`() throws {
         let options = hex("000F 0004 0016 6E6F")
         let query = RawQuery("EDNS") { $0.addOPT() }.octets
         let made = try Made(query, .empty, rcode: .servFail, options: options)
@@ -185,7 +185,7 @@ struct QueryViewReplyTests {
             ("long over", 4_000_000_000, 0),
         ] as [(String, UInt32, UInt32)]
     )
-    func `TTLs count down and end at zero`(_ label: String, _ age: UInt32, _ ttl: UInt32) throws {
+    func `TTLs count down to zero`(_ label: String, _ age: UInt32, _ ttl: UInt32) throws {
         let made = try Made(RawQuery(label).octets, Self.addresses(3), age: age)
         #expect(try made.message.answers.map(\.ttl) == [ttl, ttl, ttl])
     }
@@ -195,7 +195,7 @@ struct QueryViewReplyTests {
         let query = RawQuery("EDNS") { $0.addOPT(version: "01") }.octets
         #expect(try Made(query, rcode: RCode.badVers.rawValue).message.rcode == .badVers)
         #expect(try Made(query, .empty, rcode: .badCookie).message.rcode == .badCookie)
-        // Nowhere to put the rest of it.
+        // Without OPT the upper bits are lost.
         #expect(try Made(RawQuery("plain").octets, rcode: 16).message.rcode == .noError)
     }
 
@@ -203,7 +203,7 @@ struct QueryViewReplyTests {
         (QueryFault.malformed, "0100", "8181"), (.malformed, "0010", "8081"),
         (.otherOpcode, "2400", "A004"), (.otherOpcode, "2900", "A904"),
     ])
-    func `a fault is answered with a bare header`(
+    func `an invalid message is answered with a header only`(
         _ fault: QueryFault,
         _ flags: String,
         _ expected: String
@@ -218,7 +218,7 @@ struct QueryViewReplyTests {
         (QueryFault.otherOpcode, "1000", "9004"), (.otherOpcode, "2400", "A004"),
         (.malformed, "0100", "8181"),
     ])
-    func `a fault of a message with EDNS is answered with EDNS (RFC 6891 §6.1.1)`(
+    func `an invalid message with EDNS is answered with EDNS (RFC 6891 §6.1.1)`(
         _ fault: QueryFault,
         _ flags: String,
         _ expected: String
@@ -235,7 +235,7 @@ struct QueryViewReplyTests {
             Array(buffer[..<count])
                 == hex("1234" + expected + "0000 0000 0000 0001" + "00 0029 04D0 00 00 0000 0000")
         )
-        // One octet less, and the message cannot be walked.
+        // One octet less, and the message cannot be parsed up to its OPT.
         var cut = hex(
             "1234" + flags + "0001 0001 0000 0001" + "0161 0162 00 0006 0001" + record
                 + "00 0029 04D0 00 00 8000 0008 0003 0004 616263"
@@ -246,7 +246,7 @@ struct QueryViewReplyTests {
     }
 
     @Test(arguments: [QueryFault.ignored, .unusual])
-    func `what is ignored is not answered and not touched`(_ fault: QueryFault) {
+    func `ignored messages get no reply and stay unchanged`(_ fault: QueryFault) {
         let query = RawQuery("\(fault)").octets
         var buffer = query
         let length = buffer.count
@@ -256,10 +256,10 @@ struct QueryViewReplyTests {
     }
 
     @Test
-    func `a reply made in place equals the one built record by record`() throws {
+    func `an in-place reply equals the one that the message builder writes`() throws {
         var random = RandomMessages(seed: 11)
         for round in 0..<1_500 {
-            // A query, and its answer encoded for another spelling of the same question.
+            // A query, and its answer encoded for the same question in another case of letters.
             let question = random.question()
             var answer = random.message()
             var header = Header(id: UInt16(round), flags: random.random.next16())
@@ -300,7 +300,7 @@ struct QueryViewReplyTests {
 }
 
 extension Question {
-    /// The same question with the case of each letter drawn by lot.
+    /// Returns the same question with a random case of each letter.
     fileprivate func respelt(_ random: inout Seeded) -> Question {
         var question = self
         question.name = name.respelt(&random)
@@ -309,7 +309,7 @@ extension Question {
 }
 
 extension Name {
-    /// The same name with the case of each letter drawn by lot.
+    /// Returns the same name with a random case of each letter.
     func respelt(_ random: inout Seeded) -> Name {
         let octets = octets.map { octet -> UInt8 in
             guard (0x41...0x5A).contains(octet & 0xDF), Bool.random(using: &random) else {
@@ -322,7 +322,7 @@ extension Name {
 }
 
 extension Message {
-    /// Takes `age` from each TTL.
+    /// Subtracts `age` from each TTL.
     fileprivate mutating func age(by age: UInt32) {
         func aged(_ records: [Record]) -> [Record] {
             records.map { record in

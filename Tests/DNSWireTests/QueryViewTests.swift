@@ -2,9 +2,9 @@
 import DNSWire
 import Testing
 
-/// A query in parts, so that each can be made wrong.
+/// A query in parts, each of which can be made invalid.
 struct RawQuery: CustomTestStringConvertible, Sendable {
-    /// What is odd about it.
+    /// Label of the test case.
     let testDescription: String
     var flags = "0100"
     var counts = "0001 0000 0000 0000"
@@ -13,7 +13,7 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     var recordClass = "0001"
     var rest = ""
 
-    /// A good query for `www.example.com` A, in which `change` makes something odd.
+    /// Creates a valid query for `www.example.com` A, then applies `change`.
     init(_ label: String, _ change: (inout RawQuery) -> Void = { _ in }) {
         testDescription = label
         change(&self)
@@ -37,7 +37,7 @@ struct RawQuery: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// What the datagram is found to be; nil for a plain query.
+/// Returns the fault of the datagram; nil for a plain query.
 func fault(of octets: [UInt8]) -> QueryFault? {
     do throws(QueryFault) {
         _ = try QueryFacts(checking: octets.rawSpan)
@@ -47,7 +47,7 @@ func fault(of octets: [UInt8]) -> QueryFault? {
     }
 }
 
-@Suite("A query as it lies in its buffer (RFC 1035 §4.1, RFC 6891 §6.1, RFC 9619 §4)")
+@Suite("In-place parsing of queries (RFC 1035 §4.1, RFC 6891 §6.1, RFC 9619 §4)")
 struct QueryViewTests {
     private static let plain: [RawQuery] = [
         RawQuery("nothing odd"),
@@ -69,7 +69,7 @@ struct QueryViewTests {
         RawQuery("an OPT with a cookie, a subnet and padding") {
             $0.addOPT(options: "000A 0008 0102030405060708 0008 0007 0001 18 00 C00002 000C 0000")
         },
-        RawQuery("an OPT whose option is of no known form") {
+        RawQuery("an OPT with an option of unknown form") {
             $0.addOPT(options: "0008 0001 FF")
         },
     ]
@@ -97,7 +97,7 @@ struct QueryViewTests {
         (RawQuery("a status request") { $0.flags = "1000" }, .otherOpcode),
         (RawQuery("a notification") { $0.flags = "2400" }, .otherOpcode),
         (
-            RawQuery("an update, whose counts mean something else") {
+            RawQuery("an update, with other meanings of the counts") {
                 $0.flags = "2800"
                 $0.counts = "0001 0000 0002 0000"
             }, .otherOpcode
@@ -161,7 +161,7 @@ struct QueryViewTests {
     ]
 
     @Test(arguments: faulty)
-    func `everything else is told apart`(_ query: RawQuery, _ expected: QueryFault) {
+    func `every other message has its fault`(_ query: RawQuery, _ expected: QueryFault) {
         #expect(fault(of: query.octets) == expected)
     }
 
@@ -187,7 +187,7 @@ struct QueryViewTests {
             ("all there is", 65_535, 1232),
         ] as [(String, Int?, Int)]
     )
-    func `a reply is as long as the client and we allow`(
+    func `a reply is limited by the client's size and ours`(
         _ label: String,
         _ payload: Int?,
         _ limit: Int
@@ -206,7 +206,7 @@ struct QueryViewTests {
         ("both and reserved flags", "0110", "FFFF", true, true),
         ("reserved flags without DO", "0100", "7FFF", false, false),
     ])
-    func `DO and CD are read`(
+    func `DO and CD are parsed`(
         _ label: String,
         _ flags: String,
         _ edns: String,
@@ -224,6 +224,6 @@ struct QueryViewTests {
         #expect(facts.edns?.version == 7)
     }
 
-    /// So many octets `a` as digits.
+    /// Returns `count` octets `a` as digits.
     private static func label(_ count: Int) -> String { String(repeating: "61", count: count) }
 }

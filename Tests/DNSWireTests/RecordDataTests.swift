@@ -4,13 +4,13 @@ import Testing
 
 @Suite("Record data (RFC 1035 §3.3, RFC 2782, RFC 3596, RFC 3597)")
 struct RecordDataTests {
-    /// A reply with one answer, `example.com` asked and answered.
+    /// Returns a reply with one answer for the question `example.com`.
     private func reply(_ type: Int, _ data: String, recordClass: Int = 1) -> [UInt8] {
         header(1, 1, 0, 0) + hex("07 6578616d706c65 03 636f6d 00 0001 0001")
             + record(hex("C00C"), type, hex(data), recordClass: recordClass)
     }
 
-    /// The only answer of a reply.
+    /// Returns the only answer of a reply.
     private func read(_ octets: [UInt8]) throws(WireError) -> Record {
         try Message(parsing: octets).answers[0]
     }
@@ -22,7 +22,7 @@ struct RecordDataTests {
         ("CNAME of the root", 5, "00", "CNAME ."),
         ("PTR", 12, "C00C", "PTR example.com."),
         ("MX", 15, "000A 02 6d78 C00C", "MX 10 mx.example.com."),
-        ("MX of nobody", 15, "0000 00", "MX 0 ."),
+        ("MX without exchange", 15, "0000 00", "MX 0 ."),
         ("TXT", 16, "03 612262 00 02 5c09", #"TXT "a\"b" "" "\\\009""#),
         ("SRV", 33, "0001 0002 01BB 01 61 00", "SRV 1 2 443 a."),
         ("SRV compressed", 33, "0001 0002 01BB 01 61 C00C", "SRV 1 2 443 a.example.com."),
@@ -34,7 +34,7 @@ struct RecordDataTests {
         ("unknown", 65_280, "C00C", "TYPE65280 \\# 2 c00c"),
         ("unknown and empty", 65_280, "", "TYPE65280 \\# 0"),
     ])
-    func `data is shown as in zone files`(case: (String, Int, String, String)) throws {
+    func `data is printed as in zone files`(case: (String, Int, String, String)) throws {
         let (_, type, data, expected) = `case`
         let answer = try read(reply(type, data))
         #expect(answer.description == "example.com. 300 IN " + expected)
@@ -63,7 +63,7 @@ struct RecordDataTests {
             ("NAPTR cut", 35, "0001 0001 01", .badRDATA(at: 46)),
         ] as [(String, Int, String, WireError)]
     )
-    func `data that is not of its type's form is refused`(
+    func `data with an invalid form for its type is refused`(
         case: (String, Int, String, WireError)
     ) {
         let (_, type, data, expected) = `case`
@@ -71,7 +71,7 @@ struct RecordDataTests {
     }
 
     @Test
-    func `addresses are addresses in class IN only`() throws {
+    func `A and AAAA data are addresses in class IN only`() throws {
         #expect(try read(reply(1, "C0", recordClass: 3)).data == .opaque([0xC0]))
         #expect(try read(reply(28, "", recordClass: 4)).data == .opaque([]))
         #expect(try read(reply(16, "01 61", recordClass: 3)).data == .txt([ascii("a")]))
@@ -95,11 +95,11 @@ struct RecordDataTests {
             "SIG", 24, "0001 05 03 00000e10 00000002 00000001 1234 C00C AABB",
             "0001 05 03 00000e10 00000002 00000001 1234 N AABB"
         ),
-        // RFC 6672 §2.5 and RFC 4034 §3.1.7 have senders write these out.
+        // RFC 6672 §2.5 and RFC 4034 §3.1.7 forbid senders to compress these.
         ("DNAME is not decompressed", 39, "C00C", "C00C"),
         ("RRSIG is not decompressed", 46, "C00C", "C00C"),
     ])
-    func `names that may be compressed are written out before data is kept`(
+    func `compressed names are expanded before data is stored`(
         case: (String, Int, String, String)
     ) throws {
         let (_, type, data, expected) = `case`
@@ -120,7 +120,7 @@ struct RecordDataTests {
     }
 
     @Test
-    func `data knows which types it fits`() {
+    func `data matches its types only`() {
         #expect(RecordData.a("192.0.2.1").fits(.a))
         #expect(!RecordData.a("192.0.2.1").fits(.aaaa))
         let binding = RecordData.svcb(ServiceBinding(priority: 1, target: .root))
@@ -129,21 +129,21 @@ struct RecordDataTests {
     }
 
     @Test
-    func `addresses are got at without regard to the family`() {
+    func `an address is available for either family`() {
         #expect(RecordData.a("192.0.2.1").address == .v4("192.0.2.1"))
         #expect(RecordData.aaaa("2001:db8::1").address == .v6("2001:db8::1"))
         #expect(RecordData.opaque([192, 0, 2, 1]).address == nil)
     }
 
     @Test
-    func `a record is an answer to the question for its owner, type and class`() {
+    func `a record answers the question with its owner, type and class`() {
         let record = Record(name: "example.com", ttl: 1, data: .a("192.0.2.1"))
         #expect(record.question == Question(name: "EXAMPLE.com", type: .a))
         #expect(record.question.description == "example.com. IN A")
     }
 
     @Test
-    func `a record whose data is of another type traps`() async {
+    func `a record with data of another type traps`() async {
         await #expect(processExitsWith: .failure) {
             _ = Record(name: .root, type: .aaaa, ttl: 1, data: .a(IPv4Address(value: 1)))
         }

@@ -11,17 +11,17 @@ struct RegistryTests {
             ("ANY", 255), ("CAA", 257), ("NSEC3", 50), ("NSAP-PTR", 23), ("DNAME", 39),
         ] as [(String, UInt16)]
     )
-    func `types are read`(case: (String, UInt16)) {
+    func `type mnemonics and numbers are parsed`(case: (String, UInt16)) {
         #expect(RecordType(`case`.0)?.rawValue == `case`.1)
     }
 
     @Test(arguments: ["", "TYPE", "TYPE65536", "TYPE-1", "TYPE+1", "A ", "QQ", "TYPE1x", "1"])
-    func `anything else is no type`(text: String) {
+    func `any other text is not a type`(text: String) {
         #expect(RecordType(text) == nil)
     }
 
     @Test
-    func `every number survives text and back`() {
+    func `every number survives conversion to text and back`() {
         for number in UInt16.min...UInt16.max {
             let type = RecordType(rawValue: number)
             #expect(RecordType(type.description) == type)
@@ -39,7 +39,7 @@ struct RegistryTests {
     }
 
     @Test
-    func `numbers without a mnemonic are written with their number`() {
+    func `numbers without a mnemonic are printed as numbers`() {
         #expect(RecordType(rawValue: 65_280).description == "TYPE65280")
         #expect(RecordClass.any.description == "CLASS255")
         #expect(RecordClass.in.description == "IN")
@@ -51,14 +51,14 @@ struct RegistryTests {
     }
 
     @Test
-    func `types that are no data are told apart`() {
+    func `meta types are recognized`() {
         #expect(RecordType.any.isMeta && RecordType.axfr.isMeta && RecordType.opt.isMeta)
         #expect(!RecordType.a.isMeta && !RecordType.caa.isMeta)
         #expect(RecordType.a.isAddress && RecordType.aaaa.isAddress && !RecordType.mx.isAddress)
     }
 
     @Test
-    func `extended errors have their names`() {
+    func `extended errors have names`() {
         #expect(ExtendedError.staleAnswer.description == "Stale Answer")
         #expect(ExtendedError.networkError.rawValue == 23)
         #expect(ExtendedError.invalidQueryType.description == "Invalid Query Type")
@@ -69,7 +69,7 @@ struct RegistryTests {
 @Suite("Header (RFC 1035 §4.1.1)")
 struct HeaderTests {
     @Test
-    func `each flag is its own bit`() {
+    func `each flag has its own bit`() {
         let flags: [(WritableKeyPath<Header, Bool>, UInt16)] = [
             (\.isResponse, 0x8000), (\.isAuthoritative, 0x0400), (\.isTruncated, 0x0200),
             (\.recursionDesired, 0x0100), (\.recursionAvailable, 0x0080), (\.zero, 0x0040),
@@ -88,7 +88,7 @@ struct HeaderTests {
     }
 
     @Test
-    func `opcode and RCODE leave the other bits alone`() {
+    func `setting opcode or RCODE keeps all other bits`() {
         var header = Header(flags: 0xFFFF)
         header.opcode = .notify
         #expect(header.flags == 0xA7FF)

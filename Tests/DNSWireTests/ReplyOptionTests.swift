@@ -2,7 +2,7 @@
 import DNSWire
 import Testing
 
-@Suite("What is in the OPT record of a reply (RFC 7873 §5.2, RFC 7828 §3.3.2, RFC 8914 §3)")
+@Suite("Options in the OPT record of a reply (RFC 7873 §5.2, RFC 7828 §3.3.2, RFC 8914 §3)")
 struct ReplyOptionTests {
     private static let question = Question(name: "www.example.com", type: .a)
     private static let cookie = ServerCookie(
@@ -11,14 +11,14 @@ struct ReplyOptionTests {
     )
     private static let explanation = hex("000F 000A 0016") + Array("tell why".utf8)
 
-    /// What a reply is made with.
+    /// Parameters of a reply.
     private struct Terms {
         var explanation: [UInt8] = []
         var limit = 1232
         var options = ReplyOptions()
     }
 
-    /// A reply with so many addresses.
+    /// Returns a reply with this number of addresses.
     private static func reply(
         addresses: Int,
         opt: Bool = true,
@@ -58,7 +58,7 @@ struct ReplyOptionTests {
     }
 
     @Test
-    func `cookies are told, the client's as it came`() throws {
+    func `cookies are sent, the client's unchanged`() throws {
         let (_, message) = try Self.reply(addresses: 2) {
             $0.options.cookies = (0x2464_C4AB_CF10_C957, Self.cookie)
         }
@@ -70,7 +70,7 @@ struct ReplyOptionTests {
     }
 
     @Test
-    func `all that there is to say is said at once`() throws {
+    func `all options fit in one OPT record`() throws {
         let (_, message) = try Self.reply(addresses: 1) {
             $0.options.cookies = (1, Self.cookie)
             $0.options.keepalive = 200
@@ -87,7 +87,7 @@ struct ReplyOptionTests {
     }
 
     @Test
-    func `who does not speak EDNS is told nothing`() throws {
+    func `a client without EDNS gets no options`() throws {
         let (octets, message) = try Self.reply(addresses: 1, opt: false) {
             $0.options.cookies = (1, Self.cookie)
             $0.options.keepalive = 200
@@ -102,7 +102,7 @@ struct ReplyOptionTests {
         ("as much as the text", 8, [""], false), ("part of the option", 9, [], false),
         ("all of the option", 14, [], false), ("more", 15, [], true),
     ])
-    func `where room is scarce, an explanation loses its text, then goes; then records do`(
+    func `if space is scarce, the explanation loses its text, then is dropped; then records are`(
         _ label: String,
         _ missing: Int,
         _ texts: [String],
@@ -117,7 +117,7 @@ struct ReplyOptionTests {
         #expect(message.header.isTruncated == isTruncated)
         #expect(message.answers.count == (isTruncated ? 0 : 40))
         if isTruncated {
-            // In an empty reply there is room again.
+            // An empty reply has space again.
             #expect(message.edns?.extendedErrors.map(\.text) == ["tell why"])
         } else {
             #expect(message.edns?.extendedErrors.map(\.text) == texts)
@@ -126,7 +126,7 @@ struct ReplyOptionTests {
     }
 
     @Test
-    func `cookies are not what room is made with`() throws {
+    func `cookies are not dropped for space`() throws {
         func reply(_ limit: Int) throws -> (octets: [UInt8], message: Message) {
             try Self.reply(addresses: 40) {
                 $0.options.cookies = (1, Self.cookie)
@@ -142,7 +142,7 @@ struct ReplyOptionTests {
     }
 
     @Test
-    func `a refusal tells its reason to those who speak EDNS`() throws {
+    func `a refusal explains its reason to clients with EDNS`() throws {
         for (query, codes) in [
             (RawQuery("EDNS") { $0.addOPT() }.octets, [ExtendedError.prohibited]),
             (RawQuery("plain").octets, []),

@@ -16,7 +16,7 @@ struct ServerCookieTests {
         let client: UInt64
         let address: String
 
-        /// What the client sends; nil for a client cookie alone.
+        /// The client's server cookie; nil for a client cookie alone.
         var sent: ServerCookie?
         let time: UInt32
         let expected: ServerCookie
@@ -53,7 +53,7 @@ struct ServerCookieTests {
     ]
 
     @Test(arguments: examples)
-    private func `the examples of appendix A come out`(_ example: Example) throws {
+    private func `the examples of appendix A are reproduced`(_ example: Example) throws {
         let verdict = CookieSecrets(Self.secret).verdict(
             on: example.sent,
             client: example.client,
@@ -90,7 +90,7 @@ struct ServerCookieTests {
         ("five minutes ahead", -300, true, false), ("further ahead", -301, false, true),
         ("as far as numbers go", Int(Int32.min), false, true),
     ])
-    func `a cookie is good for an hour, and renewed after half of it`(
+    func `a cookie is valid for an hour, and renewed after half of it`(
         _ label: String,
         _ age: Int,
         _ isProven: Bool,
@@ -98,7 +98,7 @@ struct ServerCookieTests {
     ) throws {
         let secrets = CookieSecrets(Self.secret)
         let address = try #require(IPAddress("192.0.2.1"))
-        // Seconds run over in 2106: what counts is the difference (RFC 1982).
+        // The timestamp wraps in 2106; only differences count (RFC 1982).
         let made: UInt32 = 0xFFFF_FFF0
         let first = secrets.verdict(on: nil, client: 7, address: address, time: made)
         let again = secrets.verdict(
@@ -112,7 +112,7 @@ struct ServerCookieTests {
     }
 
     @Test
-    func `a cookie is good for its client, its address and two secrets`() throws {
+    func `a cookie is bound to its client and address, and valid under two secrets`() throws {
         var secrets = CookieSecrets(Self.secret)
         let address = try #require(IPAddress("192.0.2.1"))
         let cookie = secrets.verdict(on: nil, client: 7, address: address, time: 1_000).cookie
@@ -144,7 +144,7 @@ struct ServerCookieTests {
     }
 
     @Test
-    func `SipHash-2-4 is its authors'`() {
+    func `SipHash-2-4 matches the authors' test vectors`() {
         // Key 00…0F and the first octets of 00, 01, 02, …
         func hash(_ words: UInt64...) -> UInt64 {
             var hash = SipHash(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
@@ -157,7 +157,7 @@ struct ServerCookieTests {
     }
 }
 
-@Suite("Cookies that clients send (RFC 7873 §4, §5.2)")
+@Suite("Cookies in queries (RFC 7873 §4, §5.2)")
 struct ClientCookieTests {
     private static func facts(_ options: String) throws -> (QueryFacts, [UInt8]) {
         let octets = RawQuery("cookie") { $0.addOPT(options: options) }.octets
@@ -190,7 +190,7 @@ struct ClientCookieTests {
             0x0102_0304_0506_0708, false
         ),
     ])
-    func `cookies are read`(
+    func `cookies are parsed`(
         _ label: String,
         _ options: String,
         _ client: UInt64,
@@ -210,7 +210,7 @@ struct ClientCookieTests {
     }
 
     @Test(arguments: [0, 1, 7, 9, 15, 41, 100])
-    func `a cookie of another length is none`(_ count: Int) throws {
+    func `a cookie of invalid length is an error`(_ count: Int) throws {
         let length = String(count, radix: 16)
         let (facts, octets) = try Self.facts(
             "000A " + String(repeating: "0", count: 4 - length.count) + length
@@ -223,7 +223,7 @@ struct ClientCookieTests {
     }
 
     @Test
-    func `a message without a question may ask for a cookie, and is not a plain query`() throws {
+    func `a message without a question may request a cookie, and is not a plain query`() throws {
         let query = RawQuery("no question") {
             $0.addOPT(options: "000A 0008 0102030405060708")
             $0.counts = "0000 0000 0000 0001"

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("SVCB and HTTPS (RFC 9460, RFC 9461, RFC 9848)")
 struct ServiceBindingTests {
-    /// The data of a reply with one HTTPS record.
+    /// Returns the data of a reply with one HTTPS record.
     private func read(_ data: String) throws -> ServiceBinding {
         let octets = header(0, 1, 0, 0) + record([0], 65, hex(data))
         guard case .svcb(let binding) = try Message(parsing: octets).answers[0].data else {
@@ -43,7 +43,7 @@ struct ServiceBindingTests {
         ("port of three octets", "0001 00 0003 0003 003541", #"1 . key3="\0005A""#),
         ("hint of five octets", "0001 00 0004 0005 C000020141", #"1 . key4="\192\000\002\001A""#),
     ])
-    func `bindings are shown as in zone files`(case: (String, String, String)) throws {
+    func `bindings are printed as in zone files`(case: (String, String, String)) throws {
         let binding = try read(`case`.1)
         #expect(binding.description == `case`.2)
         #expect(RecordData.svcb(binding).octets == hex(`case`.1))
@@ -81,7 +81,7 @@ struct ServiceBindingTests {
     }
 
     @Test
-    func `a removed key is not mandatory any more`() throws {
+    func `a removed key is removed from the mandatory parameter`() throws {
         var binding = try read("0001 00 0000 0004 0001 0004 0001 0003 02 6832 0004 0004 C0000201")
         binding.setIPv4Hint([])
         #expect(binding.description == #"1 . mandatory=alpn alpn="h2""#)
@@ -90,13 +90,13 @@ struct ServiceBindingTests {
     }
 
     @Test
-    func `a hint of a broken length is no hint`() throws {
+    func `a hint of invalid length is ignored`() throws {
         #expect(try read("0001 00 0004 0003 C00002").ipv4Hint == nil)
         #expect(try read("0001 00 0006 0004 C0000201").ipv6Hint == nil)
     }
 
     @Test
-    func `parameters are put in order`() {
+    func `parameters are sorted`() {
         let binding = ServiceBinding(
             priority: 1,
             target: .root,

@@ -2,9 +2,9 @@
 import DNSWire
 import Testing
 
-@Suite("Record sets and truncation (RFC 2181 §5, §9)")
+@Suite("RRsets and truncation (RFC 2181 §5, §9)")
 struct TruncationTests {
-    /// So many addresses of one name.
+    /// Returns this number of addresses of one name.
     private func addresses(_ count: UInt8, of name: Name) -> [Record] {
         (0..<count).map {
             Record(name: name, ttl: 60, data: .a(IPv4Address(value: 0xC000_0200 | UInt32($0))))
@@ -12,7 +12,7 @@ struct TruncationTests {
     }
 
     @Test
-    func `a set is there as a whole or not at all, and then TC is set`() throws {
+    func `an RRset is written as a whole or dropped with TC set`() throws {
         var message = Message(
             header: Header(flags: 0x8180),
             questions: [Question(name: "a.example", type: .a)],
@@ -34,7 +34,7 @@ struct TruncationTests {
     }
 
     @Test
-    func `the parts of a set need not stand together`() throws {
+    func `the records of an RRset need not be adjacent`() throws {
         let first = addresses(20, of: "a.example")
         let second = addresses(20, of: "b.example")
         let message = Message(answers: zip(first, second).flatMap { [$0, $1] })
@@ -45,7 +45,7 @@ struct TruncationTests {
     }
 
     @Test
-    func `what is only additional is left out silently`() throws {
+    func `additional records are dropped without TC`() throws {
         let message = Message(
             answers: addresses(2, of: "a.example"),
             additionals: addresses(3, of: "b.example") + addresses(40, of: "c.example"),
@@ -59,7 +59,7 @@ struct TruncationTests {
     }
 
     @Test
-    func `a missing authority section is told with TC`() throws {
+    func `a missing authority section sets TC`() throws {
         let message = Message(
             answers: addresses(2, of: "a.example"),
             authorities: addresses(40, of: "b.example"),
@@ -71,7 +71,7 @@ struct TruncationTests {
     }
 
     @Test
-    func `OPT goes without its options rather than not at all`() throws {
+    func `OPT is written without options rather than dropped`() throws {
         let edns = EDNS(options: [.padding(count: 600)])
         let message = Message(questions: [Question(name: "a.example", type: .a)], edns: edns)
         let cut = try Message(parsing: message.encoded(limit: 512))
@@ -81,7 +81,7 @@ struct TruncationTests {
     }
 
     @Test(arguments: [12, 13, 23, 40, 100, 512, 4096])
-    func `no limit is passed and every result can be read`(limit: Int) throws {
+    func `no result exceeds its limit, and every result is valid`(limit: Int) throws {
         var random = RandomMessages(seed: 7)
         for _ in 0..<300 {
             let octets = random.message().encoded(limit: limit)
@@ -91,7 +91,7 @@ struct TruncationTests {
     }
 
     @Test
-    func `the records of a set have its lowest TTL`() {
+    func `the records of an RRset have its lowest TTL`() {
         var records = addresses(3, of: "a.example") + addresses(2, of: "b.example")
         records[1].ttl = 7
         records[2].name = "A.EXAMPLE"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the attacks of `attacks/` and makes the table of their figures."""
+"""Runs the attacks of `attacks/` and writes the table of their results."""
 import glob
 import importlib
 import os
@@ -22,7 +22,7 @@ def modules(root):
 
 
 def attempt(module, programs, server):
-    """Runs one attack; returns its figure, or the reason why there is none, and whether it holds."""
+    """Runs one attack; returns its figure, or the reason for its failure, and whether the promise holds."""
     common = importlib.import_module("common")
     try:
         return module.run(programs, server)
@@ -31,10 +31,10 @@ def attempt(module, programs, server):
 
 
 def run(root, bench, chosen, before):
-    """Runs attacks against the build, then an older build and the peers.
+    """Runs attacks against the build, then against an older build and the peers.
 
-    - Parameter before: the directory of older programs; None leaves their column empty.
-    - Returns: the table in Markdown, and the sentences of the promises that are broken.
+    - Parameter before: the directory of the older build; with None its column is empty.
+    - Returns: the table in Markdown, and the broken promises as sentences.
     """
     rows, broken = [], []
     for name, module in chosen.items():
@@ -51,5 +51,5 @@ def run(root, bench, chosen, before):
 
 
 def write(path, text):
-    """Puts the table between its markers in a page."""
+    """Replaces the table between its markers in a page."""
     report.write(path, text, BEGIN, END)

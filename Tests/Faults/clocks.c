@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into a program, lets its clocks jump without touching the machine's.
+// Preloaded into a program, changes its clocks without changing the machine's.
 //
-// The file that CLOCKS names has three numbers of 64 bits, in ns: what is added to CLOCK_REALTIME,
-// CLOCK_MONOTONIC and CLOCK_BOOTTIME.  Who changes the first one writes an octet to the FIFO
-// CLOCKS.set: it stands for the timer that the kernel cancels when the wall clock is set.  A
-// suspend is a jump of the first and the third.
+// The file named by CLOCKS has three 64-bit numbers, in ns: the offsets of CLOCK_REALTIME,
+// CLOCK_MONOTONIC and CLOCK_BOOTTIME. A program that changes the first one writes an octet to the
+// FIFO CLOCKS.set, which replaces the timer that the kernel cancels when the wall clock is set. A
+// suspend is a jump of the first and the third clock.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -95,7 +95,7 @@ int timerfd_settime(int timer, int flags, const struct itimerspec *value, struct
     if (timer == fifo_descriptor)
         return 0;
     struct itimerspec real = *value;
-    // sd-event sets timers of CLOCK_BOOTTIME to instants; it knows no others here.
+    // sd-event uses only absolute timers of CLOCK_BOOTTIME here.
     if (flags & TFD_TIMER_ABSTIME && (real.it_value.tv_sec || real.it_value.tv_nsec)) {
         real.it_value = moved(real.it_value, -offsets[2]);
         if (real.it_value.tv_sec < 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong: how it begins, how it ends, and in what time all has to be well again."""
+"""The faults: begin, end, and the time limit for the recovery."""
 import contextlib
 import dataclasses
 import glob
@@ -15,7 +15,7 @@ from programs import Failure
 
 ALL_SERVERS = ("httpdnsd", "unbound", "dnsmasq")
 
-# Seconds between the turns of what flaps.
+# Seconds between the changes of a flapping component.
 FLAP = 0.5
 
 
@@ -25,29 +25,28 @@ def nothing(_):
 
 @dataclasses.dataclass
 class Fault:
-    """One thing that goes wrong."""
+    """A fault."""
 
     name: str
     title: str
     begins: typing.Callable
     ends: typing.Callable = nothing
-    # Seconds within which names that are in no cache are answered again, and those of the vendor
-    # by the vendor.
+    # Seconds until names outside the cache are answered again, and vendor names by the vendor.
     within: float = 1.0
     vendor_within: float = 1.0
     servers: tuple = ("httpdnsd",)
-    # Whether the process itself cannot answer meanwhile.
+    # True if the server process itself cannot answer during the fault.
     is_absence: bool = False
     preload: bool = False
     holds: bool = False
-    # How the upstream is asked: udp, tcp or tls.
+    # Protocol of the upstream: udp, tcp or tls.
     scheme: str = "udp"
-    # How many seconds it lasts, if that is the fault's own; else --seconds.
+    # Duration of the fault in seconds; None for that of --seconds.
     lasts: typing.Optional[float] = None
 
 
 def vendor(name, title, fault, **more):
-    """A vendor that misbehaves all the time."""
+    """Returns the fault of a vendor that misbehaves constantly."""
     return Fault(
         f"vendor-{name}", f"vendor {title}",
         lambda server: server.world.vendor(fault), lambda server: server.world.vendor(""), **more,
@@ -55,7 +54,7 @@ def vendor(name, title, fault, **more):
 
 
 def upstream(name, title, fault, **more):
-    """An upstream that misbehaves all the time."""
+    """Returns the fault of an upstream that misbehaves constantly."""
     return Fault(
         f"upstream-{name}", f"upstream {title}",
         lambda server: server.world.upstream(fault), lambda server: server.world.upstream("well"),
@@ -64,7 +63,7 @@ def upstream(name, title, fault, **more):
 
 
 def front(scheme, name, title, begins, ends):
-    """An upstream behind dnsdist, which speaks TCP or TLS for it, and is what goes wrong."""
+    """Returns a fault of dnsdist in front of an upstream over TCP or TLS."""
     return Fault(
         f"{scheme}-{name}", f"upstream over {scheme.upper()} {title}", begins, ends,
         scheme=scheme, within=2,
@@ -72,7 +71,7 @@ def front(scheme, name, title, begins, ends):
 
 
 def fronts(scheme):
-    """All that can go wrong with such an upstream."""
+    """Returns all faults of such an upstream."""
     return [
         front(scheme, "silent", "is silent",
               lambda server: server.world.signal_front(signal.SIGSTOP),
@@ -83,16 +82,16 @@ def fronts(scheme):
     ]
 
 
-# What flaps, and clients that are held
+# Flapping components and stopped clients
 
 class Flapping:
-    """Goes to and fro until told to end."""
+    """A component that alternates between two states."""
 
     def __init__(self):
         self.over, self.thread = threading.Event(), None
 
     def begin(self, server):
-        """Begins with silence."""
+        """Begins with no answers."""
         self.over.clear()
 
         def turn():
@@ -106,14 +105,14 @@ class Flapping:
         self.thread.start()
 
     def end(self, server):
-        """Ends well."""
+        """Ends in the healthy state."""
         self.over.set()
         self.thread.join()
         server.world.vendor("")
 
 
 def everything_silent(server):
-    """Nobody answers any more."""
+    """Makes vendor and upstream unresponsive."""
     server.world.vendor("silent")
     server.world.upstream("silent")
 
@@ -121,33 +120,33 @@ def everything_silent(server):
 # The network
 
 def change_address(server):
-    """What leads through the old address is dead without knowing it."""
+    """Changes the address of the machine; connections from the old one break without an error."""
     del server
     world.run("ip", "address", "del", f"{world.MACHINE}/24", "dev", "cable")
     world.run("ip", "address", "add", f"{world.OTHER_MACHINE}/24", "dev", "cable")
 
 
 def restore_address(server):
-    """For those who come after."""
+    """Restores the address for later faults."""
     del server
     world.run("ip", "address", "del", f"{world.OTHER_MACHINE}/24", "dev", "cable")
     world.run("ip", "address", "add", f"{world.MACHINE}/24", "dev", "cable")
 
 
 def link(state):
-    """Sets the cable."""
+    """Sets the state of the cable."""
     return lambda _: world.run("ip", "link", "set", "cable", state)
 
 
-# The disk. The snapshot is written every five minutes, by clocks that jump by so much.
+# The disk. The snapshot is written every five minutes; the clocks jump by that time.
 
 def write_snapshot(server):
-    """Lets five minutes pass without a sleep."""
+    """Advances the clocks by five minutes without a suspend."""
     server.clocks.jump(wall=301, monotonic=301, boot=301)
 
 
 def fill_disk(server):
-    """The disk has no room."""
+    """Fills the disk."""
     world.run("mount", "-t", "tmpfs", "-o", "size=64k", "none", server.disk)
     with contextlib.suppress(OSError), open(os.path.join(server.disk, "full"), "wb", 0) as file:
         while True:
@@ -156,20 +155,20 @@ def fill_disk(server):
 
 
 def empty_disk(server):
-    """There is room again."""
+    """Frees the space of the disk."""
     os.remove(os.path.join(server.disk, "full"))
     world.run("mount", "-o", "remount,size=64m", server.disk)
     write_snapshot(server)
 
 
 def lock_disk(server):
-    """The disk can be read only."""
+    """Makes the disk read-only."""
     world.run("mount", "-t", "tmpfs", "-o", "ro", "none", server.disk)
     write_snapshot(server)
 
 
 def unlock_disk(server):
-    """The disk can be written again."""
+    """Makes the disk writable."""
     world.run("mount", "-o", "remount,rw", server.disk)
     write_snapshot(server)
 
@@ -177,13 +176,13 @@ def unlock_disk(server):
 # Limits
 
 class Descriptors:
-    """No descriptor is left, and clients come over TCP."""
+    """Uses up all descriptors while clients connect over TCP."""
 
     def __init__(self):
         self.old, self.clients = None, []
 
     def begin(self, server):
-        """Takes them away."""
+        """Takes the descriptors."""
         used = len(glob.glob(f"/proc/{server.pid}/fd/*"))
         self.old = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used, self.old[1]))
@@ -194,7 +193,7 @@ class Descriptors:
             self.clients.append(made)
 
     def end(self, server):
-        """Gives them back."""
+        """Releases the descriptors."""
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, self.old)
         for each in self.clients:
             each.close()
@@ -202,16 +201,16 @@ class Descriptors:
 
 
 class Memory:
-    """A control group with little memory for what the process does not have yet."""
+    """A control group with little memory for new allocations of the process."""
 
-    # Octets; what a process has stays on the bill of the group that it comes from.
+    # Octets. Existing memory is charged to the previous group of the process.
     MORE = 2 << 20
 
     def __init__(self):
         self.group = None
 
     def begin(self, server):
-        """Puts the process into the group."""
+        """Moves the process to the group."""
         is_old = os.path.isdir("/sys/fs/cgroup/memory")
         base = "/sys/fs/cgroup/memory" if is_old else "/sys/fs/cgroup"
         self.group = os.path.join(base, f"httpdnsd-faults-{os.getpid()}")
@@ -228,7 +227,7 @@ class Memory:
             file.write(str(value))
 
     def end(self, server):
-        """Lifts the limit; if the process was killed it starts again."""
+        """Lifts the limit, and restarts the process if it was killed."""
         with contextlib.suppress(OSError):
             parent = os.path.join(os.path.dirname(self.group), "cgroup.procs")
             with open(parent, "w", encoding="ascii") as file:
@@ -240,17 +239,17 @@ class Memory:
 # The process
 
 def send(number):
-    """Sends the process a signal."""
+    """Returns a function that sends the process a signal."""
     return lambda server: os.kill(server.pid, number)
 
 
 def suspend(server):
-    """The machine sleeps."""
+    """Simulates the begin of a suspend."""
     os.kill(server.pid, signal.SIGSTOP)
 
 
 def resume(server):
-    """It has slept for an hour."""
+    """Simulates the resume after an hour."""
     server.clocks.jump(wall=3600, boot=3600)
     os.kill(server.pid, signal.SIGCONT)
 

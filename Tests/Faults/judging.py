@@ -1,40 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients saw of a fault, from the records of `storm`."""
+"""Effects of a fault on clients, from the records of `storm`."""
 import dataclasses
 import struct
 
-# The kinds of `storm`, by its numbers.
+# The kinds of queries, by their numbers in `storm`.
 KINDS = {
     "cached": (0, 1), "expiring": (2, 3), "uncached": (4, 5), "garbage": (6,),
 }
 NEW_OF_VENDOR = 5
 LOST, BY_UPSTREAM, BY_VENDOR, FAILED, WRONG = range(5)
 
-# Microseconds beyond which an answer is late, by kind.
+# Microseconds after which an answer is late, by kind.
 LATE = {"cached": 100_000, "expiring": 1_000_000, "uncached": 1_000_000}
 
 
-# Microseconds after a process is back in which what has gathered meanwhile may still be served.
+# Microseconds after a restart in which queries that accumulated may still be answered late.
 CATCHING_UP = 500_000
 
 
 @dataclasses.dataclass
 class Span:
-    """When a fault was there, in microseconds since the first query was due."""
+    """The span of a fault, in microseconds since the first query was due."""
 
     begin: float
-    # When it was over, and, where the process was away, when it was back.
+    # End of the fault, and the restart of a process that was absent.
     end: float
 
 
 def records(path):
-    """When each query was due, how long it took, its kind and verdict."""
+    """Returns due time, duration, kind and verdict of each query."""
     with open(path, "rb") as file:
         return [each[:4] for each in struct.iter_unpack("<IIBBH", file.read())]
 
 
 def judged(rows, span, is_absence):
-    """Counts by kind from the fault's begin on, and the times of recovery in seconds."""
+    """Returns counts by kind from the begin of the fault, and the recovery times in seconds."""
     names = {number: name for name, numbers in KINDS.items() for number in numbers}
     result = {
         name: {"asked": 0, "lost": 0, "failed": 0, "late": 0, "wrong": 0, "away": 0, "took": []}
@@ -50,13 +50,13 @@ def judged(rows, span, is_absence):
         is_bad = name != "garbage" and (verdict in (LOST, FAILED, WRONG) or is_late)
         if due < span.begin:
             bad_before += is_bad
-            # What is judged wrong is wrong at any time.
+            # A wrong answer counts at any time.
             count["wrong"] += verdict == WRONG
             continue
         count["asked"] += 1
         count["wrong"] += verdict == WRONG
         if name != "garbage":
-            # What is sent to a process that is not there is told apart.
+            # Queries to an absent process are counted separately.
             until = span.end + (0 if verdict == LOST else CATCHING_UP)
             is_away = is_absence and due < until and (verdict == LOST or is_late)
             count["away"] += is_away
@@ -80,19 +80,19 @@ def judged(rows, span, is_absence):
     return {
         **result,
         "bad_before": bad_before,
-        # None if things were bad to the end, which is no recovery.
+        # None if failures continued to the end of the run.
         "recovered_s": recovered(last_bad, span, final),
         "vendor_back_s": recovered(last_fallback, span, final),
     }
 
 
 def recovered(last, span, final):
-    """How long after a fault's end it was last felt, or None if to the very end."""
+    """Returns the seconds from the end of a fault to its last effect; None if effects continued to the end."""
     return None if final - last < 500_000 else (last - span.end) / 1e6
 
 
 def promises(fault, figure, server, counts_only):
-    """What was promised of a fault and not kept, as sentences."""
+    """Returns the broken promises of a fault as sentences."""
     broken = []
     cached = figure["cached"]
     wrong = sum(figure[name]["wrong"] for name in KINDS)

@@ -17,12 +17,12 @@ import report
 import world
 from programs import Failure
 
-# Seconds of `storm` before a fault and behind it.
+# Seconds of `storm` before and after a fault.
 BEFORE, AFTER = 1.0, 6.0
 
 
 def main(root):
-    """Runs faults; 0 if all promises were kept, 1 if not, 2 if something could not be run."""
+    """Runs faults; returns 0 if all promises were kept, 1 if not, 2 if a fault could not be run."""
     options = parser().parse_args()
     if options.attacks:
         return attack(root, options)
@@ -60,7 +60,7 @@ def main(root):
 
 
 def attack(root, options):
-    """Runs attacks; 0 if all promises were kept, 1 if not, 2 if something could not be run."""
+    """Runs attacks; returns 0 if all promises were kept, 1 if not, 2 if an attack could not be run."""
     known = attacking.modules(root)
     unknown = [name for name in options.faults if name not in known]
     if unknown:
@@ -85,7 +85,7 @@ def attack(root, options):
 
 
 def parser():
-    """The parser of the command."""
+    """Returns the command line parser."""
     made = argparse.ArgumentParser(
         prog="scripts/faults",
         description="Runs the release daemon under a steady storm of queries, lets things go "
@@ -123,7 +123,7 @@ def parser():
 
 
 def run(bench, options, chosen):
-    """Runs faults one after the other against the servers that they make sense for."""
+    """Runs faults sequentially against the servers to which they apply."""
     storm = bench.path("storm")
     source = os.path.join(bench.root, "Tests", "Faults", "storm.c")
     world.run("cc", "-O2", "-o", storm, source)
@@ -137,7 +137,7 @@ def run(bench, options, chosen):
             except Failure as failure:
                 if server == "httpdnsd":
                     raise
-                # A peer that does not survive is a figure too.
+                # For a peer a crash is a result too.
                 figure = {"failure": str(failure).splitlines()[0]}
             broken = (
                 [figure["failure"]] if "failure" in figure
@@ -157,7 +157,7 @@ def run(bench, options, chosen):
 
 
 def one(bench, options, there, fault, title, storm):
-    """Lets one thing go wrong with one server."""
+    """Runs one fault against one server."""
     there.well()
     server = world.Server(there, title, fault.preload, fault.holds and title == "httpdnsd",
                           fault.scheme)
@@ -200,5 +200,5 @@ def one(bench, options, there, fault, title, storm):
 
 
 def wait(until):
-    """Lets time pass until a moment of the monotonic clock: faults begin and end by it."""
+    """Waits until a time of the monotonic clock, which schedules the begin and end of faults."""
     threading.Event().wait(max(0, until - time.monotonic()))

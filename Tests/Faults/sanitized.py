@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real daemon under load, while a sanitizer or valgrind watches it.
+"""Runs the daemon under load with a sanitizer or valgrind.
 
-Two lives: the first with all that clients and operators do, ended by SIGTERM; the second begins with
-the snapshot of the first, lets the kernel answer what it can, and is ended while queries still come.
-What is found goes where the environment of the sanitizer says, and is judged by scripts/test; here
-it is held only to what must be true however slow it is: nothing is wrong, every verb does what it
-should, both lives end well.
+There are two runs. The first has all actions of clients and operators, and ends with SIGTERM. The second starts with
+the snapshot of the first, uses kernel acceleration, and ends while queries still arrive. The sanitizer writes its
+reports as its environment says, and scripts/test evaluates them. This program checks only what must hold at any speed:
+no wrong answer, every verb succeeds, both runs end without an error.
 
-Leaks are judged here, too. What is there once or twice at the end is the daemon, which does not
-take itself apart before it exits; and the tables of weak references, whose only pointer is among
-the counts of references, where no leak check finds it. What leaks comes with each query, connection
-or reload, so it is there more often than FEW times.
+Leaks are evaluated here too. Blocks that remain once or twice at the end belong to the daemon, which does not release
+its objects before it exits, and to tables of weak references, which a leak check cannot reach. A real leak occurs with
+each query, connection or reload, and so more than FEW times.
 """
 import argparse
 import contextlib
@@ -36,10 +34,10 @@ from programs import Failure
 
 METRICS, TLS_PORT = 9353, 8853
 
-# Blocks from one place that may be left at the end, and rounds of verbs, which are more.
+# Permitted number of blocks from one place at the end, and number of rounds of verbs, which is higher.
 FEW, ROUNDS = 16, 24
 
-# What httpdnsctl exits with if there is no reply.
+# Exit status of httpdnsctl without a reply.
 UNREACHABLE = 3
 
 # An upstream over TLS, before the one over UDP.
@@ -68,7 +66,7 @@ answers: {{order: {order}}}
 cache: {{size: 1MiB, snapshot: {snapshot}}}
 """
 
-# What a reload turns between: vendors over HTTPS first or last, upstreams over UDP or TLS, and so on.
+# Settings that reloads alternate: vendor order, upstream protocol and others.
 EDITIONS = [
     {"vendors": "plain, secure", "upstream": 'url: "udp://192.0.2.1"', "order": "as-received", "level": "info",
      "queries": "off", "accelerate": "off"},
@@ -80,7 +78,7 @@ EDITIONS = [
 
 
 class Watched(world.Server):
-    """The daemon with vendors over HTTP and HTTPS, which may run under another program."""
+    """The daemon with vendors over HTTP and HTTPS, optionally run under another program."""
 
     def __init__(self, there, front, under, seconds_to_end):
         self.front, self.under, self.seconds_to_end = front, under, seconds_to_end
@@ -93,7 +91,7 @@ class Watched(world.Server):
         return [*self.under, self.bench.product("httpdnsd"), "--config", self.file]
 
     def edit(self, edition):
-        """Writes its settings."""
+        """Writes the settings."""
         known = {"authority": self.front.authority, "port": self.front.port}
         self._write("httpdnsd.yaml", SETTINGS.format(
             control=self.control, key=self.world.key, token=self.token, snapshot=self.snapshot,
@@ -101,7 +99,7 @@ class Watched(world.Server):
         ))
 
     def end(self):
-        """Ends it as a service manager does; it must end well."""
+        """Ends the daemon as a service manager does, and checks the exit status."""
         process = self.program.process
         if process.poll() is None:
             process.terminate()
@@ -116,7 +114,7 @@ class Watched(world.Server):
 
 
 def main(root):
-    """Runs it; 0 if all was as it should be, 1 if not, 2 if something could not be run."""
+    """Returns 0 on success, 1 after a failed check, 2 if something could not be run."""
     made = argparse.ArgumentParser(description=__doc__)
     made.add_argument("--bin", required=True, help="the directory of the programs")
     made.add_argument("--seconds", type=float, default=30, help="a life lasts")
@@ -137,7 +135,7 @@ def main(root):
 
 
 def run(bench, options):
-    """Both lives."""
+    """Executes both runs."""
     storm = bench.path("storm")
     world.run("cc", "-O2", "-o", storm, os.path.join(bench.root, "Tests", "Faults", "storm.c"))
     there = world.World(bench)
@@ -159,7 +157,7 @@ def run(bench, options):
     server.end()
     if os.path.getsize(server.snapshot) < 1 << 14:
         raise Failure("the snapshot does not hold what was in the cache")
-    # Valgrind knows the kernel's programs only by half.
+    # Valgrind supports BPF system calls only in part.
     server.edit(EDITIONS[0] | {"accelerate": "off" if options.under else "auto"})
     server.start()
     life(bench, options, server, storm, False)
@@ -167,7 +165,7 @@ def run(bench, options):
 
 
 def forget_few(reports):
-    """Removes reports that tell of nothing but what is left at the end, of each a few."""
+    """Removes reports that have only a few remaining blocks of each place."""
     for path in glob.glob(os.path.join(reports or "", "of.*")):
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
@@ -180,7 +178,7 @@ def forget_few(reports):
 
 
 def life(bench, options, server, storm, is_whole):
-    """Queries for a while, and meanwhile whatever else clients and operators do."""
+    """Sends queries for a while, concurrently with all other actions of clients and operators."""
     file = bench.path("records")
     command = [storm, "-p", str(world.PORT), "-r", str(options.rate), "-s", str(options.seconds),
                "-n", str(world.HOT), "-b", str(world.BRIEF), "-o", file]
@@ -218,7 +216,7 @@ def life(bench, options, server, storm, is_whole):
 # Clients over TCP
 
 def streams(options):
-    """Connections that are used well, pipelined, closed by halves, reset, idle and abused."""
+    """Opens connections that are normal, pipelined, half-closed, reset, idle and abused."""
     names = [f"hot{number:07}.forward.example" for number in range(8)]
     names += [f"hot{number:07}.vendor.example" for number in range(8)]
     message = b"".join(
@@ -246,7 +244,7 @@ def streams(options):
 
 
 def reset(stream):
-    """Closes it without a goodbye."""
+    """Closes the connection with a reset."""
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("2i", 1, 0))
     stream.close()
 
@@ -264,7 +262,7 @@ def read_reply(stream):
 # The operator
 
 def operate(bench, options, server, turn):
-    """One round of all verbs, by whose number they vary."""
+    """Runs one round of all verbs; `turn` varies their parameters."""
     def verb(*words, wanted=(0,)):
         return control(bench, options, server, *words, wanted=wanted)
 
@@ -300,11 +298,11 @@ def operate(bench, options, server, turn):
 
 
 def control(bench, options, server, *words, wanted=(0, 4)):
-    """What httpdnsctl says of a daemon."""
+    """Runs httpdnsctl and returns its output."""
     command = [bench.product("httpdnsctl"), "--socket", server.control, "--json", *words]
     for _ in range(int(options.patience)):
         done = subprocess.run(command, capture_output=True, text=True)
-        # It waits 10 s for a reply, which is long for a daemon that has its own speed.
+        # It waits 10 s for a reply, and the daemon under valgrind may be slower.
         if done.returncode != UNREACHABLE:
             break
     if done.returncode not in wanted:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A long run under a steady load, during which nothing may grow.
+"""A long run under a steady load that detects growth.
 
-The first vendor of the route is dead, the second is well. 5,000 names are asked for three times in
-four, 95,000 in the rest, in turn: more than the cache of 16 MiB holds, so that answers always make
-room for others. Each sample is what ten seconds brought, and what the process had at their end.
+The first vendor of the route is dead, the second is healthy. 5,000 names get three quarters of the queries, 95,000
+names the rest: more than the cache of 16 MiB holds, so that entries are evicted constantly. Each sample has the results
+of ten seconds and the state of the process at their end.
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ from programs import Failure
 
 BEGIN, END = "<!-- soak: begin -->", "<!-- soak: end -->"
 
-# Queries a second and names of what stays in the cache, and of what comes and goes.
+# Queries per second and number of names: names that stay in the cache, and names that are evicted.
 LOADS = {"kept": (1500, 5000), "churning": (500, 95000)}
 
 SETTINGS = """
@@ -38,7 +38,7 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-# What is sampled, and its unit. A slope is told by the hour.
+# Sampled values and their units. Slopes are per hour.
 SERIES = {
     "rss_mib": ("resident memory", "MiB"),
     "descriptors": ("descriptors", ""),
@@ -51,7 +51,7 @@ SERIES = {
 
 
 class Soaked(world.Server):
-    """The daemon with a dead vendor and one that is well."""
+    """The daemon with a dead vendor and a healthy one."""
 
     def _httpdnsd(self):
         file = self._write("httpdnsd.yaml", SETTINGS.format(
@@ -61,7 +61,7 @@ class Soaked(world.Server):
 
 
 def main(root):
-    """Soaks; 0 if nothing was lost or wrong, 1 if something was, 2 if it could not be run."""
+    """Runs the load; returns 0 on success, 1 if a query was lost or wrong, 2 if it could not be run."""
     made = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     made.add_argument("--minutes", type=float, default=60, help="so long (default 60)")
     made.add_argument("--slice", type=float, default=10, help="seconds a sample (default 10)")
@@ -97,16 +97,16 @@ def main(root):
 
 
 def soak(bench, options):
-    """Takes samples until the time is over; what it has so far is in a file, always."""
+    """Takes samples until the end; the samples so far are always in a file."""
     there = world.World(bench, extra_zone="*.vendor.example 300 A 11.18.0.1\n")
-    # Listens and takes no word: its backlog is all there is to it.
+    # It listens and never reads, so connections stay in its backlog.
     bench.start([*there.far, sys.executable, "-c", DEAD], "ready")
     server = Soaked(there, "httpdnsd")
     machine, samples, start = bench.machine(), [], time.monotonic()
     result = {"samples": samples, "machine": machine, "slice": options.slice}
     while time.monotonic() < start + options.minutes * 60:
         samples.append(sample(bench, server, options.slice, start, len(samples)))
-        # In the first one it is found out that the first vendor is dead.
+        # The daemon detects in the first sample that the first vendor is dead.
         result["lost"] = sum(each["lost"] for each in samples[1:])
         result["wrong"] = sum(each["wrong"] for each in samples[1:])
         if options.json:
@@ -129,7 +129,7 @@ while True:
 
 
 def sample(bench, server, seconds, start, number):
-    """Asks for a while, going on where the last sample ended, and looks at the process."""
+    """Sends queries for a while, continuing after the last sample, and measures the process."""
     cpu, begun = server.program.cpu(), time.monotonic()
     clients = {
         name: subprocess.Popen(
@@ -167,16 +167,15 @@ def sample(bench, server, seconds, start, number):
 # Figures
 
 def settled(samples):
-    """The samples behind the first sixth, in which the cache fills: at most ten minutes."""
+    """Returns the samples after the first sixth (at most ten minutes), in which the cache fills."""
     first = min(10, samples[-1]["minute"] / 6)
     return [each for each in samples if each["minute"] >= first]
 
 
 def slope(samples, key):
-    """The slope by the hour of the least squares, and how far it may be off with 95 % confidence.
+    """Returns the slope per hour by least squares, and its 95 % confidence interval.
 
-    Samples that follow each other resemble each other, so as many count as their correlation
-    leaves independent.
+    Consecutive samples are correlated, so only the effective number of independent samples counts.
     """
     times = [each["minute"] / 60 for each in samples]
     values = [each[key] for each in samples]
@@ -193,14 +192,14 @@ def slope(samples, key):
 
 
 def student(freedom):
-    """What 95 % of Student's distribution are within, near enough (Abramowitz 26.7.5)."""
+    """Returns an approximate 95 % quantile of Student's distribution (Abramowitz 26.7.5)."""
     z = 1.96
     first, second = (z ** 3 + z) / 4, (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96
     return z + first / freedom + second / freedom ** 2
 
 
 def markdown(result):
-    """What was found."""
+    """Returns the results."""
     samples = result["samples"]
     after = settled(samples)
     rows = []
@@ -224,7 +223,7 @@ def markdown(result):
 
 
 def plot(result, directory):
-    """Draws the curves."""
+    """Plots the samples."""
     import matplotlib
     matplotlib.use("Agg")
     from matplotlib import pyplot

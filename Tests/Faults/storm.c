@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks a DNS server for names over UDP at a fixed rate, whatever comes back, and judges each reply.
+// Sends DNS queries over UDP at a fixed rate, independent of the replies, and judges each reply.
 //
 //   storm -p PORT -s SECONDS -o FILE [-r PER_SECOND] [-n HOT] [-b BRIEF] [-c SOCKETS]
 //
 // Of a hundred queries 82 are for HOT names that the server should have in its cache, 4 for BRIEF
-// ones that live for seconds, 8 for names that nobody asked for before, and 6 are garbage; half of
-// the names are a vendor's.  A name's address follows from its number: 11.18.0.0 and so many if a
-// vendor tells it, 11.19.0.0 and so many if an upstream does.  The first line on standard output
-// is when the first query was due, in ns of CLOCK_MONOTONIC; the last one is what came unasked.
-// FILE gets a record of 12 octets for each query: when it was due and how long it took in us, its
-// kind, its verdict, the answer's RCODE, and 0.
+// names with TTLs of seconds, 8 for new names, and 6 are garbage. Half of the names are a vendor's.
+// A name's address follows from its number: 11.18.0.0 plus the number from a vendor, 11.19.0.0 plus
+// the number from an upstream. The first line on standard output is the due time of the first
+// query, in ns of CLOCK_MONOTONIC; the last one is the number of unexpected replies. FILE gets a
+// record of 12 octets for each query: due time and duration in us, kind, verdict, RCODE of the
+// answer, and 0.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -30,9 +30,9 @@ enum {
     header = 12,
     room = 128,
     most_sockets = 16,
-    noise = 60,   // octets of garbage; a question with an answer has more
-    patience = 6, // seconds that the last query is waited for: one more than a client's whole wait
-    // Where the addresses of the kinds of names begin.
+    noise = 60,   // octets of garbage; a query with an answer is longer
+    patience = 6, // seconds to wait for the last reply: one more than a client waits
+    // The first addresses of each kind of names.
     brief_base = 4096,
     fresh_base = 8192,
     bases_end = 65536,
@@ -41,7 +41,7 @@ enum {
 typedef enum { hot, brief, fresh, garbage } Sort;
 typedef enum { lost, by_upstream, by_vendor, failed, wrong } Verdict;
 
-// A query: what was asked, and what became of it.
+// A query and its result.
 typedef struct {
     int64_t due;
     uint32_t number, took_us;
@@ -55,7 +55,7 @@ static const char *const zones[] = {"forward", "vendor"};
 static Asked *all;
 static long asked, open_good, unasked;
 static uint32_t hot_names = 500, brief_names = 100, fresh_names[2];
-// The query that has an ID on a socket, counted from 1.
+// The query with an ID on a socket, counted from 1.
 static uint32_t by_id[most_sockets][1 << 16];
 static uint16_t next_id[most_sockets];
 static struct pollfd sockets[most_sockets];
@@ -81,7 +81,7 @@ static size_t put_label(uint8_t *end, const char *label) {
     return length + 1;
 }
 
-// Writes the question of a good query and returns its length.
+// Writes a valid query and returns its length.
 static size_t put_question(uint8_t *octets, const Asked *of) {
     char label[32];
     snprintf(label, sizeof label, "%s%07" PRIu32, words[of->sort], of->number);
@@ -94,7 +94,7 @@ static size_t put_question(uint8_t *octets, const Asked *of) {
     return (size_t)(end - octets) + sizeof tail;
 }
 
-// Writes what no server can answer and returns its length.
+// Writes an invalid query and returns its length.
 static size_t put_garbage(uint8_t *octets, uint32_t number) {
     for (int index = 2; index < room; index++)
         octets[index] = (uint8_t)(random() >> 8);
@@ -113,7 +113,7 @@ static size_t put_garbage(uint8_t *octets, uint32_t number) {
     return header + put_question(octets + header, &sample);
 }
 
-// Whether a reply is to this question: it repeats it, octet for octet.
+// Returns true if a reply repeats the question of this query exactly.
 static int is_of(const uint8_t *octets, size_t length, const Asked *query) {
     uint8_t question[room];
     const size_t expected = put_question(question, query);
@@ -121,7 +121,7 @@ static int is_of(const uint8_t *octets, size_t length, const Asked *query) {
            memcmp(octets + header, question, expected) == 0;
 }
 
-// The base of a kind's addresses.
+// Returns the first address of a kind.
 static uint32_t place(const Asked *query) {
     switch (query->sort) {
     case hot: return query->number;
@@ -132,14 +132,14 @@ static uint32_t place(const Asked *query) {
 
 static Verdict judge(const uint8_t *octets, size_t length, const Asked *query) {
     const int rcode = octets[3] & 15, answers = octets[6] << 8 | octets[7];
-    // What merely repeats the garbage, with the counts in its header, is no answer.
+    // A copy of the garbage with the counts in its header is not an answer.
     if (query->sort == garbage)
         return rcode != 0 || answers == 0 || length <= noise ? by_upstream : wrong;
     if ((rcode == 2 || rcode == 5) && answers == 0)
         return failed;
     if (rcode != 0 || answers != 1 || octets[2] & 2 || !is_of(octets, length, query))
         return wrong;
-    // One A record behind the question, whose owner is a pointer to it.
+    // One A record after the question, with a pointer to it as owner.
     uint8_t question[room];
     const uint8_t *record = octets + header + put_question(question, query);
     static const uint8_t front[] = {0xC0, header, 0, 1, 0, 1};
@@ -180,7 +180,7 @@ static void ask(int index, int64_t due) {
     octets[0] = (uint8_t)(id >> 8), octets[1] = (uint8_t)id;
     const size_t length = query->sort == garbage ? put_garbage(octets, query->number)
                                                  : header + put_question(octets + header, query);
-    // What is refused tells of an earlier query; the second try is this one's own.
+    // A refusal is the result of an earlier query; the second try is for this query.
     for (int tries = 0; tries < 2; tries++)
         if (send(sockets[index].fd, octets, length, 0) >= 0)
             return;
@@ -276,13 +276,13 @@ int main(int argc, char **argv) {
         case 'c': count = atoi(optarg); break;
         default: return 2;
         }
-    // An ID comes again on a socket when nobody waits for its first use any more.
+    // An ID is reused on a socket only after the wait for its first use has ended.
     const double reused_after = 65536.0 * count / rate;
     if (!path || count < 1 || count > most_sockets || rate <= 0 || reused_after < patience ||
         hot_names < 1 || hot_names > brief_base || brief_names < 1 || brief_names > brief_base)
         return 2;
 
-    // Otherwise the kernel wakes us up to 50 us late.
+    // Without this the kernel wakes the process up to 50 us late.
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
     all = calloc((size_t)(seconds * rate) + 2, sizeof *all);
     if (!all)

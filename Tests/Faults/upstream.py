@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A resolver that knows every name of `storm`, and misbehaves when told to on standard input.
+"""A resolver that knows every name of `storm`, with faults set on standard input.
 
-It denies all other names; `. NS`, by which forwarders probe it, has no records.
+It denies all other names. `. NS`, the health probe of forwarders, has no records.
 
-A line is a fault: well, silent, slow, servfail, wrong-id, refuses. It answers over UDP; what comes
-over TCP is reset while it is not well.
+Each input line sets a fault: well, silent, slow, servfail, wrong-id, refuses. It answers over UDP; unless it is well,
+TCP connections are reset.
 """
 import heapq
 import random
@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 
-# Seconds by which a slow answer comes late: forwarders wait so long, and clients notice.
+# Delay of a slow answer in seconds: within the timeout of forwarders, but noticeable for clients.
 SLOW = 1.5
 
 NAME = re.compile(rb"(hot|brief|new)(\d{7})")
@@ -23,18 +23,18 @@ BASES = {b"hot": (0, 86400), b"brief": (4096, 10), b"new": (8192, 60)}
 
 
 def place(word, number):
-    """Where in 11.19.0.0/16 a name's address is, and its TTL."""
+    """Returns a name's offset in 11.19.0.0/16, and its TTL."""
     base, ttl = BASES[word]
     span = 65536 - base if word == b"new" else 4096
     return base + number % span, ttl
 
 
 def reply(query, fault):
-    """The reply to a query, or None."""
+    """Returns the reply to a query, or None."""
     if len(query) < 17:
         return None
     end = query.index(0, 12) + 5
-    # Forwarders mix the case of letters, which comes back in the question.
+    # Forwarders randomize the case of letters, and the question must repeat it.
     found = NAME.fullmatch(query[13:13 + query[12]].lower())
     identity = query[:2]
     if fault == "wrong-id":
@@ -52,7 +52,7 @@ def reply(query, fault):
 
 
 class Upstream:
-    """The sockets and what is due on them."""
+    """The sockets and their pending replies."""
 
     def __init__(self, address, port):
         self.address = (address, port)
@@ -61,14 +61,14 @@ class Upstream:
         self.open()
 
     def open(self):
-        """Listens."""
+        """Opens the sockets."""
         self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.datagrams.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         self.datagrams.bind(self.address)
         self.streams = socket.create_server(self.address, backlog=1024)
 
     def turn(self, fault):
-        """Begins to misbehave otherwise."""
+        """Sets the fault."""
         if (fault == "refuses") != (self.datagrams is None):
             if self.datagrams:
                 self.datagrams.close()
@@ -79,7 +79,7 @@ class Upstream:
         self.fault = fault
 
     def datagram(self):
-        """Takes one query."""
+        """Processes one query over UDP."""
         query, client = self.datagrams.recvfrom(4096)
         answer = None if self.fault == "silent" else reply(query, self.fault)
         if answer and self.fault == "slow":
@@ -89,7 +89,7 @@ class Upstream:
             self.datagrams.sendto(answer, client)
 
     def stream(self):
-        """Answers one query over TCP, which clients seldom need here."""
+        """Answers one query over TCP, which clients rarely use here."""
         client, _ = self.streams.accept()
         with client:
             client.settimeout(1)
@@ -97,7 +97,7 @@ class Upstream:
                 length = struct.unpack(">H", client.recv(2, socket.MSG_WAITALL))[0]
                 query = client.recv(length, socket.MSG_WAITALL)
             except (OSError, struct.error):
-                # The client is gone, and nobody else is concerned.
+                # The client has disconnected.
                 return
             if self.fault == "well" and (answer := reply(query, "well")):
                 client.sendall(struct.pack(">H", len(answer)) + answer)

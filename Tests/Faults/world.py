@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A machine with one cable, at whose other end are the vendor and the upstream.
+"""A machine with one cable, with the vendor and the upstream at the other end.
 
-This process is on the machine, in a network and a view of the file system of its own; what is at
-the other end runs in a second network. Every port is free in both.
+This process runs on the machine, in its own network and mount namespace. The other end is a second network namespace.
+Every port is free in both.
 """
 import contextlib
 import ctypes
@@ -22,10 +22,10 @@ from programs import Failure, Program
 MACHINE, OTHER_MACHINE, FAR, FAR_TOO = "192.0.2.10", "192.0.2.20", "192.0.2.1", "192.0.2.2"
 VENDOR_PORT, UPSTREAM_PORT, PORT = 80, 53, 53
 
-# Names that are in the cache, those that live for seconds, and those that can be asked anew.
+# Number of names in the cache, of names with short TTLs, and of names for new queries.
 HOT, BRIEF, FRESH = 500, 100, 12000
 
-# As the systemd unit has it.
+# The restart delay of the systemd unit in seconds.
 RESTART_SECONDS = 1
 
 SETTINGS = """
@@ -40,7 +40,7 @@ hosts: {{files: []}}
 cache: {{size: 16MiB, snapshot: {snapshot}}}
 """
 
-# How the upstream is asked: itself, or dnsdist before it.
+# URL of the upstream: directly, or through dnsdist.
 SECURE_NAME = "upstream.example"
 UPSTREAMS = {
     "udp": '{{name: upstream, url: "udp://192.0.2.1"}}',
@@ -56,7 +56,7 @@ setSecurityPollSuffix('')
 newServer({{address='192.0.2.1:53', healthCheckMode='up'}})
 """
 
-# What makes the peers as steady as they can be: they too give stale answers.
+# The most robust settings of the peers: they too serve stale answers.
 UNBOUND = """server:
   serve-expired: yes
   serve-expired-client-timeout: 300
@@ -65,7 +65,7 @@ UNBOUND = """server:
 
 
 def run(*command):
-    """Runs a command that has to succeed."""
+    """Runs a command that must succeed."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise Failure(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -73,20 +73,20 @@ def run(*command):
 
 
 def enter():
-    """Puts this program into a network and a view of the file system of its own, once."""
+    """Moves this program to its own network and mount namespace, once."""
     if os.environ.get("FAULTS_INSIDE") == str(os.getppid()):
         return
     if os.getuid() != 0:
         raise Failure("networks of one's own need root")
     flags = ["unshare", "--mount", "--net", "--propagation", "private"]
-    # As the child of a process that stays, so that its number says that this is the inside.
+    # It runs as the child of a process that remains, so that its process ID identifies the namespace.
     os.environ["FAULTS_INSIDE"] = str(os.getpid())
     done = subprocess.run([*flags, "--", sys.executable, "-B", *sys.argv])
     sys.exit(done.returncode)
 
 
 def cable(bench):
-    """Lays the cable; returns the command that runs a command at its other end."""
+    """Creates the cable; returns the command prefix that runs a command at the other end."""
     keeper = bench.start(
         ["unshare", "--net", "sh", "-c", "ip link set lo up; echo ready; exec sleep infinity"],
         "ready",
@@ -104,7 +104,7 @@ def cable(bench):
 
 
 def zone():
-    """The names of `storm` that the vendor knows."""
+    """Returns the names of `storm` that the vendor has."""
     lines = []
     for word, count, base, ttl in [
         ("hot", HOT, 0, 86400), ("brief", BRIEF, 4096, 10), ("new", FRESH, 8192, 60)
@@ -117,7 +117,7 @@ def zone():
 
 
 class World:
-    """The far end, which outlives all servers."""
+    """The far end, which is shared by all servers."""
 
     def __init__(self, bench, extra_zone=""):
         self.bench = bench
@@ -136,7 +136,7 @@ class World:
         self.authority = self.dnsdist = self.front = None
 
     def _steered(self, command):
-        """Starts a program that takes a line and says one."""
+        """Starts a program that reads command lines and confirms each with a line."""
         program = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
@@ -147,7 +147,7 @@ class World:
         return program
 
     def upstream_settings(self, scheme):
-        """How the daemon is to ask; puts dnsdist before the upstream if that takes a connection."""
+        """Returns the upstream settings; starts dnsdist in front of the upstream for TCP or TLS."""
         if scheme != "udp" and not self.dnsdist:
             self.authority, chain, key = self.bench.certificates(f"DNS:{SECURE_NAME}")
             self.dnsdist = self.bench.write("dnsdist.conf", DNSDIST.format(chain=chain, key=key))
@@ -155,7 +155,7 @@ class World:
         return UPSTREAMS[scheme].format(authority=self.authority)
 
     def start_front(self):
-        """Starts dnsdist, for the first time or again."""
+        """Starts or restarts dnsdist."""
         command = [*self.far, "dnsdist", "--supervised", "--disable-syslog", "-C", self.dnsdist]
         self.front = self.bench.start(command, "Listening on 192.0.2.1:853")
 
@@ -164,26 +164,26 @@ class World:
         os.kill(self.front.process.pid, number)
 
     def upstream(self, fault):
-        """Has the upstream misbehave, from when this returns on."""
+        """Sets the fault of the upstream; it is effective on return."""
         self.upstream_program.stdin.write(fault + "\n")
         if self.upstream_program.stdout.readline() != f"is {fault}\n":
             raise Failure(f"the upstream cannot be {fault}")
 
     def vendor(self, fault):
-        """Has the vendor misbehave, from when this returns on."""
+        """Sets the fault of the vendor; it is effective on return."""
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         address = f"http://{FAR}:{VENDOR_PORT}/_emulator/faults"
         with opener.open(address, data=fault.encode(), timeout=10) as reply:
             reply.read()
 
     def well(self):
-        """Ends whatever is wrong at the far end."""
+        """Ends all faults at the far end."""
         self.vendor("")
         self.upstream("well")
 
 
 class Server:
-    """A server under test, on port 53 of the machine's loopback, that can be started again."""
+    """A server under test on port 53 of the machine's loopback, which can be restarted."""
 
     def __init__(self, world, title, preload=False, holds=False, scheme="udp"):
         self.world, self.bench, self.title = world, world.bench, title
@@ -225,7 +225,7 @@ class Server:
     # Life
 
     def start(self):
-        """Starts it; returns when it answers, whose time is CLOCK_MONOTONIC's."""
+        """Starts the server; returns the CLOCK_MONOTONIC time of its first answer."""
         environment = dict(self.clocks.environment) if self.clocks else {}
         if self.sockets:
             numbers = [each.fileno() for each in self.sockets]
@@ -258,22 +258,22 @@ class Server:
 
     @property
     def pid(self):
-        """The number of its process."""
+        """The process ID of the server."""
         return self.program.process.pid
 
     def kill(self):
-        """Ends it without a word."""
+        """Kills the server."""
         self.program.process.kill()
         self.program.process.wait()
 
     def end(self):
-        """Stops it for good."""
+        """Stops the server permanently."""
         self.program.stop()
         for each in self.sockets:
             each.close()
 
     def fill(self):
-        """Has it ask for all names that should be in its cache."""
+        """Makes the server resolve all names that should be in its cache."""
         names = [
             f"{word}{number:07}.{zone}.example"
             for word, count in (("hot", HOT), ("brief", BRIEF)) for number in range(count)
@@ -291,21 +291,21 @@ class Server:
         raise Failure(f"{self.title} does not answer {len(names)} names such as {names[0]}")
 
     def stats(self):
-        """The daemon's counters, or None of other servers and of one that does not say."""
+        """Returns the daemon's counters; None for other servers, or without a reply."""
         if self.title != "httpdnsd":
             return None
         return self.bench.control(self, "stats")
 
 
 def client():
-    """A socket that asks the server under test."""
+    """Returns a socket for queries to the server under test."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.connect(("127.0.0.1", PORT))
     return made
 
 
 def ask(asking, names):
-    """Asks for names at once; returns those without an address."""
+    """Queries names concurrently; returns those without an address."""
     questions = {}
     for number, name in enumerate(names):
         query = peers.question(name)
@@ -321,7 +321,7 @@ def ask(asking, names):
 
 
 def held_sockets():
-    """What systemd's socket unit holds."""
+    """Returns the sockets that systemd's socket unit would pass."""
     datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     datagrams.setsockopt(socket.SOL_SOCKET, 33, 4 << 20)  # SO_RCVBUFFORCE
     datagrams.bind(("127.0.0.1", PORT))
@@ -346,11 +346,11 @@ class Clocks:
         self.environment = {"LD_PRELOAD": library, "CLOCKS": path}
 
     def jump(self, wall=0, monotonic=0, boot=0):
-        """Sets clocks forward by so many seconds."""
+        """Advances clocks by numbers of seconds."""
         for index, seconds in enumerate((wall, monotonic, boot)):
             cell = ctypes.c_int64.from_buffer(self.offsets, 8 * index)
             cell.value += int(seconds * 1e9)
-        # Nobody reads in a program that does not watch the wall clock.
+        # The FIFO has no reader if the program does not watch the wall clock.
         with contextlib.suppress(OSError):
             descriptor = os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK)
             os.write(descriptor, b"!")

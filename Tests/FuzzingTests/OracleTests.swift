@@ -6,9 +6,9 @@ import Testing
 
 @testable import Fuzzing
 
-@Suite("A promise that is broken is found out")
+@Suite("Broken invariants are detected")
 struct OracleTests {
-    /// A vendor that answers as it is told to, whatever the reply says.
+    /// A vendor with fixed answers that ignore the reply.
     private struct Liar: Vendor {
         var facts = VendorFacts(
             kind: "liar",
@@ -37,7 +37,7 @@ struct OracleTests {
         }
     }
 
-    /// The addresses as the answer about the first name.
+    /// Returns the addresses as the answer for the first name.
     private static func answer(_ lookup: Lookup, v4: [String], ttl: UInt32 = 1) -> [VendorAnswer] {
         let set = AddressSet(addresses: v4.compactMap { IPAddress($0) }, ttl: ttl)
         return [VendorAnswer(name: lookup.names[0], v4: lookup.families.includesV4 ? set : nil)]
@@ -47,7 +47,7 @@ struct OracleTests {
         ("no answer", { _ in [] }),
         ("another name", { _ in [VendorAnswer(name: .root, v4: AddressSet.none)] }),
         (
-            "a family nobody asked for",
+            "an unrequested family",
             { [VendorAnswer(name: $0.names[0], v4: AddressSet.none, v6: AddressSet.none)] }
         ),
         ("this machine", { answer($0, v4: ["127.0.0.1"]) }),
@@ -57,13 +57,13 @@ struct OracleTests {
         ("a name that the reply does not have", { answer($0, v4: ["192.0.2.1"]) }),
     ]
 
-    @Test("of a vendor", arguments: lies)
+    @Test("a vendor answer that breaks an invariant is detected", arguments: lies)
     func vendor(_ label: String, _ lie: @escaping @Sendable (Lookup) -> [VendorAnswer]) {
         let oracle = VendorOracle(vendor: Liar(answer: lie), namesItsAnswers: true)
         #expect(throws: Finding.self) { try oracle.judge([UInt8]("{}".utf8)) }
     }
 
-    @Test("and one that is kept is not")
+    @Test("a valid answer is accepted")
     func honest() {
         let liar = Liar { Self.answer($0, v4: ["192.0.2.1"]) }
         let oracle = VendorOracle(vendor: liar, namesItsAnswers: true)

@@ -3,13 +3,13 @@ import Foundation
 import Fuzzing
 import Testing
 
-@Suite("What the fuzzer begins with, and what it found")
+@Suite("Replay of fuzzing seeds and findings")
 struct ReplayTests {
-    /// Where seeds and findings are, each in the folder of its target.
+    /// The folder of seeds and findings, with a folder per target.
     private static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fuzzing")
 
-    /// The inputs of a target, by their files.
+    /// Returns the inputs of a target with their files.
     private static func inputs(_ kind: String, _ target: FuzzTarget) throws -> [(URL, [UInt8])] {
         let place = folder.appending(path: "\(kind)/\(target.name)")
         guard FileManager.default.fileExists(atPath: place.path) else { return [] }
@@ -22,7 +22,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("all promises are kept", arguments: FuzzTarget.all)
+    @Test("every input satisfies all invariants", arguments: FuzzTarget.all)
     func replay(_ target: FuzzTarget) throws {
         let seeds = try Self.inputs("Seeds", target)
         #expect(!seeds.isEmpty, "\(target.name) has no seeds")
@@ -31,7 +31,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("all promises are kept of what is cut short anywhere", arguments: FuzzTarget.all)
+    @Test("every prefix of an input satisfies all invariants", arguments: FuzzTarget.all)
     func cut(_ target: FuzzTarget) throws {
         for (file, input) in try Self.inputs("Seeds", target) where input.count < 300 {
             for count in input.indices {
@@ -54,7 +54,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("the seeds are small, together less than a mebibyte")
+    @Test("the seeds have less than 1 MiB in all")
     func size() throws {
         let octets = try FuzzTarget.all.flatMap { try Self.inputs("Seeds", $0) }
             .reduce(0) { $0 + $1.1.count }

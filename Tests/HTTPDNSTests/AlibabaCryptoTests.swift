@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Digests and AES-GCM")
 struct DigestTests {
-    @Test("MD5 and SHA-256 of known texts (RFC 1321 §A.5, FIPS 180-4)")
+    @Test("MD5 and SHA-256 of published test vectors (RFC 1321 §A.5, FIPS 180-4)")
     func digests() throws {
         let text = [UInt8]("abc".utf8)
         #expect(Hexadecimal.encode(try Digest.md5(text)) == "900150983cd24fb0d6963f7d28e17f72")
@@ -17,7 +17,7 @@ struct DigestTests {
         )
     }
 
-    @Test("HMAC-SHA256 of known texts (test cases 1, 2 and 6 of the IETF)")
+    @Test("HMAC-SHA256 of published test vectors")
     func codes() throws {
         let cases: [(key: [UInt8], text: String, code: String)] = [
             (
@@ -42,7 +42,7 @@ struct DigestTests {
         }
     }
 
-    @Test("AES-128-GCM of a known text (McGrew and Viega, test cases 1 to 3)")
+    @Test("AES-128-GCM of published test vectors (McGrew and Viega, test cases 1 to 3)")
     func gcm() throws {
         let zero = try AES128GCM(key: Secret([UInt8](repeating: 0, count: 16)))
         let nonce = [UInt8](repeating: 0, count: 12)
@@ -59,7 +59,7 @@ struct DigestTests {
         #expect(try zero.open(block) == [UInt8](repeating: 0, count: 16))
     }
 
-    @Test("a changed octet anywhere makes it undecryptable, and leaves no error behind")
+    @Test("any changed octet fails the decryption, and leaves no error in the queue")
     func authenticated() throws {
         ERR_clear_error()
         let cipher = try AES128GCM(key: Secret("0123456789abcdef"))
@@ -80,7 +80,7 @@ struct DigestTests {
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test("a key of the wrong length is refused", arguments: [0, 15, 17, 32])
+    @Test("a key of invalid length is refused", arguments: [0, 15, 17, 32])
     func keyLength(count: Int) {
         #expect(throws: CipherError.keyLength(expected: 16, found: count)) {
             try AES128GCM(key: Secret([UInt8](repeating: 1, count: count)))

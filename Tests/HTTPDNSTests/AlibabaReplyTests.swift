@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Alibaba's replies, pages 2978980, 52679 and 2868210")
 struct AlibabaReplyTests {
-    /// Reads a body as the reply of v2 about `www.aliyun.com`.
+    /// Parses a body as the v2 reply for `www.aliyun.com`.
     private func read(
         _ body: String,
         _ encryption: Alibaba.Encryption = .none,
@@ -21,12 +21,12 @@ struct AlibabaReplyTests {
         return try #require(answers.first)
     }
 
-    /// Reads a body as the reply of v1.
+    /// Parses a body as a v1 reply.
     private func read1(_ body: String, _ lookup: Lookup) throws -> [VendorAnswer] {
         try alibaba(api: .v1).answers(to: lookup, in: ok(body))
     }
 
-    /// The answer that all known replies hold.
+    /// Checks for the answer that all known replies have.
     private func expectKnown(_ answer: VendorAnswer) throws {
         #expect(
             answer.v4?.addresses == [try address("192.0.2.10"), try address("192.0.2.11")]
@@ -37,7 +37,7 @@ struct AlibabaReplyTests {
         #expect(answer.denial == nil)
     }
 
-    @Test("a plain reply is read, whether it says that it is plain or not")
+    @Test("a plain reply is parsed, with or without its mode field")
     func plain() throws {
         let data = AlibabaVectors.plainData
         try expectKnown(read(#"{"code":"success","mode":"0","data":\#(data)}"#))
@@ -45,7 +45,7 @@ struct AlibabaReplyTests {
         try expectKnown(read(#"{"code":"success","data":\#(data)}"#))
     }
 
-    @Test("sealed replies are opened")
+    @Test("encrypted replies are decrypted")
     func sealed() throws {
         let cbc = AlibabaVectors.cbcData
         let gcm = AlibabaVectors.gcmData
@@ -53,7 +53,7 @@ struct AlibabaReplyTests {
         try expectKnown(read(#"{"code":"success","mode":"2","data":"\#(gcm)"}"#, .gcm))
     }
 
-    @Test("the reply to a sealed request is sealed the same way, or is not believed")
+    @Test("the reply to an encrypted request must be encrypted in the same mode")
     func downgrade() throws {
         let plain = AlibabaVectors.plainData
         for body in [
@@ -72,7 +72,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("a batch is read in the order of the names, and a name without answer is empty")
+    @Test("a batch is returned in the order of the names, and a missing name is empty")
     func batch() throws {
         let names = try lookup("a.example.com", "b.example.com", "c.example.com")
         let answers = try alibaba().answers(
@@ -94,7 +94,7 @@ struct AlibabaReplyTests {
     }
 
     @Test(
-        "an empty family is known to be empty only by a documented code, or none",
+        "an empty family is confirmed only by a documented code, or by no code",
         arguments: [
             (#","no_ip_code":"RRNotExist""#, true), (#","no_ip_code":"DomainNotExist""#, true),
             ("", true), (#","no_ip_code":"SomethingElse""#, false),
@@ -110,7 +110,7 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.addresses.count == 1)
     }
 
-    @Test("a family that is no object is refused", arguments: ["v4", "v6"])
+    @Test("a family that is not an object is refused", arguments: ["v4", "v6"])
     func familyOfAnotherForm(key: String) {
         #expect(throws: VendorError.unreadable(.member(key))) {
             try read(
@@ -119,7 +119,7 @@ struct AlibabaReplyTests {
         }
     }
 
-    @Test("nothing of it is NXDOMAIN, as a name that is not registered may look the same")
+    @Test("an empty reply is never NXDOMAIN, because an unregistered name may look the same")
     func neverNXDomain() throws {
         let empty = #"{"ips":[],"ttl":60,"no_ip_code":"DomainNotExist"}"#
         let answer = try read(
@@ -130,7 +130,7 @@ struct AlibabaReplyTests {
         #expect(answer.v4?.reason == .noDomain)
     }
 
-    @Test("v1 answers one name, and both families under one TTL")
+    @Test("a v1 reply has one name, and both families with one TTL")
     func v1() throws {
         let answers = try read1(
             #"""
@@ -143,14 +143,14 @@ struct AlibabaReplyTests {
         #expect(answers[0].v6 == AddressSet(addresses: [try address("2001:db8::1")], ttl: 57))
     }
 
-    @Test("v1 answers a name that is not registered with nothing")
+    @Test("a v1 reply for an unregistered name is empty")
     func v1Empty() throws {
         let body = #"{"host":"www.aliyun.com","ips":[],"ttl":300}"#
         #expect(try read1(body, lookup("www.aliyun.com"))[0].isEmpty)
         #expect(try read1(body, lookup("www.aliyun.com"))[0].v6 == nil)
     }
 
-    @Test("v1 answers a batch with a record a family, typed or not")
+    @Test("a v1 batch reply has one record per family, with or without a type")
     func v1Batch() throws {
         let names = try lookup("www.aliyun.com", "www.taobao.com", "c.example.com")
         let answers = try read1(
@@ -172,7 +172,7 @@ struct AlibabaReplyTests {
 
 // MARK: - Refusals
 
-/// A code of the vendor, and what it means to us.
+/// A vendor error code and its expected meaning.
 struct RefusalCase: Sendable, CustomTestStringConvertible {
     let code: String
     let status: Int
@@ -180,7 +180,7 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     let verdict: VendorError.Verdict
     var testDescription: String { code }
 
-    /// The table of page 2978980 and the vendor's Android kit, and codes that it does not list.
+    /// The codes of page 2978980 and of the vendor's Android SDK, and unlisted codes.
     static let all: [RefusalCase] = [
         .init(code: "MissingArgument", status: 400, kind: .refused, verdict: .notTheServer),
         .init(code: "InvalidHost", status: 400, kind: .refused, verdict: .notTheServer),
@@ -211,7 +211,7 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
 }
 
 extension AlibabaReplyTests {
-    @Test("every code has its meaning, in both APIs and the service", arguments: RefusalCase.all)
+    @Test("every code has its meaning in all three APIs", arguments: RefusalCase.all)
     func codes(_ refusal: RefusalCase) throws {
         let reply = HTTPReply(refusal.status, #"{"code":"\#(refusal.code)"}"#)
         for api in Alibaba.API.allCases {
@@ -229,7 +229,7 @@ extension AlibabaReplyTests {
         }
     }
 
-    @Test("v2 may refuse with status 200", arguments: RefusalCase.all)
+    @Test("a v2 reply with status 200 may be a refusal", arguments: RefusalCase.all)
     func codesInBody(_ refusal: RefusalCase) throws {
         let error = try #require(throws: VendorError.self) {
             try read(#"{"code":"\#(refusal.code)","mode":"0"}"#)
@@ -242,7 +242,7 @@ extension AlibabaReplyTests {
     }
 
     @Test(
-        "a status without a word of the vendor keeps its meaning",
+        "a status without a vendor code keeps its meaning",
         arguments: ["", "<html>", "[]", #"{"code":1}"#, #"{"code":"\u0007<script>"}"#]
     )
     func statuses(body: String) throws {
@@ -260,7 +260,7 @@ extension AlibabaReplyTests {
         #expect(VendorError.unauthorized(status: 403).mayBeClockSkew)
     }
 
-    @Test("Retry-After is heeded with a code, too")
+    @Test("Retry-After is applied together with a code")
     func retryAfter() throws {
         var reply = HTTPReply(429, #"{"code":"Throttling"}"#)
         reply.retryAfter = "7"

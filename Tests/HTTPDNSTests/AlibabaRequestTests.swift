@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Alibaba's requests, pages 2978980 and 56810")
 struct AlibabaRequestTests {
-    /// Path and query of the request.
+    /// Returns path and query of the request.
     private func path(
         _ vendor: Alibaba,
         _ lookup: Lookup,
@@ -26,7 +26,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "v2 signs the sorted raw parameters",
+        "a v2 request signs the sorted raw parameters",
         arguments: [
             (Families.v4, true, "4a08d055c8d55b371d575ecbf883aba5bb779b0a9293b3f4c7a8b21bef90b690"),
             (.both, true, "bbdde08ae54af0479bb6823b7eebc42a805d91dcd867ed431986372872d1b81d"),
@@ -43,7 +43,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("v2 signs batches, client addresses and parameters of custom resolution")
+    @Test("a v2 request signs batches, client addresses and custom parameters")
     func v2More() throws {
         let batch = try path(
             alibaba(sendsVersion: true),
@@ -66,7 +66,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("a parameter's value is signed raw and sent escaped")
+    @Test("a parameter value is signed raw and sent escaped")
     func escaped() throws {
         let path = try path(alibaba(parameters: ["k": "a=b"]), lookup("www.aliyun.com"))
         #expect(path.contains("&sdns-k=a%3Db&"))
@@ -76,7 +76,7 @@ struct AlibabaRequestTests {
         #expect(content == "dn=a,b&sdns-k=a=b")
     }
 
-    @Test("v2 without key is not signed and does not expire")
+    @Test("a v2 request without a key has no signature and no expiry")
     func unsigned() throws {
         #expect(
             try path(alibaba(secret: nil), lookup("www.aliyun.com", families: .v6))
@@ -85,7 +85,7 @@ struct AlibabaRequestTests {
     }
 
     @Test(
-        "v2 seals the question, and signs it sealed",
+        "a v2 request is encrypted, then signed",
         arguments: [
             (
                 Alibaba.Encryption.cbc, AlibabaVectors.cbcVector,
@@ -115,7 +115,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("the client's address and the parameters are sealed, too")
+    @Test("client address and custom parameters are encrypted too")
     func sealedParameters() throws {
         var question = try lookup("www.aliyun.com")
         question.clientSubnet = try address("2001:db8::1")
@@ -136,7 +136,7 @@ struct AlibabaRequestTests {
         #expect(!path.contains("aliyun"))
     }
 
-    @Test("v1 signs as the vendor's page does")
+    @Test("a v1 request is signed as on the vendor's page")
     func v1() throws {
         let secret = Secret("IAmASecret")
         #expect(
@@ -157,7 +157,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("v1 has four paths, and tells the client's address and the parameters unsigned")
+    @Test("a v1 request has one of four paths, and unsigned client address and parameters")
     func v1Paths() throws {
         let one = try lookup("a.example.com", families: .v6)
         let two = try lookup("a.example.com", "b.example.com", families: .v4)
@@ -175,7 +175,7 @@ struct AlibabaRequestTests {
         )
     }
 
-    @Test("both documented names of the certificates can be asked for, one after the other")
+    @Test("both documented certificate names are tried in turn")
     func tlsNames() throws {
         let first = try Alibaba(account: "1")
         let url = { (vendor: any Vendor) in
@@ -194,10 +194,10 @@ struct AlibabaRequestTests {
         #expect(try url(third) == url(first))
         #expect(first.alternative(after: .transport(.connect("refused"))) == nil)
         #expect(first.alternative(after: .unauthorized(status: 401)) == nil)
-        #expect(try alibaba().alternative(after: tls) == nil, "over plain HTTP there is none")
+        #expect(try alibaba().alternative(after: tls) == nil, "plain HTTP has no certificate name")
     }
 
-    @Test("a name that the settings say is the only one")
+    @Test("a name set as the only one")
     func saidName() throws {
         for name in Alibaba.tlsNames + ["dns.example.com"] {
             let vendor = try Alibaba(account: "1", tlsName: name)
@@ -205,14 +205,14 @@ struct AlibabaRequestTests {
         }
     }
 
-    @Test("a name that is no host name never leaves")
+    @Test("a name that is not a host name is not sent")
     func noHostname() throws {
         #expect(throws: VendorError.unusableName) {
             try path(alibaba(), lookup("www.aliyun.com", #"a\"b.example.com"#))
         }
     }
 
-    @Test("a failing random generator stops the request")
+    @Test("a failing random generator aborts the request")
     func noEntropy() throws {
         let empty = Entropy { (_) throws(CipherError) in throw .noEntropy }
         #expect(throws: VendorError.cipher(.noEntropy)) {
@@ -229,7 +229,7 @@ struct AlibabaRequestTests {
 // MARK: - Settings
 
 extension AlibabaRequestTests {
-    @Test("the facts are those of the vendor's pages")
+    @Test("the constants are those of the vendor's pages")
     func facts() throws {
         let facts = try Alibaba(account: "1").facts
         #expect(facts.kind == "alibaba")
@@ -244,7 +244,7 @@ extension AlibabaRequestTests {
         }
     }
 
-    @Test("settings that cannot work are refused with their reason")
+    @Test("inconsistent settings are refused with the reason")
     func refusedSettings() {
         func error(_ make: () throws(AlibabaSetupError) -> Alibaba) -> AlibabaSetupError? {
             do throws(AlibabaSetupError) { _ = try make() } catch { return error }
@@ -302,7 +302,7 @@ extension AlibabaRequestTests {
         )
     }
 
-    @Test("no form of text shows the keys")
+    @Test("no text form shows the keys")
     func secrets() throws {
         let vendor = try alibaba(.gcm)
         var dumped = ""
@@ -312,7 +312,7 @@ extension AlibabaRequestTests {
         #expect("\(vendor)" == "alibaba v2 over http, encryption gcm")
     }
 
-    @Test("a batch is bounded by names and by their length")
+    @Test("a batch is bounded by number of names and by length")
     func batches() throws {
         let facts = try Alibaba(account: "1").facts
         let long = try Name(

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Alibaba's scheduling service, page 111585")
 struct AlibabaScheduleTests {
-    /// Reads a body, as told by a server on the Internet.
+    /// Parses a body from a scheduling server with a public address.
     private func read(_ body: String, from scheduler: String = "203.107.1.1:80") throws
         -> ServiceAddresses
     {
         try alibaba().servers(in: ok(body), from: try server(scheduler))
     }
 
-    @Test("the signature is plain MD5, as in the vendor's own example")
+    @Test("the signature is plain MD5, as in the vendor's example")
     func signature() throws {
         #expect(
             try Digest.md5("abcdef2345", Secret("123456"), "1632912372")
@@ -25,7 +25,7 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("the request is signed if there is a key, a minute ahead")
+    @Test("the request is signed if there is a key, and expires after one minute")
     func request() throws {
         let request = try alibaba().scheduleRequest(
             at: server("203.107.1.1:80"),
@@ -53,7 +53,7 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("servers of both families are told, IPv4 first")
+    @Test("servers of both families are returned, IPv4 first")
     func servers() throws {
         let told = try read(
             #"{"service_ipv6":["2401:b180:2000:20::10"],"service_ip":["203.107.1.97","203.107.1.98"]}"#
@@ -66,7 +66,7 @@ struct AlibabaScheduleTests {
         )
     }
 
-    @Test("over http only the usual port and the scheduler's own are believed")
+    @Test("over http only the default port and the scheduler's own port are accepted")
     func unprotectedPorts() throws {
         let body = #"""
             {"service_ip":["203.107.1.97","203.107.1.98","203.107.1.99"],
@@ -77,7 +77,7 @@ struct AlibabaScheduleTests {
         #expect(own.servers.map(\.description) == ["203.107.1.97:80", "203.107.1.98:8080"])
     }
 
-    @Test("ports are heeded over https where they are told")
+    @Test("over https the given ports are used")
     func ports() throws {
         let read = { (body: String) in
             let scheduler = try server("203.107.1.1:443")
@@ -96,7 +96,7 @@ struct AlibabaScheduleTests {
     }
 
     @Test(
-        "addresses that no server can have, and text that is none, are left out",
+        "unusable addresses and invalid text are left out",
         arguments: [
             #""0.0.0.0""#, #""127.0.0.1""#, #""224.0.0.1""#, #""::1""#, #""x""#, "1", "null",
             #""203.107.1.1:80""#, #""2001:db8::1""#,
@@ -110,19 +110,19 @@ struct AlibabaScheduleTests {
         }
     }
 
-    @Test("a service on this machine may name servers on this machine")
+    @Test("a service on this machine may return local servers")
     func local() throws {
         let told = try read(#"{"service_ip":["127.0.0.2"]}"#, from: "127.0.0.1:80")
         #expect(told.servers.map(\.description) == ["127.0.0.2:80"])
     }
 
-    @Test("there are at most 16 of a family, each once")
+    @Test("at most 16 distinct servers per family are returned")
     func many() throws {
         let list = (0..<100).map { #""203.107.1.\#($0 / 2 + 1)""# }.joined(separator: ",")
         #expect(try read(#"{"service_ip":[\#(list)]}"#).servers.count == 8)
     }
 
-    @Test("a client that is switched off is refused")
+    @Test("a disabled account is a refusal")
     func disabled() {
         #expect(throws: VendorError.unauthorized(status: 200, code: .disable)) {
             try read(#"{"service_status":"disable","service_ip":["203.107.1.97"]}"#)
@@ -130,7 +130,7 @@ struct AlibabaScheduleTests {
     }
 
     @Test(
-        "no server, or no JSON, is unreadable",
+        "a reply without servers or without JSON is unreadable",
         arguments: ["{}", "", "[]", #"{"service_ip":1}"#]
     )
     func unreadable(body: String) throws {

@@ -13,7 +13,7 @@ struct BaiduTests {
         vendor = try Baidu(account: "107080", secret: Secret("1234567890"))
     }
 
-    /// The URL of a request made ten minutes before the page's example expires.
+    /// Returns the URL of a request made ten minutes before the expiry of the page's example.
     private func url(_ lookup: Lookup) throws -> String {
         try vendor.request(
             for: lookup,
@@ -38,7 +38,7 @@ struct BaiduTests {
         )
     }
 
-    @Test("ten names and a client's address are sent")
+    @Test("ten names and a client address are sent")
     func batch() throws {
         var question = try lookup("b.example.com", "A.example.com")
         question.clientSubnet = try address("2001:db8::1")
@@ -51,7 +51,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("the answers are read by name")
+    @Test("the answers are returned by name")
     func answers() throws {
         let answers = try vendor.answers(
             to: lookup("a.example.com", "b.example.com", "c.example.com"),
@@ -71,7 +71,7 @@ struct BaiduTests {
         #expect(answers[2].isEmpty)
     }
 
-    @Test("an expired signature comes with the vendor's clock", arguments: [200, 400, 403])
+    @Test("an expired signature returns the vendor's clock", arguments: [200, 400, 403])
     func expired(status: Int) throws {
         let error = try #require(throws: VendorError.self) {
             try vendor.answers(
@@ -84,7 +84,7 @@ struct BaiduTests {
         #expect(error.mayBeClockSkew)
     }
 
-    @Test("other words go with their status")
+    @Test("other error texts are classified by their status")
     func words() throws {
         let code = try #require(VendorCode("Account not found"))
         let expected: [(Int, VendorError)] = [
@@ -101,7 +101,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("two spellings of a name are refused, and another name is wrong")
+    @Test("two spellings of one name are refused, and an unrequested name is an error")
     func names() throws {
         let entry = #"{"ipv4":{"ip":["192.0.2.1"],"ttl":9}}"#
         #expect(throws: VendorError.unreadable(.member("data"))) {
@@ -120,7 +120,7 @@ struct BaiduTests {
         }
     }
 
-    @Test("settings that cannot work are refused")
+    @Test("inconsistent settings are refused")
     func settings() {
         #expect(throws: AccountError.account) { try Baidu(account: "1&2", secret: Secret("1")) }
         #expect(throws: AccountError.secret) { try Baidu(account: "1", secret: Secret("")) }

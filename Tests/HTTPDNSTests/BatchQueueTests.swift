@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("The queue of names")
+@Suite("The queue of names waiting for a call")
 struct BatchQueueTests {
     private func question(
         _ name: String,
@@ -13,7 +13,7 @@ struct BatchQueueTests {
         BatchQueue.Question(name: try Name(name), families: families)
     }
 
-    @Test("who waits longest goes first, and takes along those who want the same families")
+    @Test("the longest waiting name goes first, with others of the same families")
     func order() throws {
         var queue = BatchQueue()
         for (name, families) in [("a", Families.v4), ("b", .v6), ("c", .v4), ("d", .v6)] {
@@ -26,7 +26,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch { _ in true } == nil)
     }
 
-    @Test("a question that may not be sent yet does not hold up those behind it")
+    @Test("a name that must not be sent yet does not delay those behind it")
     func maySend() throws {
         var queue = BatchQueue()
         for name in ["a", "b", "c"] { queue.add(try question(name)) }
@@ -37,7 +37,7 @@ struct BatchQueueTests {
         #expect(queue.nextBatch { _ in true }?.names == [try Name("c")])
     }
 
-    @Test("a question that is taken back is not asked, and can be asked again")
+    @Test("a removed name is not sent, and can be added again")
     func takenBack() throws {
         var queue = BatchQueue()
         let (first, second) = (try question("a"), try question("b"))
@@ -52,7 +52,7 @@ struct BatchQueueTests {
         #expect(queue.count == 0)
     }
 
-    @Test("names that are too long together go apart")
+    @Test("names that exceed the length limit together are sent separately")
     func tooLong() throws {
         var queue = BatchQueue()
         let facts = try plainTencent().facts
@@ -63,7 +63,7 @@ struct BatchQueueTests {
         #expect(sizes == [5, 3])
     }
 
-    @Test("what is asked and taken back again and again takes no room")
+    @Test("adding and removing names repeatedly does not grow the queue")
     func bounded() throws {
         var queue = BatchQueue()
         let question = try question("a")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Names that share a call")
+@Suite("Batches of names in one call")
 struct BatchTests {
     let world = World()
 
@@ -16,7 +16,7 @@ struct BatchTests {
     @ServiceLoop
     private var calls: [[String]] { world.sent.map { namesAsked($0.request) } }
 
-    /// Begins look-ups of n1, n2, … in one turn of the loop.
+    /// Starts lookups of n1, n2, … in one turn of the loop.
     @ServiceLoop
     private func begin(
         _ numbers: ClosedRange<Int>,
@@ -25,7 +25,7 @@ struct BatchTests {
         try numbers.map { try world.begin(client, "n\($0).example.com") }
     }
 
-    @Test("a name alone is sent at once")
+    @Test("a single name is sent immediately")
     @ServiceLoop
     func alone() async throws {
         world.servers([:])
@@ -33,7 +33,7 @@ struct BatchTests {
         #expect(world.times == [0])
     }
 
-    @Test("a client whose names get no answer leaves a quarter of the places to others")
+    @Test("a client with unanswered names leaves a quarter of the call slots to others")
     @ServiceLoop
     func shares() async throws {
         world.script = {
@@ -63,7 +63,7 @@ struct BatchTests {
         await world.advance(by: .seconds(5))
     }
 
-    @Test("names for which there is a place go apart, so that no slow one holds up another")
+    @Test("with free call slots each name has its own call, so that none delays another")
     @ServiceLoop
     func apart() async throws {
         world.script = {
@@ -75,7 +75,7 @@ struct BatchTests {
     }
 
     @Test(
-        "where that is wanted, names that come in the same turn share calls, as many as one carries, without delay"
+        "with batching on, names of one loop turn share calls up to the batch limit, without delay"
     )
     @ServiceLoop
     func sameTurn() async throws {
@@ -91,7 +91,7 @@ struct BatchTests {
         #expect(client.statistics.billableNames == 19)
     }
 
-    @Test("each name gets its own answer, and one that is missing is empty")
+    @Test("each name gets its own answer, and a missing name is empty")
     @ServiceLoop
     func answers() async throws {
         world.script = { _ in
@@ -107,7 +107,7 @@ struct BatchTests {
         #expect(answers[2].answer.isEmpty)
     }
 
-    @Test("a call that fails fails for each of its names")
+    @Test("a failed call fails for each of its names")
     @ServiceLoop
     func failure() async throws {
         world.script = { _ in .fail(.connect("refused")) }
@@ -122,7 +122,7 @@ struct BatchTests {
         #expect(world.sent.count == 2)
     }
 
-    @Test("while as many calls are in flight as may be, names wait and go together")
+    @Test("at the limit of concurrent calls, names wait and are sent as a batch")
     @ServiceLoop
     func full() async throws {
         world.servers([:])
@@ -143,7 +143,7 @@ struct BatchTests {
         #expect(client.statistics.inFlight == 0)
     }
 
-    @Test("a name that waits in vain fails at its deadline")
+    @Test("a name still waiting at its deadline fails")
     @ServiceLoop
     func queuedTooLong() async throws {
         let client = try world.client { $0.concurrentCalls = 1 }
@@ -154,7 +154,7 @@ struct BatchTests {
         #expect(world.elapsed == .milliseconds(201))
     }
 
-    @Test("what is being asked already is not asked again")
+    @Test("a name in flight is not sent again")
     @ServiceLoop
     func merged() async throws {
         world.servers([:])
@@ -170,7 +170,7 @@ struct BatchTests {
         #expect(client.statistics.successes == 3)
     }
 
-    @Test("each waits as long as it can, and no longer")
+    @Test("each lookup ends at its own deadline")
     @ServiceLoop
     func deadlines() async throws {
         world.servers([1: .reply(ok("www.example.com.:192.0.2.9,60-0"), after: .milliseconds(200))])
@@ -183,7 +183,7 @@ struct BatchTests {
         #expect(world.sent.count == 1)
     }
 
-    @Test("a call goes on while one of its callers waits, and is given up with the last one")
+    @Test("a call continues while one caller waits, and is cancelled with the last one")
     @ServiceLoop
     func cancelling() async throws {
         world.servers([:])
@@ -207,7 +207,7 @@ struct BatchTests {
         #expect(statistics.inFlight == 0)
     }
 
-    @Test("a vendor of one family a call is asked twice, and both answers are one")
+    @Test("a vendor with one family per call gets two calls, with merged answers")
     @ServiceLoop
     func singleFamily() async throws {
         world.script = {

@@ -3,12 +3,12 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Every sequence of up to eight events, and what must hold after each.
-@Suite("When calls are kept back, whatever happens")
+/// Plays every sequence of up to eight events, and checks invariants after each event.
+@Suite("Circuit breakers under every sequence of events")
 struct BreakerExplorationTests {
     private static let epoch = ContinuousClock().systemEpoch
 
-    /// Visits every state that up to eight events lead to, each once, and returns how many those are.
+    /// Visits every state that up to eight events reach, each once, and returns their number.
     private func explore<State: Hashable, Event: CaseIterable>(
         from start: State,
         _: Event.Type,
@@ -33,7 +33,7 @@ struct BreakerExplorationTests {
 
     // MARK: - One server
 
-    /// What can happen to a breaker.
+    /// An event of a server's circuit breaker.
     private enum ServerEvent: CaseIterable {
         case begin
         case oldestAnswered, newestAnswered, oldestLimited, newestLimited, newestLimitedLong
@@ -41,18 +41,18 @@ struct BreakerExplorationTests {
         case second, minute, network
     }
 
-    /// A breaker, what is under way, and what a bystander has seen.
+    /// A circuit breaker, the attempts in flight, and an independent record of events.
     private struct Server: Hashable {
         var breaker = Breaker()
         var underWay: [UInt64] = []
         var last: UInt64 = 0
         var time = Duration.zero
 
-        /// Those of `underWay` that began while it was open.
+        /// Attempts of `underWay` that began as probes while the breaker was open.
         var trials: Set<UInt64> = []
     }
 
-    /// What follows `state` when `event` happens; nil if it cannot.
+    /// Returns the state after `event`; nil if the event is impossible.
     private func follow(_ state: Server, _ event: ServerEvent) -> Server? {
         var state = state
         let now = Self.epoch + state.time
@@ -95,7 +95,7 @@ struct BreakerExplorationTests {
         return state
     }
 
-    /// What holds after every event.
+    /// Checks the invariants that hold after every event.
     private func check(
         _ state: Server,
         _ event: ServerEvent,
@@ -106,7 +106,7 @@ struct BreakerExplorationTests {
         let isTrial = judged.map { state.trials.contains($0) } ?? false
         let waiting = state.trials.subtracting(judged.map { [$0] } ?? [])
         guard let until = state.breaker.openUntil else {
-            // Only a trial's answer closes it, or another network.
+            // Only the answer to a probe or a network change closes it.
             #expect(state.breaker.admits(at: now))
             if before.openUntil != nil {
                 let isAnswer = event == .oldestAnswered || event == .newestAnswered
@@ -114,26 +114,28 @@ struct BreakerExplorationTests {
             }
             return
         }
-        // Only a 429 opens it, and for no longer than a minute unless the server says so.
+        // Only a 429 opens it, for at most one minute unless the server sets a longer time.
         let isLimited = [.oldestLimited, .newestLimited, .newestLimitedLong].contains(event)
         #expect(before.openUntil == until || isLimited)
         if let earlier = before.openUntil { #expect(until >= earlier) }
         #expect(until <= now + .seconds(90))
-        // Nothing passes before its time, and then one trial, of which the next one waits for the end.
+        // No call is admitted during the pause. Then one probe is, and the next one only after its
+        // end.
         #expect(now >= until || !state.breaker.admits(at: now))
         #expect(waiting.count <= 1)
-        // Nobody is locked out for ever: without a trial under way, its time brings one.
+        // The breaker never stays open forever: without a probe in flight, the end of the pause
+        // admits one.
         #expect(state.breaker.admits(at: until) == waiting.isEmpty)
     }
 
-    @Test("a server that said 429: eight events in any order break no promise")
+    @Test("a breaker after 429: eight events in any order break no invariant")
     func server() {
         #expect(explore(from: Server(), ServerEvent.self, follow) > 1_000)
     }
 
     // MARK: - The account
 
-    /// What can happen to an account.
+    /// An event of an account's circuit breaker.
     private enum AccountEvent: CaseIterable {
         case begin
         case oldestAccepted, newestAccepted, oldestRefused, newestRefused
@@ -141,18 +143,19 @@ struct BreakerExplorationTests {
         case minute, fiveMinutes, network, pause, resume
     }
 
-    /// A gate, the calls under way, and whether each is a trial.
+    /// An account's circuit breaker and the calls in flight; true marks a probe.
     private struct Account: Hashable {
         var gate = AccountGate()
         var underWay: [Bool] = []
         var time = Duration.zero
 
-        /// Whether a trial of another network, or of before the operator said to ask, is under way:
-        /// its end may let one more pass.
+        /// True if a probe from before a network change or an operator's resume is in flight.
+        ///
+        /// Its end may admit one more call.
         var isBlurred = false
     }
 
-    /// What follows `state` when `event` happens; nil if it cannot.
+    /// Returns the state after `event`; nil if the event is impossible.
     private func follow(_ state: Account, _ event: AccountEvent) -> Account? {
         var state = state
         let now = Self.epoch + state.time
@@ -161,7 +164,7 @@ struct BreakerExplorationTests {
         case .begin:
             guard state.gate.refusal(now: now) == nil, state.underWay.count < 3 else { return nil }
             state.underWay.append(state.gate.begin())
-        // No call lasts a minute.
+        // No call takes a minute.
         case .minute, .fiveMinutes:
             guard state.underWay.isEmpty else { return nil }
             state.time += .seconds(event == .minute ? 60 : 300)
@@ -179,18 +182,18 @@ struct BreakerExplorationTests {
             default: if isTrial { state.gate.trialEnded() }
             }
         }
-        // Whatever forgets a trial that is under way.
+        // These events discard a probe in flight.
         if state.underWay.contains(true), event != .begin { state.isBlurred = true }
         if !state.underWay.contains(true) { state.isBlurred = false }
         check(state, event, before)
         return state
     }
 
-    /// What holds after every event.
+    /// Checks the invariants that hold after every event.
     private func check(_ state: Account, _ event: AccountEvent, _ before: AccountGate) {
         let now = Self.epoch + state.time
         let gate = state.gate
-        // An operator's word holds until he takes it back, and comes first.
+        // An operator's pause lasts until the operator resumes, and takes precedence.
         #expect(
             gate.isPausedByOperator
                 == (event == .pause || before.isPausedByOperator && event != .resume)
@@ -203,18 +206,19 @@ struct BreakerExplorationTests {
             #expect(gate.refusal(now: now) == nil)
             return
         }
-        // Only the vendor's own word shuts it, and for five minutes.
+        // Only the vendor's refusal opens it, for five minutes.
         let isRefused = event == .oldestRefused || event == .newestRefused
         #expect(before.refusedUntil != nil || isRefused)
         #expect(until <= now + ClientLimits.refusalPause)
-        // Nothing passes before its time, and then one trial.
+        // No call is admitted during the pause, then one probe.
         #expect(now >= until || gate.refusal(now: now) != nil)
         #expect(state.underWay.count { $0 } <= 1 || state.isBlurred)
-        // Nobody is locked out for ever: without a trial under way, its time brings one.
+        // The breaker never stays open forever: without a probe in flight, the end of the pause
+        // admits one.
         if !state.underWay.contains(true) { #expect(gate.refusal(now: until) == nil) }
     }
 
-    @Test("a refused account: eight events in any order break no promise")
+    @Test("a breaker after a refusal: eight events in any order break no invariant")
     func account() {
         #expect(explore(from: Account(), AccountEvent.self, follow) > 1_000)
     }

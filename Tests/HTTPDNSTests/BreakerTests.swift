@@ -8,7 +8,7 @@ import Testing
 struct BreakerTests {
     private let epoch = ContinuousClock().systemEpoch
 
-    @Test("pauses double from a second to a minute, and an answer ends the doubling")
+    @Test("pauses double from 1 s to 1 min, and an answer resets them")
     func doubling() {
         var breaker = Breaker()
         var now = epoch
@@ -28,14 +28,14 @@ struct BreakerTests {
         #expect(breaker == Breaker())
     }
 
-    @Test("what the server says counts more")
+    @Test("the server's Retry-After takes precedence")
     func retryAfter() {
         var breaker = Breaker()
         breaker.limited(1, retryAfter: .seconds(600), last: 1, now: epoch)
         #expect(breaker.openUntil == epoch + .seconds(600))
     }
 
-    @Test("calls that are refused together double nothing, but the longest pause counts")
+    @Test("concurrent refusals count once, and the longest pause applies")
     func together() {
         var breaker = Breaker()
         for number: UInt64 in 1...20 {
@@ -45,12 +45,12 @@ struct BreakerTests {
         breaker.limited(21, retryAfter: .seconds(9), last: 30, now: epoch)
         breaker.limited(22, retryAfter: .seconds(3), last: 30, now: epoch)
         #expect(breaker.openUntil == epoch + .seconds(9))
-        // Nor does the answer to a call from before close it.
+        // The answer to an earlier call does not close it either.
         breaker.answered(23)
         #expect(!breaker.admits(at: epoch))
     }
 
-    @Test("one trial passes at a time; one that says nothing leaves the place to the next")
+    @Test("one probe passes at a time; a probe without result admits the next one")
     func trial() {
         var breaker = Breaker()
         breaker.limited(1, retryAfter: nil, last: 1, now: epoch)

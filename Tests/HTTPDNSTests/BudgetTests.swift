@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("What calls cost")
+@Suite("Budget and cost of calls")
 struct BudgetTests {
     let world = World()
 
     init() { ServiceLoop.start() }
 
-    @Test("a spent budget sends nothing more, and lets the fallback answer")
+    @Test("a spent budget stops calls, and the fallback answers")
     @ServiceLoop
     func fallback() async throws {
         world.servers([:])
@@ -30,7 +30,7 @@ struct BudgetTests {
     }
 
     @Test(
-        "that the budget is spent is told once a day, whatever follows from it",
+        "a spent budget is reported once a day, for each policy",
         arguments: Budget.Excess.allCases
     )
     @ServiceLoop
@@ -49,7 +49,7 @@ struct BudgetTests {
         #expect(notices == [.budgetSpent(rule), .budgetSpent(rule)])
     }
 
-    @Test("a budget that only warns sends, and counts what is too much")
+    @Test("a budget that only warns allows calls, and counts the excess")
     @ServiceLoop
     func warn() async throws {
         world.servers([:])
@@ -61,7 +61,7 @@ struct BudgetTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("hedges are paid for, too, and what reached nobody is not")
+    @Test("hedged requests are charged, and requests that reached no server are not")
     @ServiceLoop
     func hedges() async throws {
         world.servers([1: .silence()])
@@ -75,7 +75,7 @@ struct BudgetTests {
         #expect(other.statistics.spentToday == 1)
     }
 
-    @Test("calls that end while they connect cost nothing, however they end")
+    @Test("calls that end while connecting are free, however they end")
     @ServiceLoop
     func unsent() async throws {
         world.script = { _ in .silence(whileConnecting: true) }
@@ -83,9 +83,9 @@ struct BudgetTests {
         let failure = try await world.failure(client)
         #expect(failure.reason.kind == .timeout)
         await world.advance(by: .seconds(5))
-        #expect(client.statistics.tries == 4, "one per server, and the same for the trial")
+        #expect(client.statistics.tries == 4, "one per server, and the same for the probe")
         #expect(client.statistics.spentToday == 0)
-        // Given up by the caller, and dropped with the network.
+        // One call is cancelled by its caller, one by a network change.
         let begun = try world.begin(client)
         await world.advance(by: .milliseconds(100))
         begun.cancel()
@@ -99,7 +99,7 @@ struct BudgetTests {
         #expect(client.costliestNames(9).isEmpty)
     }
 
-    @Test("a second's calls are sent at once, the rest is the fallback's, and time brings more")
+    @Test("calls above the rate limit use the fallback until tokens are added")
     @ServiceLoop
     func pace() async throws {
         world.servers([:])
@@ -115,14 +115,14 @@ struct BudgetTests {
         await world.advance(by: .milliseconds(250))
         _ = try await world.lookUp(client, "one.example.com")
         _ = try await world.failure(client, "two.example.com")
-        // Nothing is saved up beyond a second's worth.
+        // At most one second's worth of tokens accumulates.
         await world.advance(by: .seconds(3_600))
         for name in 0..<4 { _ = try await world.lookUp(client, "m\(name).example.com") }
         _ = try await world.failure(client, "three.example.com")
         #expect(world.sent.count == 9)
     }
 
-    @Test("hedges and other tries count as calls of the second")
+    @Test("hedged requests and retries count toward the rate limit")
     @ServiceLoop
     func pacedHedges() async throws {
         world.servers([1: .silence()])
@@ -131,7 +131,7 @@ struct BudgetTests {
         #expect(world.asked.count == 1)
     }
 
-    @Test("another client of the same account goes on where the second was")
+    @Test("a new client of the same account continues with the spent budget")
     @ServiceLoop
     func pacedSuccession() async throws {
         world.servers([:])
@@ -145,7 +145,7 @@ struct BudgetTests {
         _ = try await world.lookUp(other)
     }
 
-    @Test("the names that cost most are known")
+    @Test("the most expensive names are listed")
     @ServiceLoop
     func costliest() async throws {
         world.servers([:])
@@ -158,10 +158,10 @@ struct BudgetTests {
         #expect(top.map(\.calls) == [3, 2])
         client.forgetCosts()
         #expect(client.costliestNames(9).isEmpty)
-        #expect(client.statistics.billableNames == 6, "the bill is not forgotten")
+        #expect(client.statistics.billableNames == 6, "costs survive the end of a call")
     }
 
-    @Test("each name of a shared call is charged to the route that sent it")
+    @Test("each name of a batch is charged to its own route")
     @ServiceLoop
     func routes() async throws {
         world.servers([:])
@@ -179,12 +179,12 @@ struct BudgetTests {
     }
 }
 
-@Suite("The budget of a day")
+@Suite("Daily budget")
 struct DailyBudgetTests {
-    /// A midnight of UTC.
+    /// A midnight in UTC.
     private let midnight: Int64 = 1_700_006_400
 
-    @Test("the day is that of UTC, and a new one begins anew")
+    @Test("the day is that of UTC, and each day starts with a full budget")
     func days() {
         var budget = Budget(Budget.Rule(callsPerDay: 2))
         #expect(midnight % 86_400 == 0)
@@ -198,7 +198,7 @@ struct DailyBudgetTests {
         #expect(budget.exceeded == 1)
     }
 
-    @Test("a clock that is set back, even before 1970, does not lock the budget")
+    @Test("a clock that is set back, even before 1970, does not block the budget")
     func setBack() {
         var budget = Budget(Budget.Rule(callsPerDay: 1))
         #expect(budget.spend(wallSeconds: midnight) == true)
@@ -207,14 +207,14 @@ struct DailyBudgetTests {
         #expect(budget.spend(wallSeconds: -86_400) == false)
     }
 
-    @Test("the day ends at the next midnight of UTC, also before 1970")
+    @Test("the day ends at the next midnight in UTC, even before 1970")
     func dayEnd() {
         #expect(Budget.secondsLeft(wallSeconds: midnight - 1) == 1)
         #expect(Budget.secondsLeft(wallSeconds: midnight) == 86_400)
         #expect(Budget.secondsLeft(wallSeconds: -1) == 1)
     }
 
-    @Test("a refund makes room, but never more than there was")
+    @Test("a refund never exceeds the amount spent")
     func refund() {
         var budget = Budget(Budget.Rule(callsPerDay: 1))
         budget.refund()
@@ -224,7 +224,7 @@ struct DailyBudgetTests {
         #expect(budget.spend(wallSeconds: midnight) == false)
     }
 
-    @Test("without a rule everything is counted and nothing forbidden")
+    @Test("without a limit every call is counted and allowed")
     func unlimited() {
         var budget = Budget(nil)
         for _ in 0..<1_000 { #expect(budget.spend(wallSeconds: midnight) == true) }
@@ -233,9 +233,9 @@ struct DailyBudgetTests {
     }
 }
 
-@Suite("The names that cost most")
+@Suite("Most expensive names")
 struct CostTableTests {
-    @Test("a table that is full forgets the cheapest name, and says how far it may be wrong")
+    @Test("a full table evicts the cheapest name, and reports the possible error")
     func full() throws {
         var table = CostTable(limit: 2)
         let names = try ["a", "b", "c"].map { try Name($0) }
@@ -249,14 +249,14 @@ struct CostTableTests {
     }
 
     @Test(
-        "no count is too low, none too high by more than it says, and none of the costly is missing"
+        "counts are never too low, exceed the true value at most by the reported error, and no expensive name is missing"
     )
     func bounds() throws {
         var generator = SeededGenerator(state: 7)
         var table = CostTable(limit: 32)
         var truth: [Name: UInt64] = [:]
         for _ in 0..<20_000 {
-            // Small numbers come far more often than large ones.
+            // Small numbers are far more frequent than large ones.
             let number = Int.random(
                 in: 0..<Int.random(in: 1...300, using: &generator),
                 using: &generator

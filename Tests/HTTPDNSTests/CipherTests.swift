@@ -14,7 +14,7 @@ struct CipherTests {
         des = try DESECB(key: Secret(TencentVectors.desKey))
     }
 
-    @Test("known texts seal to known octets", arguments: TencentVectors.requests)
+    @Test("encryption of known texts", arguments: TencentVectors.requests)
     func seals(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.requestVector
@@ -22,7 +22,7 @@ struct CipherTests {
         #expect(Hexadecimal.encode(try aes.seal(plain, vector: vector)) == text.aes)
     }
 
-    @Test("known replies seal to known octets, too", arguments: TencentVectors.replies)
+    @Test("encryption of known replies", arguments: TencentVectors.replies)
     func sealsReplies(_ text: SealedText) throws {
         let plain = [UInt8](text.plain.utf8)
         let vector = TencentVectors.replyVector
@@ -31,7 +31,7 @@ struct CipherTests {
     }
 
     @Test(
-        "known octets open to known texts",
+        "decryption of known replies",
         arguments: TencentVectors.requests + TencentVectors.replies
     )
     func opens(_ text: SealedText) throws {
@@ -41,9 +41,11 @@ struct CipherTests {
         #expect(try self.aes.open(aes) == [UInt8](text.plain.utf8))
     }
 
-    /// The page's own example has a key of ten characters, of which DES takes eight.
+    /// The page's example has a key of ten characters.
+    ///
+    /// DES uses the first eight.
     @Test(
-        "published vectors of others agree",
+        "published test vectors of other sources agree",
         arguments: [
             ("dnspodpa", "www.dnspod.cn", "87ae992c1321f299da3c0210a9900ae7"),
             ("weijianl", "www.google.com", "cd52888ecabcac455a14ddbac7f03d97"),
@@ -54,41 +56,41 @@ struct CipherTests {
         #expect(Hexadecimal.encode(try cipher.seal([UInt8](plain.utf8), vector: [])) == sealed)
     }
 
-    @Test("a cipher says how long a vector it wants")
+    @Test("each cipher has its vector length")
     func vectorLength() {
         #expect(aes.vectorOctets == 16)
         #expect(des.vectorOctets == 0)
     }
 
-    @Test("every length from nothing to three blocks comes back", arguments: 0...48)
+    @Test("every length up to three blocks survives a round trip", arguments: 0...48)
     func roundTrip(count: Int) throws {
         let plain = [UInt8](repeating: 0x61, count: count)
         #expect(try des.open(try des.seal(plain, vector: [])) == plain)
         #expect(try aes.open(try aes.seal(plain, vector: try Entropy.system.octets(16))) == plain)
     }
 
-    @Test("a length that no sealed text has is undecryptable", arguments: [0, 1, 7, 9, 15, 17, 31])
+    @Test("an impossible length cannot be decrypted", arguments: [0, 1, 7, 9, 15, 17, 31])
     func badLengths(count: Int) {
         let octets = [UInt8](repeating: 0, count: count)
         #expect(throws: CipherError.undecryptable) { try des.open(octets) }
         #expect(throws: CipherError.undecryptable) { try aes.open(octets) }
     }
 
-    @Test("a vector without text is undecryptable")
+    @Test("a vector without ciphertext cannot be decrypted")
     func vectorOnly() {
         #expect(throws: CipherError.undecryptable) {
             try aes.open(TencentVectors.replyVector)
         }
     }
 
-    @Test("a text without its last block is undecryptable, as its padding is gone")
+    @Test("a ciphertext without its last block cannot be decrypted, as the padding is missing")
     func missingPadding() throws {
         let plain = [UInt8]("abcdefgh".utf8)
         let sealed = try des.seal(plain, vector: [])
         #expect(throws: CipherError.undecryptable) { try des.open([UInt8](sealed.prefix(8))) }
     }
 
-    @Test("another key does not open it")
+    @Test("another key cannot decrypt it")
     func wrongKey() throws {
         let text = try TencentVectors.reply("S5")
         let sealed = try #require(Hexadecimal.decode([UInt8](text.des.utf8)[...]))
@@ -96,7 +98,7 @@ struct CipherTests {
         #expect(throws: CipherError.undecryptable) { try cipher.open(sealed) }
     }
 
-    @Test("a key of the wrong length is refused", arguments: [0, 1, 7, 9, 15, 17, 24, 32])
+    @Test("a key of invalid length is refused", arguments: [0, 1, 7, 9, 15, 17, 24, 32])
     func keyLengths(count: Int) {
         let key = Secret([UInt8](repeating: 0x41, count: count))
         #expect(throws: CipherError.keyLength(expected: 16, found: count)) {
@@ -107,7 +109,7 @@ struct CipherTests {
         }
     }
 
-    @Test("a missing legacy module is named, with the packages that have it")
+    @Test("the error for a missing legacy module names the packages that contain it")
     func missingModule() throws {
         let error = try #require(throws: CipherError.self) {
             try DESECB(key: Secret("testkey1"), modules: "/nonexistent")
@@ -117,13 +119,13 @@ struct CipherTests {
         #expect(error.description.contains("libssl3"))
     }
 
-    @Test("DES does not reach the process-wide library context")
+    @Test("DES does not change the process-wide library context")
     func contextUntouched() {
         #expect(OSSL_PROVIDER_available(nil, "legacy") == 0)
         #expect(OSSL_PROVIDER_available(nil, "default") == 1)
     }
 
-    @Test("failures leave nothing in the thread's error queue, where TLS would find it")
+    @Test("failures leave no entry in the thread's OpenSSL error queue")
     func errorQueue() {
         ERR_clear_error()
         #expect(throws: CipherError.self) { try des.open([UInt8](repeating: 7, count: 8)) }
@@ -133,7 +135,7 @@ struct CipherTests {
         #expect(ERR_peek_error() == 0)
     }
 
-    @Test("random octets are as many as asked, and not the same twice")
+    @Test("random octets have the requested number and differ each time")
     func entropy() throws {
         let first = try Entropy.system.octets(16)
         #expect(first.count == 16)
@@ -144,29 +146,29 @@ struct CipherTests {
 
 @Suite("Hexadecimal text")
 struct HexadecimalTests {
-    @Test("digits are written in lower case and read in either")
+    @Test("hexadecimal digits are written in lower case and read in either")
     func cases() {
         #expect(Hexadecimal.encode([0x00, 0xAB, 0xFF]) == "00abff")
         #expect(Hexadecimal.decode([UInt8]("00aBFf".utf8)[...]) == [0x00, 0xAB, 0xFF])
         #expect(Hexadecimal.decode([]) == [])
     }
 
-    @Test("anything else is refused", arguments: ["0", "abc", "0g", "0x00", " 00", "00\n", "é"])
+    @Test("other text is refused", arguments: ["0", "abc", "0g", "0x00", " 00", "00\n", "é"])
     func refused(text: String) {
         #expect(Hexadecimal.decode([UInt8](text.utf8)[...]) == nil)
     }
 }
 
-@Suite("Secrets are never shown")
+@Suite("Secrets are never printed")
 struct SecretTests {
-    /// All the ways Swift turns a value into text.
+    /// Returns all text forms that Swift derives from a value.
     private func texts(of value: some Any) -> String {
         var dumped = ""
         dump(value, to: &dumped)
         return "\(value)" + String(reflecting: value) + dumped
     }
 
-    @Test("a secret shows itself in no form of text")
+    @Test("a secret is hidden in every text form")
     func secret() {
         let secret = Secret("hunter2hunter2hu")
         #expect(!texts(of: secret).contains("hunter2"))
@@ -174,14 +176,14 @@ struct SecretTests {
         #expect(secret.copy == [UInt8]("hunter2hunter2hu".utf8))
     }
 
-    @Test("ciphers do not show their keys")
+    @Test("ciphers do not print their keys")
     func ciphers() throws {
         let key = "hunter2hunter2hu"
         #expect(!texts(of: try AES128CBC(key: Secret(key))).contains("hunter2"))
         #expect(!texts(of: try DESECB(key: Secret("hunter22"))).contains("hunter2"))
     }
 
-    @Test("vendors do not show keys and tokens, nor do optionals and arrays of them")
+    @Test("vendors do not print keys and tokens, nor do optionals and arrays of them")
     func vendors() throws {
         let aes = try Tencent(key: Secret("hunter2hunter2hu"), id: 1, algorithm: .aes)
         let https = try Tencent(token: Secret("hunter2"))

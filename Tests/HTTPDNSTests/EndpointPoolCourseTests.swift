@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("One call's way through the servers")
+@Suite("Retry and hedging plan of one call")
 struct EndpointPoolCourseTests {
     private let epoch = ContinuousClock().systemEpoch
 
@@ -19,7 +19,7 @@ struct EndpointPoolCourseTests {
         )
     }
 
-    @Test("a course wakes for each hedge, and not when nobody is left")
+    @Test("a plan wakes for each hedged request, and not when no server is left")
     func wakes() {
         var course = course()
         #expect(course.begin(now: epoch) != nil)
@@ -30,7 +30,7 @@ struct EndpointPoolCourseTests {
         #expect(course.wake == nil)
     }
 
-    @Test("an error makes the next hedge wait for the server that was asked instead")
+    @Test("after an error the next hedged request waits for the replacement server")
     func errorThenHedge() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -39,7 +39,7 @@ struct EndpointPoolCourseTests {
         #expect(course.wake == later + .milliseconds(300))
     }
 
-    @Test("our own fault ends the call only when nothing else can answer")
+    @Test("a local error ends the call only if no attempt is left")
     func ours() {
         var course = course()
         _ = course.begin(now: epoch)
@@ -48,7 +48,7 @@ struct EndpointPoolCourseTests {
         #expect(course.failed(0, .ours, now: epoch + .milliseconds(302)) == .end)
     }
 
-    @Test("somebody who joins can keep the call going")
+    @Test("a caller that joins can extend the call")
     func extending() {
         var course = course(within: .milliseconds(100))
         _ = course.begin(now: epoch)
@@ -57,13 +57,13 @@ struct EndpointPoolCourseTests {
         #expect(course.failed(0, .server, now: epoch + .milliseconds(200)) != nil)
     }
 
-    /// What can happen to a call.
+    /// An event of a call.
     private enum Event: CaseIterable {
         case tick, hour, answeredFirst, answeredLast
         case serverFirst, serverLast, connection, account, ours
     }
 
-    /// A course and what a bystander has seen.
+    /// A plan and an independent record of events.
     private struct State: Hashable {
         var course: Course
         var running: [Int: SocketAddress] = [:]
@@ -74,7 +74,7 @@ struct EndpointPoolCourseTests {
         var answers = 0
     }
 
-    /// Notes what the course wants done.
+    /// Records an action of the plan.
     private func apply(_ move: Course.Move?, to state: inout State) {
         switch move {
         case .ask(let number, let server, let isFresh, let until):
@@ -86,16 +86,16 @@ struct EndpointPoolCourseTests {
         case .end: state.ends += 1
         case nil: break
         }
-        #expect(Set(state.asked).count == state.asked.count, "each server is asked once")
-        #expect(Set(state.fresh).count == state.fresh.count, "and once on a fresh connection")
+        #expect(Set(state.asked).count == state.asked.count, "each server is called once")
+        #expect(Set(state.fresh).count == state.fresh.count, "and once on a new connection")
         #expect(state.ends + state.answers <= 1, "a call ends once")
         #expect(state.course.isOver == (state.ends + state.answers == 1))
-        #expect(state.course.isOver || !state.running.isEmpty, "a call that goes on has a try")
+        #expect(state.course.isOver || !state.running.isEmpty, "a running call has an attempt")
         #expect(state.course.isIdle == state.running.isEmpty)
         #expect(!state.course.isOver || state.course.wake == nil)
     }
 
-    /// What follows `state` when `event` happens; nil if it cannot.
+    /// Returns the state after `event`; nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = epoch + state.time
@@ -129,7 +129,7 @@ struct EndpointPoolCourseTests {
         return state
     }
 
-    @Test("eight events in any order break no promise")
+    @Test("eight events in any order break no invariant")
     func explore() {
         var start = State(course: course())
         apply(start.course.begin(now: epoch), to: &start)

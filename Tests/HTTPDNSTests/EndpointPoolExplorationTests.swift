@@ -4,14 +4,14 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Every sequence of up to seven events, and what must hold after each.
+/// Plays every sequence of up to seven events, and checks invariants after each event.
 ///
-/// None is continued whose end looks as another's did: same servers, same attempts under way, and the
-/// same time left until something happens.  Numbers and instants as such decide on nothing, only
-/// which of them is greater; so a quarter of a million states look like a tenth as many.
-@Suite("Which server is asked, whatever happens")
+/// A sequence is not extended if its final state equals an earlier one: same servers, attempts in
+/// flight, and remaining times. Only the order of numbers and instants matters, not their values.
+/// This reduces a quarter of a million states to about a tenth.
+@Suite("Server selection under every sequence of events")
 struct EndpointPoolExplorationTests {
-    /// What can happen to a pool.
+    /// An event of a pool.
     private enum Event: CaseIterable {
         case beginCurrent, beginOther, beginTrial
         case answered, late, failed, suspected, limited, unjudged
@@ -20,33 +20,35 @@ struct EndpointPoolExplorationTests {
         case network, schedule
     }
 
-    /// A pool, what is under way, and what a bystander has seen.
+    /// A pool, the attempts in flight, and an independent record of events.
     private struct State {
         var pool: EndpointPool
         var underWay: [EndpointPool.Attempt] = []
         var time = Duration.zero
 
-        /// Confirmed failures of the current server in a row, of attempts that began while it was current.
+        /// Consecutive confirmed failures of the current server, of attempts that began while it
+        /// was current.
         var row = 0
 
-        /// Unconfirmed ones since its latest answer or failed trial.
+        /// Unconfirmed failures since its latest answer or failed probe.
         var doubts = 0
 
-        /// The attempts that were under way, or ended, when the current server answered last.
+        /// Attempts that were in flight or ended when the current server last answered.
         var heard: Set<UInt64> = []
 
-        /// The number of the latest failed trial of the current server, if it has not answered since.
+        /// Number of the latest failed probe of the current server, if no answer came since.
         var failedTrial: UInt64 = 0
 
-        /// Nothing is held against the current server.
+        /// Clears all failures of the current server.
         mutating func forget() {
             (row, doubts, heard, failedTrial) = (0, 0, [], 0)
         }
     }
 
-    /// All of a state that decides on what can follow.
+    /// The part of a state that determines the future.
     private struct Look: Hashable {
-        /// An endpoint, its numbers as places among the attempts under way; -1 for one that has ended.
+        /// An endpoint, with numbers as positions among the attempts in flight; -1 for an ended
+        /// attempt.
         private struct Endpoint: Hashable {
             let address: SocketAddress
             let failuresInRow: Int
@@ -57,7 +59,7 @@ struct EndpointPoolExplorationTests {
             let pause: Pause?
         }
 
-        /// A breaker's pause, with the time that is left, and which attempts began before it.
+        /// A breaker's pause, its remaining time, and the attempts that began before it.
         private struct Pause: Hashable {
             let left: Duration
             let next: Duration
@@ -65,7 +67,7 @@ struct EndpointPoolExplorationTests {
             let before: [Bool]
         }
 
-        /// An attempt under way, and whether what it reports counts.
+        /// An attempt in flight, and whether its result counts.
         private struct Attempt: Hashable {
             let server: SocketAddress
             let isOfThisEra: Bool
@@ -119,7 +121,9 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Notes a broken promise: `#expect`, were it not for the time that millions of those take.
+    /// Records a broken invariant.
+    ///
+    /// `#expect` would be too slow for millions of checks.
     private func hold(_ isKept: Bool, _ promise: Comment) {
         if !isKept { Issue.record(promise) }
     }
@@ -133,7 +137,7 @@ struct EndpointPoolExplorationTests {
 
     private static let scheduled = ["192.0.2.7:1", "192.0.2.3:1"].compactMap { SocketAddress($0) }
 
-    /// What follows `state` when `event` happens; nil if it cannot.
+    /// Returns the state after `event`; nil if the event is impossible.
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = Self.epoch + state.time
@@ -152,7 +156,7 @@ struct EndpointPoolExplorationTests {
             let index = event == .beginCurrent ? 0 : order.count - 1
             guard index >= 0, event == .beginCurrent || index > 0 else { return nil }
             guard let attempt = state.pool.begin(order[index], now: now) else {
-                Issue.record("the order has a server that cannot be asked")
+                Issue.record("the order has a server that cannot be called")
                 return nil
             }
             state.underWay.append(attempt)
@@ -174,13 +178,13 @@ struct EndpointPoolExplorationTests {
             case .unjudged: end(0, .unjudged)
             case .failed: end(0, .failed)
             case .suspected:
-                // What a trial brings is no suspicion.
+                // A probe's own result causes no probe.
                 guard !state.underWay[0].isTrial else { return nil }
                 end(0, .suspected)
             default: end(state.underWay.count - 1, .failed)
             }
         }
-        // The bystander counts for itself.
+        // The record is kept independently of the pool.
         if let (attempt, outcome) = ended, attempt.server == current {
             note(attempt, outcome, isOfThisEra: attempt.era == eraBefore, in: &state)
         }
@@ -189,7 +193,7 @@ struct EndpointPoolExplorationTests {
         return state
     }
 
-    /// Counts an end of an attempt on the current server.
+    /// Counts the end of an attempt on the current server.
     private func note(
         _ attempt: EndpointPool.Attempt,
         _ outcome: EndpointPool.Outcome,
@@ -212,7 +216,7 @@ struct EndpointPoolExplorationTests {
         }
     }
 
-    /// Whether an attempt on `server` would be begun.
+    /// Returns true if an attempt on `server` would be admitted.
     private func admits(
         _ pool: EndpointPool,
         _ server: SocketAddress,
@@ -222,7 +226,7 @@ struct EndpointPoolExplorationTests {
         return copy.begin(server, now: now) != nil
     }
 
-    /// What holds after every event.
+    /// Checks the invariants that hold after every event.
     private func check(
         _ state: State,
         _ event: Event,
@@ -237,35 +241,35 @@ struct EndpointPoolExplorationTests {
             pool.servers.contains(pool.current)
                 && (pool.returnAt == nil) == (pool.current == pool.primary)
                 && (!pool.isProbing || pool.returnAt != nil),
-            "the current server is one of them, and waiting for a return means being away"
+            "the current server is in the list, and a pending return means it is not the first"
         )
         hold(
             pool.probe == nil || state.underWay.contains { $0.number == pool.probe },
-            "the trial of the primary one that others wait for is under way"
+            "the awaited probe of the first server is in flight"
         )
         switch pool.order(now: now) {
         case .servers(let order):
             let admitting = pool.servers.filter { admits(pool, $0, now) }
             hold(
                 !order.isEmpty && order.count == admitting.count && Set(order) == Set(admitting),
-                "the order is of those servers, each once, which admit a call"
+                "the order has exactly the servers that admit a call, each once"
             )
             hold(
                 order[0] == pool.current || !order.contains(pool.current),
-                "it begins with the current one"
+                "the order begins with the current server"
             )
             let trial = pool.trialOrder(now: now)
             let isReturn = trial[0] == pool.primary && !pool.isProbing
             hold(
                 trial[0] == pool.current || !trial.contains(pool.current)
                     || isReturn && (pool.returnAt ?? now) <= now,
-                "a trial begins with the current one, or the primary one whose time has come"
+                "a probe begins with the current server, or with the first server when it is due"
             )
-            hold(Set(trial) == Set(order), "a trial asks every server that a call would ask")
+            hold(Set(trial) == Set(order), "a probe calls every server that a call would use")
         case .limited:
             hold(
                 !pool.servers.contains { admits(pool, $0, now) },
-                "without an order nobody admits a call"
+                "an empty order means that no server admits a call"
             )
         }
         switch change {
@@ -273,7 +277,7 @@ struct EndpointPoolExplorationTests {
             hold(
                 from == current && to == pool.current && from != to && state.row >= Self.limit
                     && pool.era == era + 1,
-                "a switch follows a row of failures"
+                "a switch follows consecutive failures"
             )
         case .returned(let from):
             hold(
@@ -285,12 +289,12 @@ struct EndpointPoolExplorationTests {
                 (pool.current == current || event == .schedule)
                     && (state.row < Self.limit || pool.era != era)
                     && pool.isCurrentSuspected == (state.doubts > 0 && pool.era == era),
-                "the current server moves by a row of failures, a return, or a new list only"
+                "the current server changes only by failures, a return, or a new list"
             )
         }
     }
 
-    @Test("seven events in any order break no promise")
+    @Test("seven events in any order break no invariant")
     func explore() {
         let start = State(
             pool: EndpointPool(servers: Self.servers, failuresBeforeSwitch: Self.limit)

@@ -4,28 +4,28 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Which server is asked")
+@Suite("Server selection")
 struct EndpointPoolTests {
     private let now = ContinuousClock().systemEpoch
 
-    /// A pool of `count` servers that moves on after three failures.
+    /// Returns a pool of `count` servers that switches after three failures.
     private func pool(_ count: Int, failuresBeforeSwitch: Int = 3) throws -> EndpointPool {
         let servers = try (1...count).map { try server("192.0.2.\($0):443") }
         return EndpointPool(servers: servers, failuresBeforeSwitch: failuresBeforeSwitch)
     }
 
-    /// The last digits of the servers of one call, in order; none if it may ask nobody.
+    /// Returns the last digits of the servers of one call, in order; empty if none admits it.
     private func order(_ pool: EndpointPool, after time: Duration = .zero) -> String {
         guard case .servers(let order) = pool.order(now: now + time) else { return "" }
         return order.map { String($0.host.suffix(1)) }.joined()
     }
 
-    /// The last digits of the servers that a trial would ask.
+    /// Returns the last digits of the servers that a probe would call.
     private func trialOrder(_ pool: EndpointPool, after time: Duration = .zero) -> String {
         pool.trialOrder(now: now + time).map { String($0.host.suffix(1)) }.joined()
     }
 
-    /// Begins an attempt that must be admitted.
+    /// Starts an attempt that must be admitted.
     private func begin(
         _ pool: inout EndpointPool,
         _ server: SocketAddress,
@@ -38,7 +38,7 @@ struct EndpointPoolTests {
         return attempt
     }
 
-    /// Makes attempts on the server with that last digit, which all end so.
+    /// Makes attempts on the server with this last digit, all with the same outcome.
     @discardableResult
     private func attempt(
         _ pool: inout EndpointPool,
@@ -62,7 +62,7 @@ struct EndpointPoolTests {
         #expect(EndpointPool(servers: twice).servers.count == 2)
     }
 
-    @Test("families take turns, beginning with that of the current server")
+    @Test("address families alternate, starting with the current server's")
     func families() throws {
         let servers = try ["192.0.2.1", "192.0.2.2", "192.0.2.3", "[2001:db8::4]", "[2001:db8::5]"]
             .map { try server("\($0):443") }
@@ -72,7 +72,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "41523")
     }
 
-    @Test("three failures in a row make the next server current")
+    @Test("three consecutive failures make the next server current")
     func switching() throws {
         var pool = try pool(3)
         let (first, second) = (pool.servers[0], pool.servers[1])
@@ -83,7 +83,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "231")
     }
 
-    @Test("an answer ends the row, also a late one")
+    @Test("an answer resets the failures, even a late one")
     func success() throws {
         var pool = try pool(2)
         for _ in 0..<10 {
@@ -93,7 +93,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("neither another server's failures, nor 429, nor what was given up move the current one")
+    @Test("failures of other servers, 429 and cancelled attempts do not change the current server")
     func sticky() throws {
         var pool = try pool(3)
         #expect(try attempt(&pool, 2, .failed, times: 10).isEmpty)
@@ -102,7 +102,7 @@ struct EndpointPoolTests {
         #expect(pool.current == pool.primary)
     }
 
-    @Test("calls that fail together cause one switch, also when it leads round to them again")
+    @Test("concurrent failures cause one switch, even if the switch returns to the same server")
     func together() throws {
         var pool = try pool(2)
         let server = pool.primary
@@ -114,7 +114,7 @@ struct EndpointPoolTests {
         #expect(attempts.suffix(25).compactMap { pool.end($0, .failed, now: now) }.isEmpty)
     }
 
-    @Test("after the last server comes the first, and an only server stays")
+    @Test("after the last server comes the first, and a single server stays")
     func round() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         #expect(try (1...3).flatMap { try attempt(&pool, $0, .failed) }.count == 3)
@@ -124,7 +124,7 @@ struct EndpointPoolTests {
         #expect(try attempt(&single, 1, .failed, times: 10).isEmpty)
     }
 
-    @Test("failures of clients' names count once a trial that began later has failed, too")
+    @Test("failures of clients' names count once a later probe has failed too")
     func suspicions() throws {
         var pool = try pool(2)
         let early = try begin(&pool, pool.primary)
@@ -141,7 +141,7 @@ struct EndpointPoolTests {
         )
     }
 
-    @Test("names that are never answered move nothing while trials are answered")
+    @Test("unanswered names cause no switch while probes are answered")
     func deadNames() throws {
         var pool = try pool(2)
         for _ in 1...50 {
@@ -155,7 +155,7 @@ struct EndpointPoolTests {
         #expect(order(pool) == "12")
     }
 
-    @Test("when it is time one trial tries the first server, and only one at a time")
+    @Test("when due, one probe at a time tries the first server")
     func probe() throws {
         var pool = try pool(3, failuresBeforeSwitch: 1)
         try attempt(&pool, 1, .failed)
@@ -173,7 +173,7 @@ struct EndpointPoolTests {
         #expect(order(pool, after: .seconds(600)) == "123")
     }
 
-    @Test("a change of the network forgets failures, breakers and waiting, not the current server")
+    @Test("a network change clears all failures, but keeps the current server")
     func network() throws {
         var pool = try pool(2)
         try attempt(&pool, 1, .failed, times: 3)
@@ -182,12 +182,12 @@ struct EndpointPoolTests {
         try attempt(&pool, 2, .limited(retryAfter: .seconds(60)))
         pool.networkChanged(now: now)
         #expect(pool.end(old, .failed, now: now) == nil)
-        #expect(trialOrder(pool) == "12")  // the first is tried at once
+        #expect(trialOrder(pool) == "12")  // the first server is probed immediately
         #expect(pool.current == pool.servers[1])
         #expect(try attempt(&pool, 2, .failed, times: 2).isEmpty)
     }
 
-    @Test("scheduled servers come before the configured ones, which stay")
+    @Test("scheduled servers precede the configured ones, which stay")
     func scheduling() throws {
         var pool = try pool(2)
         let scheduled = try [7, 8].map { try server("192.0.2.\($0):443") }
@@ -202,12 +202,12 @@ struct EndpointPoolTests {
         try attempt(&pool, 8, .failed, times: 3)
         #expect(order(pool) == "128")
         pool.schedule([pool.current, scheduled[0]], now: now)
-        #expect(pool.current == (try server("192.0.2.1:443")))  // named again, so it stays
+        #expect(pool.current == (try server("192.0.2.1:443")))  // listed again, so it stays
         pool.schedule([], now: now)
         #expect(order(pool) == "12")
     }
 
-    @Test("an attempt on a server that is gone is not begun, and its end changes nothing")
+    @Test("an attempt on a removed server is not started, and its end has no effect")
     func gone() throws {
         var pool = try pool(1)
         let other = try server("192.0.2.7:443")

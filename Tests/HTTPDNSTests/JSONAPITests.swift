@@ -5,9 +5,9 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("DNS JSON: Google's form and its kin")
+@Suite("DNS JSON: Google's format and variants")
 struct JSONAPITests {
-    /// The URL and headers of a request.
+    /// Returns the URL and headers of a request.
     private func request(
         _ url: String,
         _ lookup: Lookup,
@@ -23,7 +23,7 @@ struct JSONAPITests {
         )
     }
 
-    /// Reads a body as the reply about `www.example.com`.
+    /// Parses a body as the reply for `www.example.com`.
     private func read(_ body: String, families: Families = .v4) throws -> VendorAnswer {
         let answers = try DNSJSON(url: "https://dns.google/resolve").answers(
             to: lookup("www.example.com", families: families),
@@ -34,7 +34,7 @@ struct JSONAPITests {
     }
 
     @Test(
-        "the documented resolvers are asked as they want",
+        "requests have the form that the documented resolvers require",
         arguments: [
             ("https://dns.google/resolve", "https://dns.google/resolve?"),
             ("https://cloudflare-dns.com/dns-query", "https://cloudflare-dns.com/dns-query?"),
@@ -53,7 +53,7 @@ struct JSONAPITests {
         #expect(six.url == start + "name=www.example.com&type=AAAA")
     }
 
-    @Test("a query of the URL is sent along, with its places filled")
+    @Test("the query of the URL is sent, with its placeholders filled")
     func templates() throws {
         let names = try lookup("www.example.com", families: .v6)
         #expect(
@@ -70,7 +70,7 @@ struct JSONAPITests {
         )
     }
 
-    @Test("of the client's address only the network is told")
+    @Test("only the network of the client's address is sent")
     func clientSubnet() throws {
         var question = try lookup("www.example.com", families: .v4)
         question.clientSubnet = try address("192.0.2.77")
@@ -80,7 +80,7 @@ struct JSONAPITests {
         #expect(try url().hasSuffix("&edns_client_subnet=2001:db8:1:2300::%2F56"))
     }
 
-    @Test("an account with AliDNS signs each question")
+    @Test("an account with AliDNS signs each request")
     func signed() throws {
         let account = DNSJSON.Account(id: "9999", keyID: "testak", secret: Secret("testsecret"))
         let url = try request(
@@ -101,7 +101,7 @@ struct JSONAPITests {
     }
 
     @Test(
-        "a URL that cannot be asked is refused",
+        "an unusable URL is refused",
         arguments: [
             "", "dns.google", "ftp://dns.google/", "https://", "https:///resolve",
             "https://user@dns.google/", "https://dns.google/#x", "https://dns.google/ x",
@@ -114,7 +114,7 @@ struct JSONAPITests {
         #expect(throws: DNSJSONSetupError.url) { try DNSJSON(url: url) }
     }
 
-    @Test("an account of other characters is refused", arguments: ["", "a b", "a&b"])
+    @Test("an account with other characters is refused", arguments: ["", "a b", "a&b"])
     func badAccounts(text: String) {
         #expect(throws: DNSJSONSetupError.account) {
             try DNSJSON(
@@ -124,7 +124,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("a secret that is none, or too long, is refused", arguments: [0, 129])
+    @Test("an empty or overlong secret is refused", arguments: [0, 129])
     func badSecrets(count: Int) {
         let secret = Secret([UInt8](repeating: 0x61, count: count))
         #expect(throws: DNSJSONSetupError.account) {
@@ -135,7 +135,7 @@ struct JSONAPITests {
         }
     }
 
-    @Test("the facts are those of a resolver")
+    @Test("the constants are those of a resolver")
     func facts() throws {
         let facts = try DNSJSON(url: "https://dns.google:8443/resolve").facts
         #expect(facts.kind == "json" && facts.maximumNames == 1)
@@ -147,15 +147,15 @@ struct JSONAPITests {
 // MARK: - Replies
 
 extension JSONAPITests {
-    /// A reply's text, with `members` besides the status.
+    /// Returns a reply with `members` after the status.
     private func reply(_ members: String, status: Int = 0) -> String {
         #"{"Status":\#(status),"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,\#(members)}"#
     }
 
-    /// The question as Google and DNSPod show it.
+    /// The question as Google and DNSPod return it.
     private var question: String { #""Question":[{"name":"www.example.com.","type":1}]"# }
 
-    @Test("addresses are answered")
+    @Test("addresses are returned")
     func addresses() throws {
         let answer = try read(
             reply(
@@ -174,7 +174,7 @@ extension JSONAPITests {
         #expect(answer.v6 == nil && answer.denial == nil)
     }
 
-    @Test("the question may be an object, as AliDNS shows it, or missing")
+    @Test("the question may be an object, as from AliDNS, or missing")
     func questionForms() throws {
         let record = #""Answer":[{"name":"www.example.com.","type":1,"TTL":5,"data":"192.0.2.1"}]"#
         for form in [
@@ -185,7 +185,7 @@ extension JSONAPITests {
         }
     }
 
-    @Test("aliases are followed to the addresses, in any order, with the lowest TTL")
+    @Test("CNAME chains are followed to the addresses, in any order, with the lowest TTL")
     func aliases() throws {
         let answer = try read(
             reply(
@@ -202,7 +202,7 @@ extension JSONAPITests {
         #expect(answer.v4 == AddressSet(addresses: [try address("192.0.2.3")], ttl: 40))
     }
 
-    @Test("aliases that run in a circle, or too far, are refused")
+    @Test("CNAME loops and overlong chains are refused")
     func aliasLoops() {
         let alias = { (from: String, to: String) in
             #"{"name":"\#(from).","type":5,"TTL":1,"data":"\#(to)."}"#
@@ -218,7 +218,7 @@ extension JSONAPITests {
         }
     }
 
-    @Test("NXDOMAIN and NODATA are told apart, and kept as long as the SOA record says")
+    @Test("NXDOMAIN and NODATA differ, and are cached for the TTL of the SOA record")
     func denials() throws {
         let soa = #"""
             ,"Authority":[{"name":"example.com.","type":6,"TTL":1799,
@@ -234,7 +234,7 @@ extension JSONAPITests {
         #expect(try read(reply(question + #","Answer":[]"#, status: 3)).denial == Denial(.nxDomain))
     }
 
-    @Test("an alias to a name that does not exist is NXDOMAIN, as long as the alias lasts")
+    @Test("a CNAME to a name that does not exist is NXDOMAIN, for the TTL of the CNAME")
     func aliasToNothing() throws {
         let answer = try read(
             reply(
@@ -248,7 +248,7 @@ extension JSONAPITests {
         #expect(answer.denial == Denial(.nxDomain, ttl: 7))
     }
 
-    @Test("an SOA record that is none gives no TTL", arguments: ["a b", "a. b. 1 2 3 4 x", ""])
+    @Test("an invalid SOA record gives no TTL", arguments: ["a b", "a. b. 1 2 3 4 x", ""])
     func badSOA(data: String) throws {
         let answer = try read(
             reply(
@@ -268,7 +268,7 @@ extension JSONAPITests {
         #expect(error.verdict == .serverFailed && error.kind == .responseCode)
     }
 
-    @Test("only unusable addresses are no answer and no denial")
+    @Test("only unusable addresses are neither an answer nor a denial")
     func unusable() throws {
         let answer = try read(
             reply(#""Answer":[{"name":"www.example.com","type":1,"TTL":9,"data":"0.0.0.0"}]"#)
@@ -276,7 +276,7 @@ extension JSONAPITests {
         #expect(answer.isEmpty && answer.denial == nil && answer.dropped == 1)
     }
 
-    @Test("a look-up of both families is answered for IPv4 and silent about IPv6")
+    @Test("a lookup of both families has an IPv4 answer and an unknown IPv6 family")
     func both() throws {
         let answer = try read(
             reply(#""Answer":[{"name":"www.example.com","type":1,"TTL":9,"data":"192.0.2.1"}]"#),
@@ -285,7 +285,7 @@ extension JSONAPITests {
         #expect(answer.v4?.addresses.count == 1 && answer.v6 == nil)
     }
 
-    @Test("another question or another name is wrong")
+    @Test("another question or another name is an error")
     func wrongName() {
         for members in [
             #""Question":[{"name":"example.com.","type":1}]"#,
@@ -297,7 +297,7 @@ extension JSONAPITests {
     }
 
     @Test(
-        "what is not of the form is refused by its member",
+        "an invalid member is named in the error",
         arguments: [
             ("{}", "Status"), (#"{"Status":"0"}"#, "Status"), (#"{"Status":-1}"#, "Status"),
             (#"{"Status":0.0}"#, "Status"), ("[]", "Status"), (#"["192.0.2.1"]"#, "Status"),
@@ -332,7 +332,7 @@ extension JSONAPITests {
         #expect(throws: VendorError.unreadable(.member(member))) { try read(body) }
     }
 
-    @Test("AliDNS's words about an account are kept")
+    @Test("AliDNS's account errors are kept")
     func codes() throws {
         let code = try #require(VendorCode("InvalidAccount"))
         let vendor = try DNSJSON(url: "https://223.5.5.5/resolve")

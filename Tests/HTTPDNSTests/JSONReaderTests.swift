@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPDNS
 
-/// All of a value at once, to compare it with.
+/// A whole JSON value, for comparison.
 private indirect enum Tree: Equatable {
     case null
     case bool(Bool)
@@ -24,7 +24,7 @@ private indirect enum Tree: Equatable {
             self = .object(
                 Dictionary(uniqueKeysWithValues: members.map { ($0.key, Tree($0.value)) })
             )
-            // What is found by its key is what is there.
+            // A lookup by key must return the listed member.
             for (key, member) in members {
                 #expect(value[key].map(Tree.init) == (member.isNull ? nil : Tree(member)))
             }
@@ -36,13 +36,13 @@ private indirect enum Tree: Equatable {
 
 @Suite("JSON, RFC 8259")
 struct JSONReaderTests {
-    /// Reads `text`.
+    /// Parses `text`.
     private func read(_ text: String) throws -> Tree {
         Tree(try JSONReader.read([UInt8](text.utf8)))
     }
 
     @Test(
-        "values of every kind are read",
+        "values of every type are parsed",
         arguments: [
             ("null", .null), (" true\n", .bool(true)), ("false", .bool(false)), ("0", .integer(0)),
             ("-0", .integer(0)), ("-12", .integer(-12)),
@@ -67,7 +67,7 @@ struct JSONReaderTests {
         #expect(try read(text) == value)
     }
 
-    @Test("escapes stand for their characters")
+    @Test("escapes are decoded")
     func escapes() throws {
         #expect(
             try read(#""\"\\\/\b\f\n\r\t\u0041\u00e9\u4E2D\ud83d\ude00é""#)
@@ -76,7 +76,7 @@ struct JSONReaderTests {
     }
 
     @Test(
-        "what is no JSON is refused, with its place",
+        "invalid JSON is refused with its place",
         arguments: [
             ("", 0), (" ", 1), ("nul", 3), ("tru3", 3), ("[1,]", 3), ("{,}", 1), ("[1 2]", 3),
             (#"{"a" 1}"#, 5), (#"{"a":1,}"#, 7), ("{a:1}", 1), ("'a'", 0), ("01", 1), ("+1", 0),
@@ -99,7 +99,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("a key that comes twice is refused, however it is written")
+    @Test("a duplicate key is refused, however it is escaped")
     func duplicates() {
         #expect(throws: UnreadableReply.notJSON(at: 7)) { try read(#"{"a":1,"a":2}"#) }
         #expect(throws: UnreadableReply.self) { try read(#"{"a":1,"\u0061":1}"#) }
@@ -108,7 +108,7 @@ struct JSONReaderTests {
         #expect(throws: Never.self) { try read(#"{"a":{"a":[{"a":1},{"a":2}]},"\\u0061":1}"#) }
     }
 
-    @Test("256 members are read, another one is not")
+    @Test("256 members are accepted, 257 are refused")
     func members() throws {
         func object(_ count: Int) -> String {
             "{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",") + "}"
@@ -117,7 +117,7 @@ struct JSONReaderTests {
         #expect(throws: UnreadableReply.self) { try read(object(257)) }
     }
 
-    @Test("text that is not UTF-8 is refused")
+    @Test("invalid UTF-8 is refused")
     func notUTF8() {
         for octets in [
             [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
@@ -128,7 +128,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("nesting ends at 16, whichever way it goes on")
+    @Test("more than 16 nesting levels are refused, for objects and arrays")
     func depth() throws {
         func nested(_ count: Int) -> String {
             String(repeating: "[", count: count) + String(repeating: "]", count: count)
@@ -141,7 +141,7 @@ struct JSONReaderTests {
         #expect(throws: UnreadableReply.self) { try read(String(repeating: "[", count: 60_000)) }
     }
 
-    @Test("64 KiB are read, an octet more is not")
+    @Test("64 KiB are accepted, one more octet is refused")
     func size() throws {
         let filler = String(repeating: " ", count: VendorLimits.maximumJSON - 2)
         #expect(try read("{}" + filler) == .object([:]))
@@ -150,7 +150,7 @@ struct JSONReaderTests {
         }
     }
 
-    @Test("damaged text is read or refused, and what is read is what it says")
+    @Test("damaged text is refused, or parsed to the values that it has")
     func fuzz() {
         let seed = [UInt8](#"{"a":[1,-2.5e3,"\u00e9\n",null],"b":{"c":true,"d":"x y"}}"#.utf8)
         let alphabet = [UInt8](#"{}[]",:\0123456789.eEu-+ntf"#.utf8) + [0x80, 0xFF, 0x00]
@@ -183,7 +183,7 @@ struct JSONReaderTests {
 @Suite("Base64, RFC 4648")
 struct Base64Tests {
     @Test(
-        "the vectors of section 10 are read",
+        "the test vectors of RFC 4648 section 10 are decoded",
         arguments: [
             ("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYg==", "foob"),
             ("Zm9vYmE=", "fooba"), ("Zm9vYmFy", "foobar"),
@@ -207,7 +207,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "anything else is refused",
+        "other text is refused",
         arguments: [
             "Z", "Zg", "Zg=", "Zh==", "Zm9=", "Zg==Zg==", "=Zg=", "Z===", "====", "Zm9v\n", "Zm-v",
             "Zm_v", "Zm 9",

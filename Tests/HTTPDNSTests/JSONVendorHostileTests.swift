@@ -5,15 +5,15 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A vendor with JSON replies, and how it would say what a hostile server says.
+/// A vendor with JSON replies, and the vendor's form of a hostile reply.
 struct HostileVendor: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let make: @Sendable () throws -> any Vendor
 
-    /// The reply with one list of IPv4 addresses, its name and its TTL given as JSON.
+    /// Returns the reply with one list of IPv4 addresses; name and TTL are JSON.
     let body: @Sendable (_ name: String, _ addresses: String, _ ttl: String) -> String
 
-    /// The usual reply.
+    /// A valid reply.
     var good: String { body(#""www.example.com""#, #"["192.0.2.1"]"#, "60") }
 
     static let all: [HostileVendor] = [
@@ -40,7 +40,8 @@ struct HostileVendor: Sendable, CustomTestStringConvertible {
 
 @Suite("JSON replies of hostile servers")
 struct JSONVendorHostileTests {
-    /// Reads a body as the reply about `www.example.com`; nil for its IPv4 addresses is "silent".
+    /// Parses a body as the reply for `www.example.com`; no statement about IPv4 is the error
+    /// "silent".
     private func read(_ vendor: HostileVendor, _ body: String) throws -> VendorAnswer {
         try #require(
             try vendor.make().answers(to: lookup("www.example.com", families: .v4), in: ok(body))
@@ -48,7 +49,7 @@ struct JSONVendorHostileTests {
         )
     }
 
-    @Test("a good reply is read, whatever else it says", arguments: HostileVendor.all)
+    @Test("a valid reply is accepted with any further members", arguments: HostileVendor.all)
     func good(_ vendor: HostileVendor) throws {
         let more = vendor.good.dropLast() + #","x":{"y":[1.5,null,{"z":"\u0000"}]}}"#
         for body in [vendor.good, " \n" + vendor.good + "\r\n", String(more)] {
@@ -57,7 +58,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "the name may be in other case, with a final dot or escaped",
+        "the name may differ in case, have a final dot or be escaped",
         arguments: HostileVendor.all
     )
     func sameName(_ vendor: HostileVendor) throws {
@@ -68,7 +69,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("another name is wrong", arguments: HostileVendor.all)
+    @Test("another name is an error", arguments: HostileVendor.all)
     func otherName(_ vendor: HostileVendor) {
         for name in [
             #""example.com""#, #""www.example.com.evil.cn""#, #""""#, #""www.example.com\u0000""#,
@@ -175,7 +176,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("at most 256 addresses of a family are kept", arguments: HostileVendor.all)
+    @Test("at most 256 addresses per family are kept", arguments: HostileVendor.all)
     func many(_ vendor: HostileVendor) throws {
         let list = (0..<1000).map { #""192.0.\#($0 / 250 + 2).\#($0 % 250 + 1)""# }
             .joined(separator: ",")
@@ -185,7 +186,7 @@ struct JSONVendorHostileTests {
     }
 
     @Test(
-        "redirects, errors and successes of other kinds are no answers",
+        "redirects, errors and other success statuses are no answers",
         arguments: HostileVendor.all
     )
     func statuses(_ vendor: HostileVendor) throws {
@@ -201,7 +202,7 @@ struct JSONVendorHostileTests {
         }
     }
 
-    @Test("damaged replies are answered within bounds or refused", arguments: HostileVendor.all)
+    @Test("damaged replies are parsed within bounds or refused", arguments: HostileVendor.all)
     func fuzz(_ hostile: HostileVendor) throws {
         let vendor = try hostile.make()
         let seeds = [

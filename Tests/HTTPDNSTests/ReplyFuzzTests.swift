@@ -5,14 +5,14 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Tencent's replies, damaged")
+@Suite("Damaged replies of Tencent")
 struct ReplyFuzzTests {
-    /// Texts to start from: every form of the grammar.
+    /// Seed texts that cover every form of the grammar.
     private static let seeds: [[UInt8]] =
         (TencentReplies.documented + TencentReplies.fromTheKits + TencentReplies.lenient)
         .map { [UInt8]($0.body.utf8) } + TencentVectors.replies.map { [UInt8]($0.plain.utf8) }
 
-    /// Octets that mean something to the grammar, and some that mean nothing.
+    /// Octets with a meaning in the grammar, and some without.
     private static let alphabet = [UInt8]("0123456789abcf.:;,-|\n\r %\u{0}".utf8) + [0x80, 0xFF]
 
     /// Damages `text` once.
@@ -28,7 +28,7 @@ struct ReplyFuzzTests {
         }
     }
 
-    /// Holds an answer to everything that is promised about all answers.
+    /// Checks the invariants of all answers.
     private func check(_ answers: [VendorAnswer], to lookup: Lookup) {
         #expect(answers.map(\.name) == lookup.names)
         for answer in answers {
@@ -44,7 +44,7 @@ struct ReplyFuzzTests {
         }
     }
 
-    @Test("text is answered within bounds or refused", arguments: [Families.v4, .v6, .both])
+    @Test("text is parsed within bounds or refused", arguments: [Families.v4, .v6, .both])
     func plain(families: Families) throws {
         let vendor = try plainTencent()
         let lookups = [
@@ -67,7 +67,7 @@ struct ReplyFuzzTests {
     }
 
     @Test(
-        "sealed text is answered within bounds or refused",
+        "encrypted text is parsed within bounds or refused",
         arguments: [Tencent.Channel.aes, .des]
     )
     func sealed(channel: Tencent.Channel) throws {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("A vendor of which nothing is heard")
+@Suite("Circuit breaker of an unresponsive vendor")
 struct SilenceTests {
     private let epoch = ContinuousClock().systemEpoch
     private let world = World()
 
-    @Test("clients' silent tries count once a trial that began later has heard nothing either")
+    @Test("clients' timeouts count once a later probe has timed out too")
     func confirmed() {
         var silence = Silence(limit: 2)
         silence.lasted(since: epoch)
@@ -22,7 +22,7 @@ struct SilenceTests {
         #expect(!silence.isSilent)
     }
 
-    @Test("tries that began before the trial count, those that began later need another one")
+    @Test("attempts before the probe count; later ones need another probe")
     func order() {
         var silence = Silence(limit: 2)
         silence.confirmed(since: epoch + .seconds(1))
@@ -33,7 +33,7 @@ struct SilenceTests {
         #expect(silence.isSilent)
     }
 
-    @Test("nothing counts that began before the latest reply")
+    @Test("attempts that began before the latest reply do not count")
     func heardSince() {
         var silence = Silence(limit: 1)
         silence.heard(at: epoch + .seconds(1))
@@ -45,7 +45,7 @@ struct SilenceTests {
         #expect(silence.isSilent)
     }
 
-    @Test("a trial that is answered, and every failed one beyond the burst, is followed by a pause")
+    @Test("an answered probe, and each failed one beyond the burst, is followed by a pause")
     func trials() {
         var trials = TrialSchedule(burst: 2)
         var begun: [Int] = []
@@ -58,7 +58,7 @@ struct SilenceTests {
         #expect(begun == [0, 10, 11, 21, 31, 41])
     }
 
-    @Test("is silent when each server has let `retries-before-switch` tries wait in vain")
+    @Test("the breaker opens when each server has `retries-before-switch` timeouts")
     @ServiceLoop
     func silent() async throws {
         world.script = { _ in .silence() }
@@ -73,7 +73,7 @@ struct SilenceTests {
         #expect(!client.isSilent)
     }
 
-    @Test("a server that refuses, or says that it is broken, is not silent")
+    @Test("a server that refuses or reports an error is not unresponsive")
     @ServiceLoop
     func loud() async throws {
         world.servers([1: .silence(), 2: .fail(.connect("refused"))])

@@ -3,10 +3,10 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("The vendor's clock")
+@Suite("Clock offset to the vendor")
 struct SkewTests {
     @Test(
-        "a Date header is an instant (RFC 9110 §5.6.7)",
+        "a Date header is parsed to an instant (RFC 9110 §5.6.7)",
         arguments: [
             ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
@@ -23,7 +23,7 @@ struct SkewTests {
     }
 
     @Test(
-        "what is no IMF-fixdate, or no day, is none",
+        "invalid IMF-fixdates and impossible days are refused",
         arguments: [
             "", "now", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
             "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GMT ",
@@ -41,7 +41,7 @@ struct SkewTests {
     }
 
     @Test(
-        "a refusal is worth another signature only if the clocks disagree by more than two seconds"
+        "a refused request is signed again only if the clocks differ by more than 2 s"
     )
     func repair() {
         #expect(repair(0, vendor: 1_002) == .none)
@@ -52,7 +52,7 @@ struct SkewTests {
         #expect(repair(600, vendor: 1_000) == .sign(0))
     }
 
-    /// The repair of a request signed with `used` when our clock shows 1000.
+    /// Returns the correction for a request signed with `used` when our clock shows 1000.
     private func repair(
         _ used: Int64,
         vendor: Int64,
@@ -68,7 +68,7 @@ struct SkewTests {
         )
     }
 
-    @Test("a day is repaired over TLS, ten minutes without it, and no more")
+    @Test("an offset of up to a day is corrected over TLS, up to ten minutes without TLS")
     func bounds() {
         for (usesTLS, limit) in [(true, 86_400), (false, 600)] as [(Bool, Int64)] {
             for sign: Int64 in [1, -1] {
@@ -79,14 +79,14 @@ struct SkewTests {
         }
     }
 
-    @Test("an offset is left out after ten minutes, and dropped if the vendor accepts that")
+    @Test("after ten minutes one call has no offset; if accepted, the offset is dropped")
     func retest() {
         let epoch = ContinuousClock().systemEpoch
         var skew = ClockSkew()
         skew.repaired(with: 300, at: epoch)
         #expect(skew.next(at: epoch + .seconds(599)) == (300, false))
         #expect(skew.next(at: epoch + .seconds(600)) == (0, true))
-        // One request at a time finds out.
+        // One request at a time tries without the offset.
         #expect(skew.next(at: epoch + .seconds(600)) == (300, false))
         skew.accepted(with: 300)
         #expect(skew.offset == 300)
@@ -94,7 +94,7 @@ struct SkewTests {
         #expect(skew.offset == nil)
     }
 
-    @Test("a refused offset is told once, until the vendor accepts a request")
+    @Test("a refused offset is reported once until the vendor accepts a request")
     func refusedOffset() {
         var skew = ClockSkew()
         let news = [skew.refused(90_000), skew.refused(90_001)]
@@ -106,14 +106,14 @@ struct SkewTests {
         #expect(isNews)
     }
 
-    @Test("absurd clocks are no reason to trap")
+    @Test("extreme clock values do not trap")
     func absurd() {
         #expect(repair(0, vendor: .max, ours: -1) == .none)
         #expect(repair(.min, vendor: 5, ours: 0) == .none)
         #expect(repair(0, vendor: .min, ours: 0) == .refused(.min))
     }
 
-    @Test("only an accepted request makes an offset the next one's")
+    @Test("only an accepted request makes an offset the default")
     func kept() {
         var skew = ClockSkew()
         #expect(skew.vendorSeconds(at: 1_000) == 1_000)

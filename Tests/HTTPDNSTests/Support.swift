@@ -5,22 +5,22 @@ import Testing
 
 @testable import HTTPDNS
 
-/// The server every codec test asks.
+/// Returns the server of all codec tests.
 func server(_ text: String = "192.0.2.1:80") throws -> SocketAddress {
     try #require(SocketAddress(text))
 }
 
-/// An address literal.
+/// Returns an IP address from a literal.
 func address(_ text: String) throws -> IPAddress {
     try #require(IPAddress(text))
 }
 
-/// A look-up of `names`.
+/// Returns a lookup of `names`.
 func lookup(_ names: String..., families: Families = .both) throws -> Lookup {
     Lookup(names: try names.map { try Name($0) }, families: families)
 }
 
-/// The account of the known answers, in the channel `aes` or `des`.
+/// Returns the account of the test vectors, in the channel `aes` or `des`.
 func sealedTencent(
     _ algorithm: Tencent.Channel,
     clientSubnetForm: Tencent.ClientSubnetForm = .encrypted,
@@ -36,22 +36,22 @@ func sealedTencent(
     )
 }
 
-/// An account in the channel `https`, whose replies are plain text.
+/// Returns an account in the channel `https`, which has plain text replies.
 func plainTencent() throws -> Tencent {
     try Tencent(token: Secret("987654321"), id: 12345)
 }
 
-/// A reply with status 200.
+/// Returns a reply with status 200.
 func ok(_ body: String) -> HTTPReply {
     HTTPReply(status: 200, body: [UInt8](body.utf8))
 }
 
-/// The vector of the known answers in place of randomness.
+/// The fixed vector of the test vectors in place of random octets.
 let fixedEntropy = Entropy { (count) throws(CipherError) in
     [UInt8](TencentVectors.requestVector.prefix(count))
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
+/// Reproducible pseudo-random numbers (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

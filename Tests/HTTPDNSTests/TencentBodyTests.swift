@@ -5,9 +5,9 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("The bodies and statuses of Tencent's replies")
+@Suite("Bodies and statuses of Tencent's replies")
 struct TencentBodyTests {
-    @Test("known sealed replies to such requests are read", arguments: ["S5", "S7", "S12"])
+    @Test("known encrypted replies are parsed", arguments: ["S5", "S7", "S12"])
     func sealed(label: String) throws {
         let text = try TencentVectors.reply(label)
         let families: Families = text.plain.contains("-") ? .both : .v4
@@ -18,7 +18,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "a sealed reply without the name, a TTL or the client's address is refused",
+        "an encrypted reply without the name, a TTL or the client's address is refused",
         arguments: ["S2", "S3", "S4", "S8", "S9"]
     )
     func incomplete(label: String) throws {
@@ -32,11 +32,11 @@ struct TencentBodyTests {
                 try vendor.answers(to: question, in: ok(body))
             }
         }
-        // Over TLS nobody can have forged it.
+        // TLS prevents forgery, so the same reply is accepted.
         #expect(throws: Never.self) { try plainTencent().answers(to: question, in: ok(text.plain)) }
     }
 
-    @Test("a sealed nothing is an empty answer")
+    @Test("an encrypted empty text is an empty answer")
     func sealedNothing() throws {
         let text = try TencentVectors.reply("S10")
         let question = try lookup("cloud.tencent.com")
@@ -53,7 +53,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("hexadecimal digits of either case, and line ends after them, are read")
+    @Test("hexadecimal digits of either case, and line ends after them, are accepted")
     func forgivingHexadecimal() throws {
         let text = try TencentVectors.reply("S5")
         let question = try lookup("cloud.tencent.com", families: .v4)
@@ -75,11 +75,11 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("a body that was not sealed with our key is undecryptable")
+    @Test("a body encrypted with another key cannot be decrypted")
     func undecryptable() throws {
         let question = try lookup("example.com")
         let vector = Hexadecimal.encode(TencentVectors.replyVector)
-        // No whole block; the vector alone; a block of bad padding; the page's sample reply.
+        // No whole block; the vector alone; a block of invalid padding; the page's sample reply.
         for body in ["00", "0011223344556677aa", vector, vector + vector] {
             #expect(throws: VendorError.undecryptable) {
                 try sealedTencent(.aes).answers(to: question, in: ok(body))
@@ -92,7 +92,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("a sealed text that is not UTF-8 is unreadable")
+    @Test("a decrypted text that is not UTF-8 is unreadable")
     func sealedRubbish() throws {
         let cipher = try AES128CBC(key: Secret(TencentVectors.aesKey))
         let sealed = try cipher.seal([0xFF, 0xFE, 0x00], vector: TencentVectors.replyVector)
@@ -104,7 +104,7 @@ struct TencentBodyTests {
         }
     }
 
-    @Test("a body of 8 KiB is read, a larger one refused")
+    @Test("a body of 8 KiB is accepted, a larger one refused")
     func bodyLimit() throws {
         let question = try lookup("example.com", families: .v4)
         let start = "example.com.:192.0.2.1,60|"
@@ -119,7 +119,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "a status other than 200 is an error, whatever the body says",
+        "a status other than 200 is an error, whatever the body",
         arguments: [
             (401, VendorError.unauthorized(status: 401)), (403, .unauthorized(status: 403)),
             (429, .limited(retryAfter: nil)), (404, .serverStatus(404)), (500, .serverStatus(500)),
@@ -134,7 +134,7 @@ struct TencentBodyTests {
     }
 
     @Test(
-        "Retry-After is obeyed in seconds, for an hour at most",
+        "Retry-After is applied in seconds, up to an hour",
         arguments: [
             ("0", 0), ("30", 30), ("7200", 3600), ("99999999999999999999", 3600), ("-1", nil),
             ("", nil), ("soon", nil), ("Sat, 21 Nov 2026 03:00:00 GMT", nil),

@@ -4,12 +4,12 @@ import Testing
 
 @testable import HTTPDNS
 
-/// What a stranger on the way can do who has not the key, but knows some plaintext.
-@Suite("Forged replies of Tencent's sealed channels")
+/// Attacks on the path, without the key but with some known plain text.
+@Suite("Forged replies of Tencent's encrypted channels")
 struct TencentForgeryTests {
     private static let block = 16
 
-    /// A sealed text, and what a stranger has heard of it.
+    /// A ciphertext and its plain text, as known to the attacker.
     private struct Heard {
         let plain: [UInt8]
         let sealed: [UInt8]
@@ -20,7 +20,7 @@ struct TencentForgeryTests {
             sealed = try cipher.seal(self.plain, vector: TencentVectors.replyVector)
         }
 
-        /// What the cipher makes of the ciphertext block at `index`, before it is chained.
+        /// Returns the block cipher's decryption of the block at `index`, before CBC chaining.
         func decrypted(_ index: Int) -> [UInt8] {
             let start = index * block
             return (0..<block).map { plain[start + $0] ^ sealed[start + $0] }
@@ -41,14 +41,15 @@ struct TencentForgeryTests {
         return octets + [UInt8](repeating: UInt8(rest), count: rest)
     }
 
-    /// Gives the first block of `heard` the text `first`, and what follows it as it was, or not.
+    /// Returns a forgery of `heard` whose first block decrypts to `first`, with or without the
+    /// following blocks.
     private static func forged(_ heard: Heard, first: [UInt8], rest: ArraySlice<UInt8> = [])
         -> String
     {
         Hexadecimal.encode(xor(heard.decrypted(0), first) + heard.ciphertext(0) + rest)
     }
 
-    @Test("one known block does not make an answer for another name")
+    @Test("one known block does not suffice to forge an answer for another name")
     func oneBlock() throws {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
@@ -66,7 +67,7 @@ struct TencentForgeryTests {
         let heard = try Heard("known.example.com.:192.0.2.1,60-0|192.0.2.9")
         let vendor = try sealedTencent(.aes)
         let question = try lookup("www.qq.com", families: .v4)
-        // The block before a chosen one is its vector, and so is unknown text.
+        // The block before a chosen block is its vector, and decrypts to unknown text.
         let last = Self.padded("6.6.6.6,60|1.1.1")
         let vector = Self.xor(heard.decrypted(0), [UInt8](last.prefix(Self.block)))
         let body = Self.forged(
@@ -93,7 +94,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("a sealed TTL beyond a week is not believed, one of a week is")
+    @Test("an encrypted TTL beyond a week is refused, one of a week is accepted")
     func ttl() throws {
         let vendor = try sealedTencent(.aes)
         let question = try lookup("www.example.com", families: .v4)
@@ -106,7 +107,7 @@ struct TencentForgeryTests {
         }
     }
 
-    @Test("each kind of vendor says truthfully whether forged answers are detected")
+    @Test("each vendor kind reports correctly whether it detects forged answers")
     func protection() throws {
         let key = Secret(TencentVectors.aesKey)
         #expect(try plainTencent().facts.isProtected)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A body, what was asked, and what it must be read as.
+/// A body, its lookup, and the expected answer.
 struct ReplyCase: Sendable, CustomTestStringConvertible {
     let label: String
     var name = "cloud.tencent.com"
     var families = Families.both
     let body: String
-    /// Expected IPv4 addresses and TTL; nil for "no word about it".
+    /// Expected IPv4 addresses and TTL; nil if the reply has no statement about IPv4.
     var v4: Expected? = nil
     var v6: Expected? = nil
 
@@ -27,7 +27,7 @@ struct ReplyCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { label }
 }
 
-/// Replies as the vendor shows them, and as it may send them.
+/// Documented and possible replies of the vendor.
 enum TencentReplies {
     /// The examples of the vendor's pages 379/95497 and 379/95498.
     static let documented: [ReplyCase] = [
@@ -95,9 +95,9 @@ enum TencentReplies {
         ),
     ]
 
-    /// The examples in the source and tests of the vendor's Android and iOS kits.
+    /// The examples in the source and tests of the vendor's Android and iOS SDKs.
     ///
-    /// Their IPv6 addresses have 2001:db8::/32 in place of 2001::/32, which is Teredo's (RFC 4380).
+    /// Their IPv6 addresses have 2001:db8::/32 in place of the Teredo prefix 2001::/32 (RFC 4380).
     static let fromTheKits: [ReplyCase] = [
         ReplyCase(
             label: "Android, A",
@@ -166,7 +166,7 @@ enum TencentReplies {
         ),
     ]
 
-    /// What pages and kits disagree about.
+    /// Forms on which pages and SDKs disagree.
     static let lenient: [ReplyCase] = [
         ReplyCase(
             label: "a family of 0,0",
@@ -175,7 +175,7 @@ enum TencentReplies {
             v6: ReplyCase.Expected.none
         ),
         ReplyCase(
-            label: "a family of 0 with a TTL, which means nothing",
+            label: "an empty family as 0 with an ignored TTL",
             body: "cloud.tencent.com.:0,300-2001:db8::1,90",
             v4: ReplyCase.Expected.none,
             v6: .init(["2001:db8::1"], 90)
@@ -187,13 +187,13 @@ enum TencentReplies {
             v6: ReplyCase.Expected.none
         ),
         ReplyCase(
-            label: "a family's own TTL for each",
+            label: "a separate TTL for each family",
             body: "cloud.tencent.com.:1.1.1.1,30-2001:db8::1,600|10.0.0.1",
             v4: .init(["1.1.1.1"], 30),
             v6: .init(["2001:db8::1"], 600)
         ),
         ReplyCase(
-            label: "no hyphen leaves the other family open",
+            label: "without hyphen the other family is unknown",
             body: "cloud.tencent.com.:1.1.1.1,60|10.0.0.1",
             v4: .init(["1.1.1.1"])
         ),
@@ -229,13 +229,13 @@ enum TencentReplies {
             v6: .init(["2402:4e00::1"])
         ),
         ReplyCase(
-            label: "line ends of any kind after it",
+            label: "line ends of any form at the end",
             body: "cloud.tencent.com.:1.1.1.1,60-0|10.0.0.1\r\n\n \r\n",
             v4: .init(["1.1.1.1"]),
             v6: ReplyCase.Expected.none
         ),
         ReplyCase(
-            label: "a client address that is none",
+            label: "an invalid client address",
             body: "cloud.tencent.com.:1.1.1.1,60-0|<script>",
             v4: .init(["1.1.1.1"]),
             v6: ReplyCase.Expected.none

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Tencent's replies, pages 379/95497 and 379/95498")
 struct TencentReplyTests {
-    /// Reads `body` as the reply to a look-up, in the plain channel.
+    /// Parses `body` as the reply to a lookup, in the plain channel.
     private func read(_ body: String, _ lookup: Lookup) throws -> [VendorAnswer] {
         try plainTencent().answers(to: lookup, in: ok(body))
     }
 
-    /// Reads `body` as the reply about one name.
+    /// Parses `body` as the reply for one name.
     private func readOne(
         _ body: String,
         _ families: Families = .both,
@@ -23,7 +23,7 @@ struct TencentReplyTests {
         return try #require(answers.first)
     }
 
-    /// Compares one family with what is expected.
+    /// Compares one family with the expected one.
     private func expect(_ set: AddressSet?, _ expected: ReplyCase.Expected?) throws {
         #expect((set == nil) == (expected == nil))
         guard let set, let expected else { return }
@@ -31,7 +31,7 @@ struct TencentReplyTests {
         #expect(set.ttl == expected.ttl)
     }
 
-    @Test("every documented reply is read", arguments: TencentReplies.documented)
+    @Test("every documented reply is parsed", arguments: TencentReplies.documented)
     func documented(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
@@ -39,7 +39,7 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("every reply in the vendor's kits is read", arguments: TencentReplies.fromTheKits)
+    @Test("every reply in the vendor's SDKs is parsed", arguments: TencentReplies.fromTheKits)
     func fromTheKits(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
@@ -47,14 +47,14 @@ struct TencentReplyTests {
         #expect(answer.dropped == 0)
     }
 
-    @Test("what the sources disagree about is read either way", arguments: TencentReplies.lenient)
+    @Test("forms on which the sources disagree are all accepted", arguments: TencentReplies.lenient)
     func lenient(_ reply: ReplyCase) throws {
         let answer = try readOne(reply.body, reply.families, name: reply.name)
         try expect(answer.v4, reply.v4)
         try expect(answer.v6, reply.v6)
     }
 
-    @Test("the answer is for the name as it was asked")
+    @Test("the answer has the name in the client's spelling")
     func nameAsAsked() throws {
         let answer = try readOne("example.com.:192.0.2.1,60-0", name: "Example.COM")
         #expect(answer.name.text == "Example.COM")
@@ -64,7 +64,7 @@ struct TencentReplyTests {
 // MARK: - Batches
 
 extension TencentReplyTests {
-    @Test("the documented batch is read, in the order of the names")
+    @Test("the documented batch is returned in the order of the names")
     func batch() throws {
         let body = try TencentVectors.reply("S6").plain
         let names = try lookup(
@@ -79,7 +79,7 @@ extension TencentReplyTests {
         #expect(answers.allSatisfy { $0.v4?.addresses.count == 3 && $0.v6 == nil })
     }
 
-    @Test("a client address may stand on every line")
+    @Test("a client address may be on every line")
     func clientOnEveryLine() throws {
         let answers = try read(
             "domain1.com:1.1.1.1,60|1.2.3.4\ndomain2.com:2.2.2.2,120|5.6.7.8",
@@ -93,7 +93,7 @@ extension TencentReplyTests {
         )
     }
 
-    @Test("a name that is missing has no address")
+    @Test("a missing name has no address")
     func missing() throws {
         let answers = try read(
             "a.example.com.:192.0.2.1,60-0|1.2.3.4",
@@ -105,7 +105,7 @@ extension TencentReplyTests {
         #expect(answers[1].v6 == AddressSet.none)
     }
 
-    @Test("a garbled record leaves the others alone")
+    @Test("an invalid record does not affect the others")
     func garbled() throws {
         let answers = try read(
             "a.example.com.:192.0.2.1,60-0\nb.example.com.:what,60-is this",
@@ -115,14 +115,14 @@ extension TencentReplyTests {
         #expect(answers[1] == VendorAnswer(name: try Name("b.example.com")))
     }
 
-    @Test("a record without name is not believed in a batch")
+    @Test("a record without name is ignored in a batch")
     func unnamed() throws {
         #expect(throws: VendorError.unreadable(.noRecord)) {
             try read("192.0.2.1,60-0", lookup("a.example.com", "b.example.com"))
         }
     }
 
-    @Test("a record about a name that was not asked spoils the reply")
+    @Test("a record for an unrequested name invalidates the reply")
     func otherName() throws {
         #expect(throws: VendorError.wrongName) {
             try read(
@@ -137,7 +137,7 @@ extension TencentReplyTests {
 
 extension TencentReplyTests {
     @Test(
-        "another name in the reply is wrong",
+        "another name in the reply is an error",
         arguments: [
             "www.example.com.:192.0.2.1,60-0", "com.:192.0.2.1,60-0", "example.com..:192.0.2.1",
             "example-com:192.0.2.1,60-0", "1-2.example.com:192.0.2.1,60-0", "dead-beef:192.0.2.1",
@@ -165,7 +165,7 @@ extension TencentReplyTests {
         #expect(try readOne("|192.0.2.99").isEmpty)
     }
 
-    @Test("text that is not UTF-8 is unreadable, not a crash")
+    @Test("text that is not UTF-8 is unreadable, and does not trap")
     func notUTF8() throws {
         let reply = HTTPReply(status: 200, body: [0xFF, 0xFE, 0x80, 0x3A, 0xC3])
         #expect(throws: VendorError.unreadable(.noRecord)) {
@@ -173,7 +173,7 @@ extension TencentReplyTests {
         }
     }
 
-    @Test("octets that are not UTF-8 in the client's address do no harm")
+    @Test("invalid UTF-8 in the client's address is ignored")
     func notUTF8ClientAddress() throws {
         let body = [UInt8]("example.com.:192.0.2.1,60-0|".utf8) + [0xFF, 0xC0]
         let reply = HTTPReply(status: 200, body: body)
@@ -181,7 +181,7 @@ extension TencentReplyTests {
         #expect(answers[0].v4?.addresses == [try address("192.0.2.1")])
     }
 
-    @Test("one bad address is dropped alone, and counted")
+    @Test("an invalid address is dropped alone, and counted")
     func oneBad() throws {
         let answer = try readOne("192.0.2.1;oops;2001:db8::1;192.0.2.2,60-0")
         #expect(answer.v4?.addresses == [try address("192.0.2.1"), try address("192.0.2.2")])
@@ -206,7 +206,7 @@ extension TencentReplyTests {
     }
 
     @Test(
-        "so is an IPv6 address that no server can have",
+        "an IPv6 address that no server can have is dropped too",
         arguments: ["::", "::1", "ff02::1", "fe80::1", "::ffff:127.0.0.1", "::ffff:0.0.0.0"]
     )
     func unusableV6(text: String) throws {
@@ -215,14 +215,14 @@ extension TencentReplyTests {
         #expect(answer.v6?.dropped == 1)
     }
 
-    @Test("private addresses are for the route to judge", arguments: ["10.0.0.1", "192.168.1.1"])
+    @Test("private addresses are kept", arguments: ["10.0.0.1", "192.168.1.1"])
     func privateAddresses(text: String) throws {
         let answer = try readOne("\(text),30-fd00::1,30|1.2.3.4")
         #expect(answer.v4?.addresses == [try address(text)])
         #expect(answer.v6?.addresses == [try address("fd00::1")])
     }
 
-    @Test("at most 256 addresses of a family are kept")
+    @Test("at most 256 addresses per family are kept")
     func manyAddresses() throws {
         let list = (1...300).map { "192.0.\($0 / 256).\($0 % 256)" }.joined(separator: ";")
         let answer = try readOne("\(list),60-0")
@@ -232,7 +232,7 @@ extension TencentReplyTests {
     }
 
     @Test(
-        "a TTL is kept within 31 bits",
+        "a TTL is limited to 31 bits",
         arguments: [
             ("0", 0), ("2147483647", 2_147_483_647), ("2147483648", 2_147_483_647),
             ("4294967295", 2_147_483_647), ("9999999999", 2_147_483_647), ("", 60),

@@ -7,10 +7,10 @@ import Testing
 
 @Suite("Tencent's request, pages 379/95497 and 379/95498")
 struct TencentRequestTests {
-    /// The second that the expiring vectors were made for, less their lifetime.
+    /// The time of requests that expire, in seconds.
     private let now: Int64 = 1_700_000_000
 
-    /// The URL of a request.
+    /// Returns the URL of a request.
     private func url(
         _ vendor: Tencent,
         _ lookup: Lookup,
@@ -29,7 +29,7 @@ struct TencentRequestTests {
         return request.url
     }
 
-    @Test("DES seals the name and says so")
+    @Test("the DES channel encrypts the name and names its algorithm")
     func des() throws {
         #expect(
             try url(sealedTencent(.des), lookup("www.qq.com"))
@@ -38,7 +38,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("AES puts the vector in front of the name")
+    @Test("the AES channel sends the vector before the encrypted name")
     func aes() throws {
         #expect(
             try url(sealedTencent(.aes), lookup("www.qq.com"))
@@ -48,7 +48,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("HTTPS sends the name as it is, with the token")
+    @Test("the HTTPS channel sends the plain name, with the token")
     func https() throws {
         #expect(
             try url(plainTencent(), lookup("www.qq.com"), at: "119.29.29.99:443")
@@ -57,7 +57,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("the id of the channel https is optional")
+    @Test("the id is optional in the channel https")
     func httpsWithoutID() throws {
         let vendor = try Tencent(token: Secret("987654321"))
         let url = try url(vendor, lookup("www.qq.com"), at: "119.29.29.99:443")
@@ -65,7 +65,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "one family has its own type",
+        "a single family has its own type",
         arguments: [
             (Families.v4, "&query=1"), (.v6, "&query=1&type=aaaa"), (.both, "&query=1&type=addrs"),
         ]
@@ -81,7 +81,7 @@ struct TencentRequestTests {
         #expect(url.contains("dn=www.qq.com&"))
     }
 
-    @Test("several names are sealed as one list")
+    @Test("several names are encrypted as one list")
     func batch() throws {
         let names = try lookup("cloud.tencent.com", "www.qq.com", "www.dnspod.cn")
         let vector = try #require(TencentVectors.requests.first { $0.label == "R3" })
@@ -93,7 +93,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("an account with theft protection gets names that expire in ten minutes")
+    @Test("an account with theft protection sends names that expire in ten minutes")
     func expiry() throws {
         let names = try lookup("cloud.tencent.com", "www.qq.com", "www.dnspod.cn")
         let one = try #require(TencentVectors.requests.first { $0.label == "R4" })
@@ -109,7 +109,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "a client subnet is sealed like the name, unless plain is wanted",
+        "a client subnet is encrypted like the name, unless plain text is configured",
         arguments: [("1.2.3.4", "R6"), ("2402:4e00::1", "R7")]
     )
     func clientSubnet(text: String, label: String) throws {
@@ -123,7 +123,7 @@ struct TencentRequestTests {
         #expect(try url(plain, question).hasSuffix("&ip=\(text)"))
     }
 
-    @Test("each sealed value has a vector of its own")
+    @Test("each encrypted value has its own vector")
     func freshVectors() throws {
         var question = try lookup("www.qq.com")
         question.clientSubnet = try address("192.0.2.7")
@@ -139,7 +139,7 @@ struct TencentRequestTests {
         #expect(Set(sealed).count == 2)
     }
 
-    @Test("a failing random generator stops the request")
+    @Test("a failing random generator aborts the request")
     func noEntropy() throws {
         let empty = Entropy { (_) throws(CipherError) in throw .noEntropy }
         #expect(throws: VendorError.cipher(.noEntropy)) {
@@ -153,7 +153,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "a name that is no host name never leaves",
+        "a name that is not a host name is not sent",
         arguments: [#"a\032b.example.com"#, "a+b.cn"]
     )
     func noHostname(text: String) throws {
@@ -164,7 +164,7 @@ struct TencentRequestTests {
     }
 
     @Test(
-        "the server is the URL's host, with a port where it is not the usual one",
+        "the URL has the server's host, and its port unless it is the default",
         arguments: [
             ("192.0.2.1:443", "https://192.0.2.1/d?"),
             ("192.0.2.1:8443", "https://192.0.2.1:8443/d?"),
@@ -177,7 +177,7 @@ struct TencentRequestTests {
         #expect(try url(plainTencent(), lookup("www.qq.com"), at: server).hasPrefix(start))
     }
 
-    @Test("a TLS name replaces the server's address in the URL, not as the peer")
+    @Test("a TLS name replaces the server's address in the URL, not the address connected to")
     func tlsName() throws {
         let vendor = try Tencent(token: Secret("1"), tlsName: try Name("httpdns.example.com"))
         #expect(
@@ -190,7 +190,7 @@ struct TencentRequestTests {
         )
     }
 
-    @Test("what would end the value of a parameter is escaped (RFC 3986 §2.1)")
+    @Test("characters that end a parameter value are escaped (RFC 3986 §2.1)")
     func escapes() {
         var query = QueryWriter()
         query.append("token", "a&b=c d%+#/?é")
@@ -198,7 +198,7 @@ struct TencentRequestTests {
         #expect(query.text == "token=a%26b%3Dc%20d%25%2B%23%2F%3F%C3%A9&dn=a-b_c.example,~;:")
     }
 
-    @Test("an account's number is positive and fits 32 bits", arguments: [0, -1, 2_147_483_648])
+    @Test("an account id is positive and fits 32 bits", arguments: [0, -1, 2_147_483_648])
     func badID(id: Int) {
         #expect(throws: TencentSetupError.id) {
             try Tencent(token: Secret("1"), id: id)
@@ -208,18 +208,18 @@ struct TencentRequestTests {
         }
     }
 
-    @Test("a token is printable", arguments: ["", "1 2", "12\n", "1\u{7F}", "é"])
+    @Test("a token has printable characters only", arguments: ["", "1 2", "12\n", "1\u{7F}", "é"])
     func badToken(token: String) {
         #expect(throws: TencentSetupError.token) { try Tencent(token: Secret(token)) }
     }
 
-    @Test("a token has an end")
+    @Test("the length of a token is limited")
     func longToken() {
         let token = String(repeating: "1", count: VendorLimits.maximumToken + 1)
         #expect(throws: TencentSetupError.token) { try Tencent(token: Secret(token)) }
     }
 
-    @Test("the facts are those of the vendor's pages")
+    @Test("the constants are those of the vendor's pages")
     func facts() throws {
         let facts = try plainTencent().facts
         #expect(facts.kind == "tencent")
@@ -230,7 +230,7 @@ struct TencentRequestTests {
         #expect(try sealedTencent(.des).facts.defaultPort == 80)
     }
 
-    @Test("each edition has servers and start-up servers for its channels, and no others")
+    @Test("each region has servers and start-up servers for its channels only")
     func regions() {
         for region in Tencent.Region.allCases {
             for channel in Tencent.Channel.allCases {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Tencent's service addresses, page 379/116336")
 struct TencentScheduleTests {
-    /// Reads a body in the channel https, as told by a server of this scope.
+    /// Parses a body of the channel https, from a server of this scope.
     private func read(
         _ body: String,
         from scheduler: String = "192.0.2.89:443"
@@ -14,7 +14,7 @@ struct TencentScheduleTests {
         try plainTencent().servers(in: ok(body), from: server(scheduler))
     }
 
-    @Test("each channel says who asks")
+    @Test("each channel sends its account")
     func requests() throws {
         let url = { (vendor: Tencent) in
             try vendor.scheduleRequest(at: try server("192.0.2.1:80"), now: 0, entropy: .system).url
@@ -24,7 +24,7 @@ struct TencentScheduleTests {
         #expect(try url(plainTencent()) == "https://192.0.2.1:80/conf?token=987654321")
     }
 
-    @Test("the documented replies are read", arguments: [Tencent.Channel.des, .aes])
+    @Test("the documented replies are parsed", arguments: [Tencent.Channel.des, .aes])
     func sealed(channel: Tencent.Channel) throws {
         let vector = try TencentVectors.reply("S11")
         let told = try sealedTencent(channel).servers(
@@ -35,7 +35,7 @@ struct TencentScheduleTests {
         #expect(told.validFor == .seconds(3600))
     }
 
-    @Test("so is the one of the channel https, whose servers have its port")
+    @Test("a reply of the channel https is parsed, with that channel's port")
     func https() throws {
         let told = try read(
             "log:0|domain:0|ip:119.29.29.99;119.28.28.99|ttl:60\r\n",
@@ -45,7 +45,7 @@ struct TencentScheduleTests {
     }
 
     @Test(
-        "the TTL is in minutes, with a fraction or not, and counts from a minute to a day",
+        "the TTL is in minutes, may have a fraction, and is limited to 1 min … 1 day",
         arguments: [
             ("|ttl:1", 60), ("|ttl:3.5", 210), ("|ttl:1440", 86_400), ("", 3600),
             ("|ttl:1441", nil), ("|ttl:0", nil), ("|ttl:-5", nil), ("|ttl:1e3", nil),
@@ -58,14 +58,14 @@ struct TencentScheduleTests {
         #expect(told.validFor == seconds.map { .seconds($0) })
     }
 
-    @Test("addresses that are none, or unusable, or IPv6, are left out")
+    @Test("invalid, unusable and IPv6 addresses are left out")
     func addresses() throws {
         let told = try read("ip:0.0.0.0;127.0.0.1;x;2001:db8::1;192.0.2.1;192.0.2.1;|ttl:5")
         #expect(told.servers.map(\.description) == ["192.0.2.1:443"])
     }
 
     @Test(
-        "servers are of the scope of the one that names them",
+        "servers must have the scope of the server that lists them",
         arguments: [
             ("119.29.29.89:443", "119.29.29.99"), ("127.0.0.1:8053", "127.0.0.2"),
             ("10.0.0.1:443", "192.168.1.1"), ("192.0.2.89:443", "198.51.100.1"),
@@ -79,20 +79,20 @@ struct TencentScheduleTests {
     }
 
     @Test(
-        "without servers it is unreadable",
+        "a reply without servers is unreadable",
         arguments: ["", "log:0|domain:1", "ip:", "ip:0.0.0.0", "<html>", "ip", "|||", ":::"]
     )
     func unreadable(body: String) {
         #expect(throws: VendorError.unreadable(.noRecord)) { try read(body) }
     }
 
-    @Test("there are at most 32")
+    @Test("there are at most 32 servers")
     func many() throws {
         let list = (0..<200).map { "192.0.2.\($0 + 1)" }.joined(separator: ";")
         #expect(try read("ip:\(list)|ttl:5").servers.count == VendorLimits.maximumServers)
     }
 
-    @Test("another key, another status, and rubbish are told apart")
+    @Test("a wrong key, a wrong status and an invalid body are distinguished")
     func errors() throws {
         let vendor = try sealedTencent(.aes)
         #expect(throws: VendorError.unreadable(.notHexadecimal)) {
@@ -106,7 +106,7 @@ struct TencentScheduleTests {
         }
     }
 
-    @Test("a batch of eight is carried, and bounded by its length")
+    @Test("a batch has at most eight names, and is bounded by its length")
     func batch() throws {
         let facts = try plainTencent().facts
         #expect(facts.maximumNames == 8)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
 
-/// One text and what it seals to.
+/// A text and its ciphertexts.
 struct SealedText: Sendable, CustomTestStringConvertible {
     let label: String
     let plain: String
@@ -10,21 +10,21 @@ struct SealedText: Sendable, CustomTestStringConvertible {
     var testDescription: String { label }
 }
 
-/// Known answers for the ciphers of Tencent Cloud's page 379/95499, "AES/DES encryption".
+/// Test vectors for the ciphers of Tencent Cloud's page 379/95499, "AES/DES encryption".
 ///
-/// Computed with python-cryptography and checked with openssl(1).  The keys are those of the
-/// vendor's own unit tests; the DES vector of the page itself is in `CipherTests`.
+/// Computed with python-cryptography and checked with openssl(1). The keys are those of the
+/// vendor's unit tests. The DES vector of the page is in `CipherTests`.
 enum TencentVectors {
     static let desKey = "testkey1"
     static let aesKey = "1234567890123456"
 
-    /// 000102…0e0f, the vector of the requests.
+    /// The vector of the requests: 000102…0e0f.
     static let requestVector = [UInt8](0x00...0x0F)
 
-    /// f0f1…feff, the vector of the replies.
+    /// The vector of the replies: f0f1…feff.
     static let replyVector = [UInt8](0xF0...0xFF)
 
-    /// What a request seals: names, batches, names that expire, subnets, whole blocks.
+    /// Encrypted texts of requests: names, batches, names that expire, subnets, whole blocks.
     static let requests: [SealedText] = [
         SealedText(
             label: "R1",
@@ -89,7 +89,7 @@ enum TencentVectors {
         ),
     ]
 
-    /// What replies seal, in the forms of the pages 379/95497 and 379/116336.
+    /// Encrypted texts of replies, in the forms of pages 379/95497 and 379/116336.
     static let replies: [SealedText] = [
         SealedText(
             label: "S1",
@@ -196,7 +196,7 @@ enum TencentVectors {
         ),
     ]
 
-    /// The reply with that label.
+    /// Returns the reply with a label.
     static func reply(_ label: String) throws -> SealedText {
         try #require(replies.first { $0.label == label })
     }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("When a vendor does not want to be asked")
+@Suite("Refused accounts, rate limits and pauses")
 struct VendorClientAccountTests {
     let world = World()
 
     init() { ServiceLoop.start() }
 
-    /// A refusal with the `Date` of a clock that is some seconds ahead of ours.
+    /// Returns a refusal with the `Date` of a clock that is `seconds` ahead of ours.
     @ServiceLoop
     private func refusal(_ status: Int = 403, ahead seconds: Int64? = nil) -> World.Step {
         var reply = HTTPReply(status: status, body: [])
@@ -23,7 +23,7 @@ struct VendorClientAccountTests {
         return .reply(reply, after: .zero)
     }
 
-    /// A vendor that accepts what is signed with its time, `ahead` of ours.
+    /// A vendor that accepts signatures of its own time, which is `ahead` of ours.
     @ServiceLoop
     private func strict(ahead: Int64) {
         world.script = { [self] request in
@@ -49,7 +49,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "after a refusal nothing is sent for five minutes, then one trial, and its answer ends it"
+        "after a refusal nothing is sent for five minutes, then one probe, and its answer ends the pause"
     )
     @ServiceLoop
     func pause() async throws {
@@ -70,14 +70,14 @@ struct VendorClientAccountTests {
         await world.advance(by: .milliseconds(10))
         #expect(try await world.failure(client, "b.example.com").tries.isEmpty)
         _ = try await world.value(of: trial).get()
-        // The daemon's own question, and the one of the client that found it due.
+        // The daemon's own probe, and the call of the client that found it due.
         #expect(world.sent.count == 3)
         #expect(world.trials.count == 1)
         _ = try await world.lookUp(client)
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a trial that is refused pauses anew; one that fails otherwise leaves the next one free")
+    @Test("a refused probe starts a new pause; a probe with another failure admits the next one")
     @ServiceLoop
     func trial() async throws {
         world.script = { _ in self.refusal() }
@@ -94,7 +94,7 @@ struct VendorClientAccountTests {
         #expect(world.asked.count == 3)
     }
 
-    @Test("a refused request is signed once more with the vendor's time, which is kept")
+    @Test("a refused request is signed again with the vendor's time, which is stored")
     @ServiceLoop
     func skew() async throws {
         strict(ahead: 3_600)
@@ -109,7 +109,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("when the offset fails it is learnt again")
+    @Test("when the stored offset fails, it is learned again")
     @ServiceLoop
     func skewAgain() async throws {
         let client = try world.client(vendor: ClockedVendor())
@@ -121,7 +121,7 @@ struct VendorClientAccountTests {
         #expect(world.sent.count == 6)
     }
 
-    @Test("a refusal that time does not explain is not signed again, and leaves no trace")
+    @Test("a refusal without clock offset is not signed again, and stores nothing")
     @ServiceLoop
     func noSkew() async throws {
         world.script = { _ in self.refusal(ahead: 0) }
@@ -140,7 +140,7 @@ struct VendorClientAccountTests {
     }
 
     @Test(
-        "after a 401 the other form of authentication is tried once, and kept if it is accepted",
+        "after a 401 the other authentication form is tried once, and stored if accepted",
         arguments: [false, true]
     )
     @ServiceLoop
@@ -161,7 +161,7 @@ struct VendorClientAccountTests {
         #expect(world.sent.map { isAccepted($0.request) }.suffix(2) == [true, false])
     }
 
-    @Test("429 keeps a server out for as long as it says, and the others are asked")
+    @Test("after 429 a server is skipped for its Retry-After, and the others are called")
     @ServiceLoop
     func limited() async throws {
         var reply = HTTPReply(status: 429, body: [])
@@ -178,7 +178,7 @@ struct VendorClientAccountTests {
         #expect(world.hosts.last == "1")
     }
 
-    @Test("when all servers say 429 calls fail at once, until one of them may be tried")
+    @Test("if all servers answer 429, calls fail immediately until one may be probed")
     @ServiceLoop
     func allLimited() async throws {
         world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }
@@ -194,7 +194,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a paused vendor is not asked until it is resumed; calls in flight go on")
+    @Test("a paused vendor is not called until it is resumed; calls in flight continue")
     @ServiceLoop
     func operatorPause() async throws {
         world.servers([:])
@@ -210,7 +210,7 @@ struct VendorClientAccountTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the operator's word ends a vendor's refusal, too")
+    @Test("an operator's resume ends a vendor's refusal too")
     @ServiceLoop
     func resume() async throws {
         world.script = { _ in self.refusal() }

@@ -6,17 +6,17 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("When a vendor's server fails")
+@Suite("Failures of a vendor's servers")
 struct VendorClientFailoverTests {
     let world = World()
 
     init() { ServiceLoop.start() }
 
-    /// Refused at once, the cheapest failure.
+    /// A refused connection: it fails immediately and costs nothing.
     private static let refused = World.Step.fail(.connect("refused"))
 
     @Test(
-        "what one server spoils the next one is asked, at once",
+        "after a failure the next server is called immediately",
         arguments: [
             ("connect", .fail(.connect("refused"))), ("TLS", .fail(.tls("expired"))),
             ("reset", .fail(.broken("reset"))), ("huge", .fail(.bodyTooLarge(limit: 8192))),
@@ -35,7 +35,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 0])
     }
 
-    @Test("who observes is told of each failure, and who is asked in its place")
+    @Test("an observer gets each failure and the server called next")
     @ServiceLoop
     func told() async throws {
         let (first, second) = (try server("192.0.2.1:443"), try server("192.0.2.2:443"))
@@ -55,7 +55,7 @@ struct VendorClientFailoverTests {
         #expect(notices == [.refused(.unauthorized(status: 403), pause: .seconds(300))])
     }
 
-    @Test("after 300 ms of silence the next server is asked, too, and the first answer wins")
+    @Test("after 300 ms without reply the next server is called too, and the first answer wins")
     @ServiceLoop
     func hedge() async throws {
         world.servers([1: .silence()])
@@ -65,7 +65,7 @@ struct VendorClientFailoverTests {
         #expect(reply.duration == .milliseconds(320))
         #expect(reply.server == (try server("192.0.2.2:443")))
         #expect(client.statistics.hedges == 1)
-        // It was not late yet, only slower: no failure until its own time is over.
+        // A slow server is not failed before its own timeout.
         #expect(client.statistics.servers[0].failures == 0)
         await world.advance(by: .milliseconds(1_679))
         #expect(client.statistics.servers[0].failures == 0)
@@ -73,7 +73,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers[0].failures == 1)
     }
 
-    @Test("a slow server that answers before the next one wins, and its rival blames nobody")
+    @Test("a slow server that answers first wins, and its rival is not marked failed")
     @ServiceLoop
     func slow() async throws {
         world.servers([
@@ -87,11 +87,11 @@ struct VendorClientFailoverTests {
         #expect(world.hosts == "12")
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
         #expect(client.statistics.successes == 1)
-        // Both were asked, so both are on the bill.
+        // Both requests were sent, so both are billed.
         #expect(client.statistics.billable == 2)
     }
 
-    @Test("two dead servers of three cost one hedge")
+    @Test("two unreachable servers of three cost one hedged request")
     @ServiceLoop
     func twoDead() async throws {
         world.servers([1: .silence(), 2: Self.refused])
@@ -100,7 +100,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 300, 300])
     }
 
-    @Test("no try goes beyond its timeout, none beyond the deadline of the call")
+    @Test("no attempt exceeds its timeout, none the deadline of the call")
     @ServiceLoop
     func deadline() async throws {
         let client = try world.client(servers: 5)
@@ -125,7 +125,7 @@ struct VendorClientFailoverTests {
         )
     }
 
-    @Test("after three failures in a row the next server is asked first, and stays")
+    @Test("after three consecutive failures the next server becomes current")
     @ServiceLoop
     func switching() async throws {
         world.servers([1: Self.refused])
@@ -136,7 +136,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers.map(\.isCurrent) == [false, true])
     }
 
-    @Test("silence that every call hedges away moves the current server, too")
+    @Test("timeouts that every call hedges also change the current server")
     @ServiceLoop
     func silentSwitch() async throws {
         world.servers([1: .silence(reused: true)])
@@ -148,7 +148,7 @@ struct VendorClientFailoverTests {
     }
 
     @Test(
-        "ten minutes after the switch a trial asks the first server, and its answer brings it back"
+        "ten minutes after the switch a probe calls the first server, and its answer switches back"
     )
     @ServiceLoop
     func returning() async throws {
@@ -159,7 +159,7 @@ struct VendorClientFailoverTests {
         await world.advance(by: .seconds(599))
         #expect(try await world.lookUp(client).server == (try server("192.0.2.2:443")))
         await world.advance(by: .seconds(1))
-        // The call of a client does not wait for that.
+        // The call of a client does not wait for the probe.
         #expect(try await world.lookUp(client).server == (try server("192.0.2.2:443")))
         #expect(world.trials.last == 1)
         #expect(try await world.lookUp(client).server == (try server("192.0.2.1:443")))
@@ -167,7 +167,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 1)
     }
 
-    @Test("a first server that fails its trial, or is too slow for it, waits ten minutes more")
+    @Test("a first server that fails its probe, or is too slow for it, is probed ten minutes later")
     @ServiceLoop
     func notReturning() async throws {
         world.servers([1: Self.refused])
@@ -187,19 +187,19 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.returns == 0)
     }
 
-    @Test("a server that was asked when the time was nearly over is not to blame")
+    @Test("an attempt that began near the deadline does not mark its server failed")
     @ServiceLoop
     func unfair() async throws {
         let client = try world.client { $0.hedgeAfter = .seconds(9) }
         for _ in 0..<10 { _ = try await world.failure(client, within: .milliseconds(499)) }
         #expect(client.statistics.switches == 0)
         for _ in 0..<3 { _ = try await world.failure(client, within: .milliseconds(500)) }
-        // The daemon's own question has to fail, too.
+        // The daemon's own probe must fail too.
         await world.advance(by: .seconds(2))
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a short timeout is fair if the operator chose it")
+    @Test("a short timeout counts if the operator set it")
     @ServiceLoop
     func shortTimeout() async throws {
         let client = try world.client { $0.timeout = .milliseconds(100) }
@@ -208,7 +208,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a server that three calls wait for in vain is asked last, until it answers or fails")
+    @Test("a server with three pending calls goes last until it answers or fails")
     @ServiceLoop
     func silentToSeveral() async throws {
         world.servers([1: .silence()])
@@ -216,17 +216,17 @@ struct VendorClientFailoverTests {
         let first = try (1...3).map { try world.begin(client, "n\($0).example.com") }
         for one in first { _ = try await world.value(of: one).get() }
         #expect(world.hosts == "111222")
-        // It has not failed yet, and is current still, but nobody is made to wait for it.
+        // It has not failed yet and is still current, but new calls do not wait for it.
         #expect(client.statistics.switches == 0)
         #expect(try await world.lookUp(client, "n4.example.com").duration == .milliseconds(20))
         #expect(world.hosts == "1112222")
         await world.advance(by: .seconds(2))
-        // Those of the three calls, and that of the daemon's own question.
+        // The three calls and the daemon's own probe.
         #expect(client.statistics.servers[0].failures == 4)
         #expect(client.statistics.switches == 1)
     }
 
-    @Test("a server that was only slow is asked first again as soon as it answers")
+    @Test("a server that was only slow goes first again when it answers")
     @ServiceLoop
     func slowToSeveral() async throws {
         world.script = {
@@ -243,7 +243,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("names that come fast wait for one silence only, though calls are few")
+    @Test("a burst of names waits for one timeout only, even with few calls")
     @ServiceLoop
     func fewCalls() async throws {
         world.servers([1: .silence(), 2: Self.refused])
@@ -260,7 +260,7 @@ struct VendorClientFailoverTests {
         #expect(waits.max().map { $0 <= .milliseconds(400) } == true)
     }
 
-    @Test("only so many slow requests run on after their calls were answered")
+    @Test("the number of slow requests that continue after their calls is limited")
     @ServiceLoop
     func lingering() async throws {
         world.servers([1: .silence()])
@@ -277,7 +277,7 @@ struct VendorClientFailoverTests {
         let given = world.cancelled
         #expect(given == 100 - ClientLimits.lingeringTries)
         await world.advance(by: .seconds(5))
-        // Those that were given up count for nothing, the others as the silence they met.
+        // Cancelled requests count for nothing, the others as timeouts.
         #expect(
             client.statistics.servers[0].failures == UInt64(client.statistics.servers[0].tries)
                 - UInt64(given)
@@ -285,7 +285,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.successes == 100)
     }
 
-    @Test("silence on an old connection is tried once more on a fresh one, at once")
+    @Test("no reply on an old connection is retried immediately on a new one")
     @ServiceLoop
     func freshConnection() async throws {
         world.script = { $0.wantsFreshConnection ? .reply(good($0)) : .silence(reused: true) }
@@ -297,7 +297,7 @@ struct VendorClientFailoverTests {
         #expect(client.statistics.freshRetries == 1)
     }
 
-    @Test("silence on a fresh connection is not tried again")
+    @Test("no reply on a new connection is not retried there")
     @ServiceLoop
     func freshOnce() async throws {
         world.script = { _ in .silence(reused: true) }
@@ -305,7 +305,7 @@ struct VendorClientFailoverTests {
         #expect(world.times == [0, 2_000])
     }
 
-    @Test("the name that certificates are for is changed once, and stays changed")
+    @Test("the certificate name is changed once, and the change is stored")
     @ServiceLoop
     func otherTLSName() async throws {
         world.script = {

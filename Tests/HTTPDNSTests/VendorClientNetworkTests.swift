@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("When the network or the vendor's servers change")
+@Suite("Changes of the network and of the vendor's servers")
 struct VendorClientNetworkTests {
     let world = World()
 
     init() { ServiceLoop.start() }
 
-    /// A vendor with a service that names servers, each in two ways: the second one has `other` in
+    /// A vendor with an address service, which has two forms of requests: the second has `other` in
     /// its URLs.
     private struct Serving: Vendor, AddressScheduling {
         let plain: Tencent
@@ -65,7 +65,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    /// A client of .1 whose service is at .8 and .9.
+    /// Returns a client of .1, with its service at .8 and .9.
     @ServiceLoop
     private func scheduledClient() throws -> VendorClient {
         let service = try [8, 9].map { try server("192.0.2.\($0):80") }
@@ -76,7 +76,7 @@ struct VendorClientNetworkTests {
         )
     }
 
-    /// Has the service say `text`, or fail without it, and all servers answer.
+    /// Makes the service reply with `text`, or fail if nil, and all servers answer.
     @ServiceLoop
     private func serve(_ text: String?) {
         world.script = { request in
@@ -85,7 +85,7 @@ struct VendorClientNetworkTests {
         }
     }
 
-    @Test("what is under way is sent again at once, and what came before counts for nothing")
+    @Test("requests in flight are sent again immediately, and earlier results are dropped")
     @ServiceLoop
     func reissue() async throws {
         world.servers([1: .silence()])
@@ -105,12 +105,12 @@ struct VendorClientNetworkTests {
     }
 
     @Test(
-        "what dropped connections break off is no server's failure, whichever is told first",
+        "attempts aborted by a network change are no failures, in any order of completion",
         arguments: [true, false]
     )
     @ServiceLoop
     func dropped(first: Bool) async throws {
-        // The try at .1 outlives its call, which .2 answers; the other call is under way.
+        // The attempt at .1 outlives its call, which .2 answers; the other call is in flight.
         world.servers([1: .silence()])
         let client = try world.client()
         _ = try await world.lookUp(client, "one.example.com")
@@ -127,7 +127,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map(\.failures) == [0, 0])
     }
 
-    @Test("addresses whose request was broken off are asked for again, and that is no failure")
+    @Test("an aborted address request is sent again, and is no failure")
     @ServiceLoop
     func droppedRefresh() async throws {
         world.script = { _ in .silence() }
@@ -155,7 +155,7 @@ struct VendorClientNetworkTests {
         #expect(world.elapsed == .seconds(3))
     }
 
-    @Test("pauses and failures are forgotten, counters are not")
+    @Test("pauses and failures are cleared, counters are not")
     @ServiceLoop
     func forget() async throws {
         world.script = { _ in .reply(HTTPReply(status: 429, body: []), after: .zero) }
@@ -168,7 +168,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.calls == 2)
     }
 
-    @Test("a portal's 403 does not outlive the network it was for")
+    @Test("a 403 of a captive portal is dropped with its network")
     @ServiceLoop
     func portal() async throws {
         world.script = { _ in .reply(HTTPReply(status: 403, body: [])) }
@@ -180,7 +180,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("the service is asked at the start, and its servers are asked first")
+    @Test("the service is called at the start, and its servers are used first")
     @ServiceLoop
     func scheduled() async throws {
         serve("192.0.2.5 192.0.2.6")
@@ -192,12 +192,12 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 1)
         #expect(client.statistics.refreshesAddresses)
         #expect(client.statistics.refreshedAt.map { $0 <= world.now } == true)
-        // A request for addresses is neither a try nor on the bill.
+        // A request for addresses is neither an attempt nor billed.
         #expect(client.statistics.tries == 1)
         #expect(client.statistics.billable == 1)
     }
 
-    @Test("look-ups never wait for the service, and a dead one leaves the configured servers")
+    @Test("lookups never wait for the service, and without it the configured servers are used")
     @ServiceLoop
     func deadService() async throws {
         world.script = { $0.url.hasSuffix("/ss") ? .silence() : .reply(good($0)) }
@@ -212,7 +212,7 @@ struct VendorClientNetworkTests {
         _ = try await world.lookUp(client)
     }
 
-    @Test("addresses are asked for again when their time is over, and when the network changes")
+    @Test("addresses are requested again when they expire and when the network changes")
     @ServiceLoop
     func refreshed() async throws {
         serve("192.0.2.5")
@@ -228,7 +228,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.servers.map { $0.address.host.suffix(1) } == ["6", "1"])
     }
 
-    @Test("when all servers fail the service is asked, but not more than once a minute")
+    @Test("when all servers fail the service is called, at most once a minute")
     @ServiceLoop
     func allFail() async throws {
         serve("192.0.2.5")
@@ -246,7 +246,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshes == 3)
     }
 
-    @Test("the service is asked in the other way, too, and what it accepts is kept for all calls")
+    @Test("the other request form is tried too, and an accepted form is stored for all calls")
     @ServiceLoop
     func otherWay() async throws {
         world.script = { request in
@@ -262,7 +262,7 @@ struct VendorClientNetworkTests {
         #expect(world.sent.map { $0.request.url.contains("other") } == [false, true, true])
     }
 
-    @Test("who observes is told of servers and of a service that fails")
+    @Test("an observer gets new servers and failures of the service")
     @ServiceLoop
     func notices() async throws {
         serve("192.0.2.5")
@@ -281,7 +281,7 @@ struct VendorClientNetworkTests {
         )
     }
 
-    @Test("after the end nothing is sent any more")
+    @Test("after the end nothing is sent")
     @ServiceLoop
     func stopped() async throws {
         world.script = { _ in .silence() }
@@ -295,7 +295,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.refreshFailures == 0)
     }
 
-    @Test("a server that is for others has the service asked at once, and the next one answer")
+    @Test("a reply for other clients calls the service immediately, and the next server")
     @ServiceLoop
     func denied() async throws {
         world.script = { request in
@@ -323,7 +323,7 @@ struct VendorClientNetworkTests {
         #expect(client.statistics.state == .open)
     }
 
-    @Test("a service that fails is asked again after a minute, then ever later up to an hour")
+    @Test("a failed service is retried after a minute, then with growing delays up to an hour")
     func backOff() {
         let epoch = ContinuousClock().systemEpoch
         var schedule = AddressSchedule()
@@ -341,7 +341,7 @@ struct VendorClientNetworkTests {
         #expect(pauses == [1, 2, 4, 8, 16, 32, 60, 60])
     }
 
-    @Test("an answer that comes after the network changed is for another place")
+    @Test("an answer from before a network change is dropped")
     func stale() {
         let epoch = ContinuousClock().systemEpoch
         var schedule = AddressSchedule()

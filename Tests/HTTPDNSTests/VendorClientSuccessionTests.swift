@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("A vendor under other settings")
+@Suite("A vendor after a change of its settings")
 struct VendorClientSuccessionTests {
     let world = World()
 
     init() { ServiceLoop.start() }
 
-    @Test("counters, costs, the pause and what was spent today go on")
+    @Test("counters, costs, the pause and today's spending are carried over")
     @ServiceLoop
     func goesOn() async throws {
         world.servers([:])
@@ -38,7 +38,7 @@ struct VendorClientSuccessionTests {
         #expect(other.statistics.billable == 3)
     }
 
-    @Test("a call that is under way ends with the old client, and is counted by the new one")
+    @Test("a call in flight ends in the old client and is counted in the new one")
     @ServiceLoop
     func underWay() async throws {
         world.servers([:])
@@ -60,7 +60,7 @@ struct VendorClientSuccessionTests {
         #expect(new.predecessor == nil)
     }
 
-    @Test("routes that are called otherwise take their costs with them")
+    @Test("the costs of a renamed route are carried over")
     @ServiceLoop
     func routes() async throws {
         world.servers([:])

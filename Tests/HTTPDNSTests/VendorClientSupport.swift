@@ -6,24 +6,24 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A good answer about each name that a request of `plainTencent()` asks for.
+/// Returns a valid answer for each name in a request of `plainTencent()`.
 func good(_ request: HTTPRequest) -> HTTPReply {
     let names = namesAsked(request)
     return ok(names.map { "\($0).:192.0.2.10,60-2001:db8::10,120" }.joined(separator: "\n"))
 }
 
-/// The names that a request of `plainTencent()` asks for.
+/// Returns the names in a request of `plainTencent()`.
 func namesAsked(_ request: HTTPRequest) -> [String] {
     let query = request.url.split(separator: "?").last ?? ""
     let value = query.split(separator: "&").first { $0.hasPrefix("dn=") }?.dropFirst(3) ?? ""
     return value.split(separator: ",").map(String.init)
 }
 
-/// The last digit of the server that is asked.
+/// Returns the last digit of the request's server.
 func digit(_ request: HTTPRequest) -> Int { Int(request.server.host.suffix(1)) ?? 0 }
 
 extension World {
-    /// A client of two servers, .1 and .2, or as many as said.
+    /// Returns a client of two servers, .1 and .2, or of as many as given.
     func client(
         servers count: Int = 2,
         vendor: (any Vendor)? = nil,
@@ -43,13 +43,13 @@ extension World {
         )
     }
 
-    /// Has the servers with these last digits do these things; the others answer.
+    /// Scripts the servers with these last digits; the others answer.
     func servers(_ steps: [Int: Step]) {
         script = { steps[digit($0)] ?? .reply(good($0)) }
     }
 }
 
-/// A vendor whose requests show the time they are signed with.
+/// A vendor with the signing time in its requests.
 struct ClockedVendor: Vendor {
     let plain: Tencent
 
@@ -78,7 +78,7 @@ struct ClockedVendor: Vendor {
     }
 }
 
-/// A vendor that answers one family a call.
+/// A vendor with one family per call.
 struct SingleFamilyVendor: Vendor {
     let facts = VendorFacts(
         kind: "json",
@@ -108,7 +108,7 @@ struct SingleFamilyVendor: Vendor {
     }
 }
 
-/// A vendor with another name for its certificates.
+/// A vendor with a second certificate name.
 struct TwoNamedVendor: Vendor {
     let name: String
 

@@ -12,7 +12,7 @@ struct VendorClientTests {
 
     init() { ServiceLoop.start() }
 
-    @Test("an answer says where it came from")
+    @Test("an answer has its origin")
     @ServiceLoop
     func provenance() async throws {
         world.script = {
@@ -31,7 +31,7 @@ struct VendorClientTests {
         #expect(reply.failedTries.isEmpty)
     }
 
-    @Test("both families are asked in one call, whatever is wanted")
+    @Test("both families are requested in one call, whatever is wanted")
     @ServiceLoop
     func pairs() async throws {
         world.servers([:])
@@ -42,7 +42,7 @@ struct VendorClientTests {
         #expect(world.sent.allSatisfy { $0.request.url.hasSuffix("&type=addrs") })
     }
 
-    @Test("the settings reach the request")
+    @Test("the settings are part of the request")
     @ServiceLoop
     func settings() async throws {
         world.servers([:])
@@ -63,7 +63,7 @@ struct VendorClientTests {
         #expect(request.url.hasSuffix("&ip=203.0.113.7"))
     }
 
-    @Test("no address is an answer, and no reason to ask another server")
+    @Test("an empty answer is an answer, and no reason to call another server")
     @ServiceLoop
     func empty() async throws {
         world.script = { _ in .reply(ok("www.example.com.:0-0")) }
@@ -75,7 +75,7 @@ struct VendorClientTests {
         #expect(client.statistics.failuresByKind.isEmpty)
     }
 
-    @Test("a call whose deadline has passed sends nothing")
+    @Test("a call after its deadline sends nothing")
     @ServiceLoop
     func tooLate() async throws {
         let client = try world.client()
@@ -86,7 +86,7 @@ struct VendorClientTests {
         #expect(client.statistics.billable == 0)
     }
 
-    @Test("a name that is no host name is not sent")
+    @Test("a name that is not a host name is not sent")
     @ServiceLoop
     func unusableName() async throws {
         let client = try world.client()
@@ -97,7 +97,7 @@ struct VendorClientTests {
         #expect(client.statistics.servers[0].failures == 0)
     }
 
-    @Test("the counters partition calls, and keep what became of each server")
+    @Test("the counters partition calls, and count the results of each server")
     @ServiceLoop
     func statistics() async throws {
         var steps: [World.Step] = [
@@ -105,7 +105,7 @@ struct VendorClientTests {
             .reply(ok("www.example.com.:0.0.0.0,60-0")),  // the second
             .silence(), .reply(HTTPReply(status: 503, body: []), after: .seconds(2)),  // the third
         ]
-        // The daemon's own question is answered.
+        // The daemon's own probe is answered.
         world.script = {
             namesAsked($0) == ["www.dnspod.cn"] ? .reply(good($0)) : steps.removeFirst()
         }
@@ -119,7 +119,7 @@ struct VendorClientTests {
         #expect(statistics.successes == 1)
         #expect(statistics.empty == 1)
         #expect(statistics.failures == 1)
-        // The daemon's own question, which the silence led to, is counted.
+        // The daemon's own probe, which the timeout caused, is counted.
         #expect(statistics.tries == 6)
         // All but the refused connection.
         #expect(statistics.billable == 5)
@@ -155,7 +155,7 @@ struct VendorClientTests {
 }
 
 extension HTTPRequest {
-    /// A request for `www.example.com`, for replies that are made before it comes.
+    /// A request for `www.example.com`, for replies that are made in advance.
     fileprivate static let example: HTTPRequest = {
         guard let server = SocketAddress("192.0.2.1:443") else { fatalError("an address") }
         return HTTPRequest(url: "https://192.0.2.1/d?dn=www.example.com", server: server)

@@ -6,14 +6,14 @@ import Testing
 
 @testable import HTTPDNS
 
-/// Names that clients choose, and what they must not decide.
-@Suite("The daemon's own question")
+/// Checks that names chosen by clients cannot disable a vendor.
+@Suite("The daemon's own probes")
 struct VendorClientTrialTests {
     let world = World()
 
     init() { ServiceLoop.start() }
 
-    /// Has names that begin with `dead` end in `step`, and all others be answered.
+    /// Lets names that begin with `dead` end in `step`, and answers all others.
     @ServiceLoop
     private func deadNames(_ step: World.Step) {
         world.script = {
@@ -30,7 +30,7 @@ struct VendorClientTrialTests {
     ]
 
     @Test(
-        "names that fail, however they do, neither silence a vendor nor move its server",
+        "failing names, whatever the failure, neither disable a vendor nor switch its server",
         arguments: bad
     )
     @ServiceLoop
@@ -46,7 +46,7 @@ struct VendorClientTrialTests {
         #expect(try await world.lookUp(client).duration == .milliseconds(20))
     }
 
-    @Test("trials are at most one a second while they are answered, and are counted")
+    @Test("answered probes are at most one per second, and are counted")
     @ServiceLoop
     func rate() async throws {
         deadNames(.reply(HTTPReply(status: 502, body: []), after: .zero))
@@ -59,19 +59,19 @@ struct VendorClientTrialTests {
         #expect(client.statistics.tries == UInt64(world.sent.count))
     }
 
-    @Test("without suspicion there is no trial")
+    @Test("without failures there is no probe")
     @ServiceLoop
     func none() async throws {
         world.servers([:])
         let client = try world.client()
         for number in 0..<50 { _ = try await world.lookUp(client, "n\(number).example.com") }
-        // Slow names are no suspicion.
+        // Slow names are no failures.
         world.script = { .reply(good($0), after: .milliseconds(900)) }
         for number in 0..<5 { _ = try await world.lookUp(client, "s\(number).example.com") }
         #expect(world.trials.isEmpty)
     }
 
-    @Test("a vendor that is gone is found out when the first call's time is over")
+    @Test("an unreachable vendor is detected when the first call times out")
     @ServiceLoop
     func gone() async throws {
         world.script = { _ in .silence() }
@@ -82,7 +82,7 @@ struct VendorClientTrialTests {
         #expect(client.isSilent)
     }
 
-    @Test("a trial obeys the operator's pause, the budget and the calls of a second")
+    @Test("probes obey the operator's pause, the budget and the rate limit")
     @ServiceLoop
     func obeys() async throws {
         world.script = { _ in .silence() }
@@ -103,7 +103,7 @@ struct VendorClientTrialTests {
         #expect(world.trials.isEmpty)
     }
 
-    @Test("a resolver that refuses one name is not left alone unless it refuses the daemon's own")
+    @Test("a resolver that refuses one name is used unless it refuses the probe too")
     @ServiceLoop
     func forbiddenName() async throws {
         let vendor = try DNSJSON(url: "https://dns.example/resolve")
@@ -125,7 +125,7 @@ struct VendorClientTrialTests {
         #expect(client.statistics.state != .open)
     }
 
-    @Test("a clock that is said to be years ahead is not believed, and the operator is told once")
+    @Test("a clock offset of years is ignored, and the operator is informed once")
     @ServiceLoop
     func clock() async throws {
         var notices: [VendorClient.Notice] = []
@@ -143,7 +143,7 @@ struct VendorClientTrialTests {
         #expect(notices.first == .clockRefused(2_402_444_800, limit: 86_400))
     }
 
-    @Test("a repaired clock is dropped when a call without the repair is accepted")
+    @Test("a clock correction is dropped when a call without it is accepted")
     @ServiceLoop
     func clockIsRight() async throws {
         var ahead: Int64 = 3_600
@@ -160,7 +160,7 @@ struct VendorClientTrialTests {
         _ = try await world.lookUp(client)
         #expect(client.statistics.clockSkew == .seconds(3_600))
         await world.advance(by: .seconds(600))
-        // It is still needed: the call without it is refused, and sent again with it.
+        // It is still needed: the call without it is refused and sent again with it.
         _ = try await world.lookUp(client)
         #expect(client.statistics.clockSkew == .seconds(3_600))
         ahead = 0

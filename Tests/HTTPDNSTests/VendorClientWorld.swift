@@ -6,25 +6,25 @@ import Testing
 
 @testable import HTTPDNS
 
-/// A look-up that was begun.
+/// A pending lookup.
 typealias Begun = Errand<Result<VendorReply, VendorFailure>>
 
 extension World {
-    /// What was sent for clients: all but the daemon's own question.
+    /// Requests for clients: all but the daemon's own probes.
     var asked: [Sent] { sent.filter { namesAsked($0.request) != ["www.dnspod.cn"] } }
 
-    /// The last digits of the servers that were asked for clients, in order.
+    /// The last digits of the servers called for clients, in order.
     var hosts: String { asked.map { String($0.request.server.host.suffix(1)) }.joined() }
 
-    /// The last digits of the servers that were asked the daemon's own question, in order.
+    /// The last digits of the servers that were probed, in order.
     var trials: [Int] {
         sent.map(\.request).filter { namesAsked($0) == ["www.dnspod.cn"] }.map(digit)
     }
 
-    /// When each request of a client was sent, in milliseconds.
+    /// The time of each request for a client, in milliseconds.
     var times: [Int] { asked.map { $0.at.milliseconds } }
 
-    /// Begins a look-up.
+    /// Starts a lookup.
     func begin(
         _ client: VendorClient,
         _ name: String = "www.example.com",
@@ -50,7 +50,7 @@ extension World {
         }
     }
 
-    /// Looks up a name.
+    /// Looks up a name and returns the reply.
     func lookUp(
         _ client: VendorClient,
         _ name: String = "www.example.com",
@@ -60,7 +60,7 @@ extension World {
         try await value(of: begin(client, name, families: families, within: time)).get()
     }
 
-    /// The failure of a look-up that must fail.
+    /// Returns the failure of a lookup that must fail.
     func failure(
         _ client: VendorClient,
         _ name: String = "www.example.com",
@@ -73,7 +73,7 @@ extension World {
     }
 }
 
-/// What must not have happened.
+/// An unexpected result.
 struct Unexpected: Error {
     let what: String
 }

@@ -13,7 +13,7 @@ struct VolcengineTests {
         vendor = try Volcengine(account: "1023", secret: Secret("QlgAuFMwNUwN"))
     }
 
-    /// Reads a body as the reply about `www.example.com`.
+    /// Parses a body as the reply for `www.example.com`.
     private func read(_ body: String, families: Families = .both) throws -> VendorAnswer {
         try #require(
             try vendor.answers(
@@ -31,7 +31,7 @@ struct VolcengineTests {
         )
     }
 
-    @Test("the request expires in milliseconds and says nothing about families")
+    @Test("the request expires in milliseconds and has no families")
     func request() throws {
         var question = try lookup("www.a.com")
         let make = {
@@ -54,7 +54,7 @@ struct VolcengineTests {
         #expect(try make().hasSuffix("&sign=\(other)&timestamp=1566808387000&ip=192.0.2.7"))
     }
 
-    @Test("the families of the list are told apart")
+    @Test("addresses are separated by family")
     func mixed() throws {
         let body = #"""
             {"cip":"192.0.2.99","host":"www.example.com",
@@ -72,7 +72,7 @@ struct VolcengineTests {
         #expect(try read(body, families: .v6).v4 == nil)
     }
 
-    @Test("addresses of one family leave the other open")
+    @Test("addresses of one family leave the other unknown")
     func oneFamily() throws {
         let answer = try read(#"{"host":"www.example.com","ips":["192.0.2.1"],"ttl":1}"#)
         #expect(answer.v4?.addresses.count == 1 && answer.v6 == nil)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Net
 
-@Suite("A queue whose thread may block", .timeLimit(.minutes(15)))
+@Suite("A queue with a thread that may block", .timeLimit(.minutes(15)))
 struct BackgroundQueueTests {
-    /// A handler that waits before each batch until the test lets it go on.
+    /// A handler that waits before each batch until the test releases it.
     private final class Gate: Sendable {
         let entered = DispatchSemaphore(value: 0)
         let goesOn = DispatchSemaphore(value: 0)
@@ -21,7 +21,7 @@ struct BackgroundQueueTests {
     }
 
     @Test
-    func `an item that does not fit is dropped and counted, and nothing waits`() throws {
+    func `an item that exceeds the capacity is dropped and counted without blocking`() throws {
         let gate = Gate()
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 3) { gate.handle($0, $1) }
         #expect(queue.add(1))
@@ -36,12 +36,12 @@ struct BackgroundQueueTests {
         let seen = gate.seen.withLock { $0 }
         #expect(seen.map(\.items) == [[1], [2, 3, 4]])
         #expect(seen.map(\.dropped) == [0, 5])
-        #expect(queue.add(10), "there is room again")
+        #expect(queue.add(10), "the queue has capacity again")
         gate.goesOn.signal()
     }
 
     @Test
-    func `octets are limited, too`() throws {
+    func `the number of octets is limited too`() throws {
         let gate = Gate()
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 100, octetLimit: 10) {
             gate.handle($0, $1)
@@ -55,7 +55,7 @@ struct BackgroundQueueTests {
     }
 
     @Test
-    func `a flush ends although the thread is blocked`() throws {
+    func `a flush returns although the thread is blocked`() throws {
         let gate = Gate()
         let queue = try BackgroundQueue<Int>(named: "test", itemLimit: 3) { gate.handle($0, $1) }
         queue.add(1)

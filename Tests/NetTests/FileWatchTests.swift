@@ -4,18 +4,18 @@ import Testing
 
 @testable import Net
 
-@Suite("Files that change are noticed", .timeLimit(.minutes(15)))
+@Suite("Notifications of file changes", .timeLimit(.minutes(15)))
 struct FileWatchTests {
     init() { ServiceLoop.start() }
 
-    /// A folder of one test, and what a watch of a file in it has told.
+    /// A test folder, and the notifications of a watch on a file in it.
     @ServiceLoop
     private final class Scene {
         let folder: String
         private var watch: FileWatch?
         private var waiting: CheckedContinuation<Void, Never>?
 
-        /// Whether something was told that nobody has waited for.
+        /// True if there was a notification that no test step has awaited yet.
         private var isTold = false
 
         /// Watches `name` in a new folder.
@@ -31,16 +31,16 @@ struct FileWatchTests {
             waiting = nil
         }
 
-        /// Waits until something is told after `action`.
+        /// Waits for a notification after `action`.
         func expect(_ action: (Scene) throws -> Void) async throws {
-            // What the one before has caused is not meant.
+            // Discard a notification that an earlier step caused.
             isTold = false
             try action(self)
             guard !isTold else { return }
             await withCheckedContinuation { waiting = $0 }
         }
 
-        /// Writes a file as a whole, from its beginning.
+        /// Replaces the content of a file.
         func write(_ text: String, to name: String) throws {
             let file = try #require(fopen("\(folder)/\(name)", "w"))
             fputs(text, file)
@@ -64,7 +64,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that is made, written, replaced, removed and made again`() async throws {
+    func `a file that is created, written, replaced, removed and created again`() async throws {
         let scene = try Scene("hosts")
         try await scene.expect { try $0.write("one", to: "hosts") }
         try await scene.expect { try $0.write("two", to: "hosts") }
@@ -78,7 +78,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file whose folder comes later, goes and comes again`() async throws {
+    func `a file whose directory is created later, removed and created again`() async throws {
         let scene = try Scene("a/b/hosts")
         for _ in 0..<2 {
             try await scene.expect { try $0.makeFolder("a") }
@@ -93,7 +93,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `what a link leads to, and the link itself`() async throws {
+    func `a symbolic link and its target`() async throws {
         let scene = try Scene("hosts")
         try scene.makeFolder("elsewhere")
         try scene.write("one", to: "elsewhere/first")
@@ -110,10 +110,10 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a file that has the inode of one that has just gone`() async throws {
+    func `a new file with the inode of a removed one`() async throws {
         let scene = try Scene("hosts")
         for _ in 0..<20 {
-            // Another watch still knows the old file when the new one gets its number.
+            // Another watch still has the removed file when the new file gets its inode.
             try scene.write("one", to: "old")
             let other = try FileWatch("\(scene.folder)/old") {}
             try scene.remove("old")
@@ -126,7 +126,7 @@ struct FileWatchTests {
 
     @Test
     @ServiceLoop
-    func `a watch that was let go tells nothing`() async throws {
+    func `a released watch sends no notifications`() async throws {
         let scene = try Scene("hosts")
         var told = 0
         var other: FileWatch? = try FileWatch("\(scene.folder)/hosts") { told += 1 }

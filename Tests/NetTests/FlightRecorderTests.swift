@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The last lines of a log")
 struct FlightRecorderTests {
-    @Test("are kept in order, with whether they were shown")
+    @Test("lines are kept in order, each with its shown flag")
     func order() {
         let recorder = FlightRecorder()
         #expect(recorder.lines == [])
@@ -15,7 +15,7 @@ struct FlightRecorderTests {
         #expect(recorder.lines.map(\.isShown) == [false, true, true])
     }
 
-    @Test("the oldest has to go", arguments: [2047, 2048, 2049, 10_000])
+    @Test("the oldest line is dropped first", arguments: [2047, 2048, 2049, 10_000])
     func bound(_ count: Int) {
         let recorder = FlightRecorder()
         for number in 0..<count { recorder.note("line \(number)", isShown: false) }
@@ -23,13 +23,13 @@ struct FlightRecorderTests {
         #expect(recorder.lines.map(\.text) == (first..<count).map { "line \($0)" })
     }
 
-    @Test("a long one is cut, but no character is")
+    @Test("a long line is cut between characters")
     func long() {
         let recorder = FlightRecorder()
         for count in 248...252 {
             let start = String(repeating: "x", count: count)
             recorder.note(start + "€ and more", isShown: false)
-            // Three octets.
+            // The character has three octets.
             #expect(
                 recorder.lines.last?.text == start + (count + 3 <= 252 ? "€" : "").prefix(1)
                     + String(" and more".prefix(max(0, 252 - count - 3)))

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Net
 
-@Suite("A listener believes nobody about its path (RFC 9715 §3.1)")
+@Suite("Path MTU discovery of a listener (RFC 9715 §3.1)")
 struct FragmentTests {
     @Test(arguments: [("127.0.0.1:0", IPPROTO_IP, 10), ("[::1]:0", IPPROTO_IPV6, 23)])
-    func `path MTU discovery is left out, and so are forged hints about it`(
+    func `path MTU discovery is off, so forged ICMP hints have no effect`(
         _ text: String,
         _ level: Int,
         _ option: Int32

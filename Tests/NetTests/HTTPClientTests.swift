@@ -5,7 +5,7 @@ import Testing
 
 @testable import Net
 
-@Suite("An HTTP client", .timeLimit(.minutes(15)))
+@Suite("HTTP client", .timeLimit(.minutes(15)))
 struct HTTPClientTests {
     let nginx: Nginx
     let client: HTTPClient
@@ -16,12 +16,12 @@ struct HTTPClientTests {
         client = await HTTPClient()
     }
 
-    /// A request in the clear.
+    /// Returns a request over plain HTTP.
     func clear(_ path: String) -> HTTPRequest {
         HTTPRequest(url: "http://vendor.example.com\(path)", server: nginx.clear)
     }
 
-    /// A request over TLS, whose certificate is trusted.
+    /// Returns a request over TLS with a trusted certificate.
     func secure(_ path: String, host: String = Certificates.name) -> HTTPRequest {
         var request = HTTPRequest(url: "https://\(host)\(path)", server: nginx.secure)
         request.certificateFile = nginx.authorityFile
@@ -30,7 +30,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the URL's host is what the server is asked for, its address what is connected to`()
+    func `the host header is the URL's host, and the connection goes to the given address`()
         async throws
     {
         let reply = try await client.send(clear("/hello"), deadline: patience)
@@ -43,7 +43,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `the second request over HTTP 1 uses the connection of the first`() async throws {
+    func `a second HTTP 1 request reuses the connection of the first`() async throws {
         let first = try await client.send(clear("/hello"), deadline: patience)
         let second = try await client.send(clear("/hello"), deadline: patience)
         #expect(!first.connectionReused)
@@ -55,7 +55,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `an idle connection that the server closed is not used again`()
+    func `a connection that the server closed while idle is not reused`()
         async throws
     {
         let listener = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
@@ -72,7 +72,7 @@ struct HTTPClientTests {
             let reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)"
             try await connection.write(Array(reply.utf8), deadline: patience)
             #expect(try await task.value.text == "\(number)")
-            // The loop is told of the end of this one before it can serve the next.
+            // The service loop sees this close before it can serve the next request.
             connection.close()
         }
         #expect(client.statistics.connectionsOpened == 3)
@@ -81,7 +81,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `two hundred requests at once over HTTP 2 are streams of one connection`() async throws {
+    func `two hundred concurrent HTTP 2 requests share one connection`() async throws {
         let request = secure("/hello")
         let replies = try await withThrowingTaskGroup { group in
             for _ in 0..<200 {
@@ -100,7 +100,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `HTTP 1 over TLS is spoken when it is asked for`() async throws {
+    func `HTTP 1 over TLS is used on request`() async throws {
         var request = secure("/hello")
         request.version = .http1
         #expect(try await client.send(request, deadline: patience).version == "1.1")
@@ -108,7 +108,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a certificate for an address is good for a URL with that address`() async throws {
+    func `a certificate for an IP address is valid for a URL with that address`() async throws {
         let reply = try await client.send(
             secure("/hello", host: Certificates.address),
             deadline: patience
@@ -133,25 +133,25 @@ struct HTTPClientTests {
         var request = secure("/hello")
         request.certificateFile = nil
         guard case .tls = await failure(of: request) else {
-            Issue.record("took a certificate that nobody vouches for")
+            Issue.record("accepted a certificate of an untrusted authority")
             return
         }
     }
 
     @ServiceLoop
     @Test
-    func `a missing file of authorities is an invalid request`() async throws {
+    func `a missing CA file is an invalid request`() async throws {
         var request = secure("/hello")
         request.certificateFile = "/nonexistent/ca.pem"
         guard case .invalidRequest = await failure(of: request) else {
-            Issue.record("went on without authorities")
+            Issue.record("continued without CA certificates")
             return
         }
     }
 
     @ServiceLoop
     @Test
-    func `a port at which nobody listens is a refused connection`() async throws {
+    func `a port without a listener is a refused connection`() async throws {
         let closed = try ListeningSocket(listens: false)
         let request = HTTPRequest(url: "http://vendor.example.com/", server: closed.address)
         #expect(await failure(of: request) == .connect("Connection refused"))
@@ -160,7 +160,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a server that never answers is given up at the deadline`() async throws {
+    func `a request to an unresponsive server ends at its deadline`() async throws {
         let silent = try ListeningSocket()
         let request = HTTPRequest(url: "http://vendor.example.com/", server: silent.address)
         let start = Clock.now
@@ -172,7 +172,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a connection that fell silent is not used again`() async throws {
+    func `a connection that became unresponsive is not reused`() async throws {
         _ = try await client.send(secure("/hello"), deadline: patience)
         let error = await nginx.whileSilent {
             await failure(of: secure("/hello"), deadline: Clock.now + .milliseconds(100))
@@ -184,7 +184,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a deadline that has passed sends nothing`() async throws {
+    func `a deadline in the past sends nothing`() async throws {
         let error = await failure(of: clear("/hello"), deadline: Clock.now)
         #expect(error == .timedOut(reused: false))
         #expect(client.statistics.connectionsOpened == 0)
@@ -192,25 +192,25 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: [true, false])
-    func `a body beyond the limit breaks the transfer off`(overTLS: Bool) async throws {
+    func `a body beyond the limit aborts the transfer`(overTLS: Bool) async throws {
         let request = overTLS ? secure("/big") : clear("/big")
         #expect(await failure(of: request) == .bodyTooLarge(limit: 64 << 10))
-        // And the client goes on.
+        // The client still works.
         #expect(try await client.send(secure("/hello"), deadline: patience).status == 200)
     }
 
     @ServiceLoop
     @Test
-    func `headers beyond the limit break the transfer off`() async throws {
+    func `headers beyond the limit abort the transfer`() async throws {
         guard case .broken = await failure(of: clear("/headers")) else {
-            Issue.record("took 18 KB of headers")
+            Issue.record("accepted 18 KB of headers")
             return
         }
     }
 
     @ServiceLoop
     @Test
-    func `a reply that is not HTTP is the server's fault, not the request's`() async throws {
+    func `a reply that is not HTTP is an error of the server, not of the request`() async throws {
         let server = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let request = HTTPRequest(
             url: "http://vendor.example.com/",
@@ -226,7 +226,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a redirect is a reply like any other`() async throws {
+    func `a redirect is a normal reply and is not followed`() async throws {
         let reply = try await client.send(clear("/moved"), deadline: patience)
         #expect(reply.status == 302)
     }
@@ -235,14 +235,14 @@ struct HTTPClientTests {
     @Test
     func `a compressed body is refused`() async throws {
         guard case .broken = await failure(of: clear("/encoded")) else {
-            Issue.record("took a body that it cannot read")
+            Issue.record("accepted a body with an encoding that it did not request")
             return
         }
     }
 
     @ServiceLoop
     @Test
-    func `a cookie is not sent back, and we do not say who we are`() async throws {
+    func `no cookies and no user agent are sent`() async throws {
         _ = try await client.send(clear("/cookie"), deadline: patience)
         var request = clear("/agent")
         request.headers = ["X-Test: yes"]
@@ -252,7 +252,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `status and Retry-After are handed on`() async throws {
+    func `status and Retry-After are returned`() async throws {
         let reply = try await client.send(clear("/busy"), deadline: patience)
         #expect(reply.status == 429)
         #expect(reply.retryAfter == "7")
@@ -271,7 +271,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: ["http://vendor.example.com/a b", "http://exa\nmple.com/", "ftp://a.example/"])
-    func `a URL that is none of ours is an invalid request`(url: String) async throws {
+    func `a URL with an invalid form is an invalid request`(url: String) async throws {
         guard
             case .invalidRequest = await failure(of: HTTPRequest(url: url, server: nginx.clear))
         else {
@@ -282,7 +282,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a header cannot smuggle in another`() async throws {
+    func `a line break in a header is an invalid request`() async throws {
         var request = clear("/hello")
         request.headers = ["X-Test: a\r\nX-Other: b"]
         guard case .invalidRequest = await failure(of: request) else {
@@ -304,14 +304,14 @@ struct HTTPClientTests {
         _ = try await connection.read(upTo: 1000, deadline: patience)
         task.cancel()
         #expect(await task.value == .cancelled)
-        // The handle is gone from libcurl, and the connection with it.
+        // libcurl has closed the request's connection.
         #expect(try await connection.read(upTo: 1000, deadline: patience) == [])
         #expect(client.statistics.inFlight == 0)
     }
 
     @ServiceLoop
     @Test
-    func `reset drops connections and breaks off what is in flight`() async throws {
+    func `a reset closes connections and aborts requests in flight`() async throws {
         let silent = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let request = HTTPRequest(
             url: "http://vendor.example.com/",
@@ -330,7 +330,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `what reset broke off and is sent again in the same turn shares one new connection`()
+    func `requests that a reset aborted share one new connection on retry`()
         async throws
     {
         let request = secure("/hello")
@@ -361,7 +361,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `an IPv6 server is reached, and a broken reply is an error`() async throws {
+    func `an IPv6 server is reached, and a truncated reply is an error`() async throws {
         let listener = try StreamListener(binding: try #require(SocketAddress("[::1]:0")))
         let request = HTTPRequest(
             url: "http://vendor.example.com/x?secret=1",
@@ -383,7 +383,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a proxy is asked to connect to the server's address`() async throws {
+    func `a tunnel through a proxy leads to the server's address`() async throws {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         var request = HTTPRequest(
             url: "http://vendor.example.com/",
@@ -406,7 +406,9 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test(arguments: ["192.0.2.7:80", "192.0.2.7:8053", "[2001:db8::7]:80"])
-    func `a proxy forwards what needs neither TLS nor a name`(server: String) async throws {
+    func `a proxy forwards requests without TLS and host name`(server: String)
+        async throws
+    {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let host = server.hasSuffix(":80") ? String(server.dropLast(3)) : server
         var request = HTTPRequest(
@@ -427,8 +429,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a proxy that makes no tunnel is no connection, and its words are no reply`() async throws
-    {
+    func `a proxy that refuses a tunnel is a connection error, not a reply`() async throws {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         var request = HTTPRequest(
             url: "https://vendor.example.com/",
@@ -445,7 +446,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `SSL_CERT_FILE stands for the system's certificates`() async throws {
+    func `SSL_CERT_FILE replaces the system's certificates`() async throws {
         let (port, file) = (nginx.secure.port, nginx.authorityFile)
         await #expect(processExitsWith: .success) {
             [port = port as UInt16, file = file as String] in
@@ -460,7 +461,7 @@ struct HTTPClientTests {
 
     @ServiceLoop
     @Test
-    func `a proxy in the environment is ignored`() async throws {
+    func `proxies from the environment are ignored`() async throws {
         await #expect(processExitsWith: .success) { [port = nginx.clear.port as UInt16] in
             setenv("http_proxy", "http://127.0.0.1:9", 1)
             setenv("ALL_PROXY", "http://127.0.0.1:9", 1)
@@ -472,7 +473,7 @@ struct HTTPClientTests {
         }
     }
 
-    /// The error that `request` ends with, nil if there is a reply.
+    /// Returns the error of `request`; nil if there is a reply.
     @ServiceLoop
     func failure(
         of request: HTTPRequest,

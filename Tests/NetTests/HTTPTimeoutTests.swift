@@ -4,20 +4,20 @@ import Testing
 
 @testable import Net
 
-@Suite("A request that times out", .timeLimit(.minutes(15)))
+@Suite("HTTP request timeouts", .timeLimit(.minutes(15)))
 struct HTTPTimeoutTests {
     init() { ServiceLoop.start() }
 
     @ServiceLoop
     @Test
-    func `leaves the sockets alone that are opened by whoever is told`() async throws {
+    func `a timeout does not affect sockets that its completion handler opens`() async throws {
         let silent = try ListeningSocket()
         let client = HTTPClient()
         let request = HTTPRequest(url: "http://vendor.example.com/", server: silent.address)
         var sockets: [DatagramClient] = []
         let waiter = Waiter()
         _ = client.send(request, deadline: Clock.now + .milliseconds(50)) { _ in
-            // libcurl has just closed its socket: one of these gets its number.
+            // libcurl has just closed its socket. One of these sockets gets that descriptor number.
             while sockets.count < 64,
                 let socket = try? DatagramClient(connectedTo: silent.address)
             {
@@ -28,14 +28,14 @@ struct HTTPTimeoutTests {
         _ = await waiter.wait(until: nil)
         #expect(sockets.count == 64)
         for socket in sockets {
-            // Else it is a broken pipe.
+            // If libcurl closed this socket, sending fails with EPIPE.
             #expect(throws: Never.self) { try socket.send([1]) }
         }
     }
 
     @ServiceLoop
     @Test
-    func `a TLS handshake may take as long as the request may`() async throws {
+    func `a TLS handshake is limited only by the deadline of the request`() async throws {
         let nginx = try Nginx()
         let client = HTTPClient()
         var request = HTTPRequest(
@@ -43,7 +43,7 @@ struct HTTPTimeoutTests {
             server: nginx.secure
         )
         request.certificateFile = nginx.authorityFile
-        // A first reply shows that its worker runs.
+        // The first reply shows that nginx has started its worker.
         let first = HTTPRequest(url: "http://vendor.example.com/hello", server: nginx.clear)
         _ = try await client.send(first, deadline: patience)
         let (early, end) = (Waiter(), Waiter())
@@ -54,7 +54,8 @@ struct HTTPTimeoutTests {
                 early.resume(.ready)
                 end.resume(.ready)
             }
-            // Longer than a lost SYN costs (1 s, RFC 6298 §2), and than the 800 ms of an earlier limit.
+            // This exceeds the delay after a lost SYN (1 s, RFC 6298 §2) and an earlier limit of
+            // 800 ms.
             let outcome = await early.wait(until: Clock.now + .milliseconds(1_100))
             #expect(outcome == .timedOut, "it ended before: \(String(describing: result))")
         }
@@ -64,7 +65,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test(arguments: [("http", true), ("https", false)])
-    func `a request counts as sent once there is a connection for it, TLS included`(
+    func `a request counts as sent when its connection is complete, with TLS`(
         scheme: String,
         isSent: Bool
     ) async throws {
@@ -77,7 +78,7 @@ struct HTTPTimeoutTests {
         let waiter = Waiter()
         let handle = client.send(request, deadline: patience) { _ in waiter.resume(.ready) }
         let connection = try await silent.accept()
-        // The request, or the ClientHello.
+        // Reads the request or the ClientHello.
         _ = try await connection.read(upTo: 1000, deadline: patience)
         handle.cancel()
         _ = await waiter.wait(until: nil)
@@ -86,7 +87,7 @@ struct HTTPTimeoutTests {
 
     @ServiceLoop
     @Test
-    func `a request that waits for a proxy's tunnel was not sent`() async throws {
+    func `a request that waits for a proxy tunnel does not count as sent`() async throws {
         let proxy = try StreamListener(binding: try #require(SocketAddress("127.0.0.1:0")))
         let client = HTTPClient()
         var request = HTTPRequest(

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Net
 
-/// Messages as the kernel writes them (rtnetlink(7)), in the machine's order of octets.
+/// Messages as the kernel writes them (rtnetlink(7)), in native octet order.
 ///
-/// The numbers are the kernel's (linux/rtnetlink.h), written out once more as nobody's word is taken
-/// for them.
+/// The numbers repeat those of linux/rtnetlink.h, so that the tests do not depend on the parser's
+/// constants.
 enum Netlink {
     static let newLink = 16
     static let deletedLink = 17
@@ -22,7 +22,7 @@ enum Netlink {
         withUnsafeBytes(of: number) { Array($0) }
     }
 
-    /// A message with its padding.
+    /// Returns a message with its padding.
     static func message(_ type: Int, _ body: [UInt8]) -> [UInt8] {
         let head = octets(UInt32(16 + body.count)) + octets(UInt16(type)) + octets(UInt16(0))
         return padded(head + octets(UInt32(7)) + octets(UInt32(0)) + body)
@@ -36,7 +36,7 @@ enum Netlink {
         octets + [UInt8](repeating: 0, count: -octets.count & 3)
     }
 
-    /// An interface; `kind` as `ip link add type` has it.
+    /// Returns an interface; `kind` as in `ip link add type`.
     static func link(
         _ index: Int32,
         _ name: String,
@@ -56,7 +56,7 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// An address of an interface, for `seconds` more.
+    /// Returns an address of an interface with a lifetime of `seconds`.
     static func address(
         _ text: String,
         on index: Int32,
@@ -76,7 +76,7 @@ enum Netlink {
         return message(type, body)
     }
 
-    /// A route, by default to everywhere.
+    /// Returns a route, by default the default route.
     static func route(
         via gateway: String,
         on index: Int32,
@@ -97,7 +97,7 @@ enum Netlink {
 }
 
 extension NetworkState {
-    /// What `datagrams` say that there is.
+    /// Creates the network state that `datagrams` describe.
     init(_ datagrams: [UInt8]...) throws {
         self.init()
         for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {
@@ -105,13 +105,13 @@ extension NetworkState {
         }
     }
 
-    /// Whether a datagram of one message is news.
+    /// Returns true if a datagram of one message changes the state.
     fileprivate func isNews(_ datagram: [UInt8]) throws -> Bool {
         try isNews(try #require(NetlinkMessage.all(in: datagram).first))
     }
 }
 
-@Suite("Messages of rtnetlink")
+@Suite("rtnetlink messages")
 struct NetlinkTests {
     @Test
     func `a datagram holds several messages, each with its padding`() throws {
@@ -130,7 +130,7 @@ struct NetlinkTests {
     }
 
     @Test(
-        "a message that is shorter than its header, or longer than the datagram, is an error",
+        "a message shorter than its header or longer than the datagram is an error",
         arguments: [0, 15, 25, UInt32.max]
     )
     func lengths(_ length: UInt32) throws {
@@ -141,7 +141,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `every beginning of a message is an error, or says nothing else than the whole`() throws {
+    func `every prefix of a message is an error or has only facts of the whole`() throws {
         let whole = try Netlink.address("192.0.2.7", on: 3)
         let fact = try NetworkFact(try #require(NetlinkMessage.all(in: whole).first))
         var errors = 0
@@ -159,7 +159,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `no octets make the parser read beyond them`() throws {
+    func `the parser never reads beyond random octets`() throws {
         var random = SystemRandomNumberGenerator()
         let seeds = [
             Netlink.link(2, "eth0", kind: "bridge"), try Netlink.address("2001:db8::7", on: 3),
@@ -190,7 +190,7 @@ struct NetlinkTests {
     }
 
     @Test
-    func `a default route that is shared among interfaces names them all`() throws {
+    func `a multipath default route names all its interfaces`() throws {
         var hops: [UInt8] = []
         for index: UInt8 in [2, 3] {
             hops += Netlink.octets(UInt16(16)) + [0, 0] + Netlink.octets(Int32(index))
@@ -205,7 +205,7 @@ struct NetlinkTests {
     }
 }
 
-@Suite("Which changes of the network count")
+@Suite("Network changes that count")
 struct NetworkStateTests {
     /// A host with one address on `eth0` and a bridge for containers.
     let host: NetworkState
@@ -221,7 +221,7 @@ struct NetworkStateTests {
         )
     }
 
-    /// The host after it was told `datagrams`.
+    /// Returns the state of the host after `datagrams`.
     private func host(_ datagrams: [UInt8]...) throws -> NetworkState {
         var state = host
         for message in try NetlinkMessage.all(in: datagrams.flatMap(\.self)) {
@@ -231,7 +231,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `an address that comes or goes is a change`() throws {
+    func `an address that is added or removed is a change`() throws {
         let new = try Netlink.address("192.0.2.8", on: 2)
         #expect(try host.isNews(new))
         #expect(try host(new).changes(since: host) == ["got 192.0.2.8 on eth0"])
@@ -241,7 +241,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a default route that comes, goes or leads elsewhere is a change`() throws {
+    func `a default route that is added, removed or replaced is a change`() throws {
         let other = try Netlink.route(via: "192.0.2.2", on: 2, metric: 100)
         #expect(try host.isNews(other))
         #expect(
@@ -253,7 +253,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a link that loses its carrier takes its addresses with it`() throws {
+    func `a link without carrier loses its addresses`() throws {
         let down = Netlink.link(2, "eth0", isRunning: false)
         #expect(try host.isNews(down))
         #expect(
@@ -264,44 +264,44 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `what is told again is no news`() throws {
+    func `a repeated message is no change`() throws {
         #expect(try !host.isNews(Netlink.link(2, "eth0")))
         #expect(try !host.isNews(Netlink.link(2, "eth0", signal: 40)), "wireless statistics")
         #expect(
             try !host.isNews(Netlink.address("2001:db8::7", on: 2, seconds: 600)),
-            "a lifetime that is renewed"
+            "a renewed lifetime"
         )
         #expect(try !host.isNews(Netlink.route(via: "192.0.2.1", on: 2)))
     }
 
     @Test
-    func `addresses that nobody else can answer to are no news`() throws {
+    func `addresses that are not reachable from other hosts are no change`() throws {
         #expect(try !host.isNews(Netlink.address("fe80::1", on: 2, scope: 253)), "of the link")
         #expect(try !host.isNews(Netlink.address("127.0.0.2", on: 1, scope: 254)), "of the host")
         #expect(try !host.isNews(Netlink.address("169.254.7.7", on: 2)), "of the link, by hand")
         #expect(
             try !host.isNews(Netlink.address("2001:db8::8", on: 2, flags: 0x40)),
-            "not yet known to be free"
+            "duplicate address detection has not finished"
         )
         #expect(
             try !host.isNews(Netlink.address("2001:db8::8", on: 2, flags: 0x48)),
-            "somebody else's"
+            "duplicate: in use by another host"
         )
         #expect(
             try host.isNews(Netlink.address("2001:db8::8", on: 2, flags: 0x44)),
-            "optimistic: used at once"
+            "optimistic: usable immediately"
         )
     }
 
     @Test
-    func `routes to less than everything, of other tables, or that refuse are no news`() throws {
+    func `specific routes, routes of other tables and reject routes are no change`() throws {
         #expect(try !host.isNews(Netlink.route(via: "192.0.2.9", on: 2, length: 8)))
         #expect(try !host.isNews(Netlink.route(via: "192.0.2.9", on: 2, table: 255)))
         #expect(try !host.isNews(Netlink.route(via: "192.0.2.9", on: 2, kind: 7)))
     }
 
     @Test
-    func `a container that comes and goes is no news`() throws {
+    func `a container that starts and stops is no change`() throws {
         #expect(try !host.isNews(Netlink.link(9, "veth1", isRunning: false, kind: "veth")))
         #expect(try !host.isNews(Netlink.link(9, "veth1", kind: "veth")))
         #expect(try !host.isNews(Netlink.address("fe80::9", on: 9, scope: 253)))
@@ -309,7 +309,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a bridge of containers is looked at, but is no change`() throws {
+    func `a bridge of containers is tracked, but is no change`() throws {
         let down = Netlink.link(3, "docker0", isRunning: false, kind: "bridge")
         #expect(try host(down).changes(since: host) == [])
         let second = try host(
@@ -320,7 +320,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a bridge that the default route leads through is a way like any other`() throws {
+    func `a bridge with the default route counts like any interface`() throws {
         func bridge(_ isRunning: Bool) throws -> NetworkState {
             try NetworkState(
                 Netlink.link(2, "br0", isRunning: isRunning, kind: "bridge"),
@@ -341,7 +341,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `a network without an address or a default route, which it had, is less`() throws {
+    func `losing the only address or default route is a loss of connectivity`() throws {
         let (link, address) = (Netlink.link(2, "eth0"), try Netlink.address("192.0.2.8", on: 2))
         let route = try Netlink.route(via: "192.0.2.1", on: 2)
         #expect(try NetworkState().isLess(than: NetworkState(link, address)))
@@ -352,7 +352,7 @@ struct NetworkStateTests {
     }
 
     @Test
-    func `no more addresses are kept than said`() throws {
+    func `the number of stored addresses is bounded`() throws {
         var state = NetworkState()
         for number in 0..<5000 {
             let octets: [UInt8] = [192, 0, UInt8(number >> 8), UInt8(number & 0xFF)]

@@ -5,20 +5,21 @@ import Testing
 
 @testable import Net
 
-/// A network of its own, empty but for what the test puts into it.
+/// A network namespace that is empty at first.
 private final class PrivateNetwork: Sendable {
-    /// Why there can be none here; nil if there can.
+    /// Reason why no namespace can be created; nil if it can.
     static let complaint: String? =
         getuid() != 0
-        ? "a network of its own needs root"
-        : (try? PrivateNetwork()) == nil ? "a network of its own is forbidden here" : nil
+        ? "a network namespace needs root"
+        : (try? PrivateNetwork()) == nil ? "network namespaces are forbidden here" : nil
 
     private let keeper: Program
     private let path: String
 
     init() throws {
         let directory = try TemporaryDirectory()
-        // The shell says that it is there by making a file: nothing else is known of it outside.
+        // The shell creates a file when it runs in the namespace: nothing else shows this from
+        // outside.
         let ready = directory.path("ready")
         keeper = try Program(
             "unshare",
@@ -35,22 +36,21 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// Runs `ip` in it, once a line.
+    /// Runs `ip` in the namespace, once per line.
     func ip(_ lines: String...) throws {
         for line in lines { try run(line.split(separator: " ").map(String.init)) }
     }
 
-    /// Runs many commands of `ip` at once.
+    /// Runs many `ip` commands in one process.
     func batch(_ lines: [String]) throws {
         let directory = try TemporaryDirectory()
         try directory.write(lines.joined(separator: "\n") + "\n", to: "batch")
         try run(["-batch", directory.path("batch")])
     }
 
-    /// Runs `ip` and waits for its end, which must be a success.
+    /// Runs `ip` and waits for it to succeed.
     ///
-    /// Without pipes: programs that other tests start meanwhile would inherit them, and keep them
-    /// open until these tests go on.
+    /// It uses no pipes: programs that other tests start would inherit them and keep them open.
     private func run(_ arguments: [String]) throws {
         let program = try Program(
             "nsenter",
@@ -62,9 +62,9 @@ private final class PrivateNetwork: Sendable {
         }
     }
 
-    /// What `body` returns on a thread that is in it.
+    /// Returns the result of `body` on a thread in the namespace.
     func inside(_ body: @escaping @Sendable () -> Int32) throws -> Int32 {
-        // Not in Swift's Glibc, which does not define _GNU_SOURCE.
+        // Swift's Glibc does not declare setns, because it does not define _GNU_SOURCE.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
         let symbol = try #require(dlsym(nil, "setns"))
         let setns = unsafeBitCast(symbol, to: SetNamespace.self)
@@ -81,7 +81,7 @@ private final class PrivateNetwork: Sendable {
         return result.withLock { $0 }
     }
 
-    /// What its watch tells.
+    /// The changes that a network watch reports.
     @ServiceLoop
     func watch() throws -> (watch: NetworkWatch, changes: AsyncStream<NetworkWatch.Change>) {
         let (changes, continuation) = AsyncStream.makeStream(of: NetworkWatch.Change.self)
@@ -113,7 +113,7 @@ struct NetworkWatchTests {
         )
     }
 
-    /// The parts of the changes until one has `last`.
+    /// Returns the parts of all changes until one has `last`.
     @ServiceLoop
     private func parts(
         of changes: AsyncStream<NetworkWatch.Change>,
@@ -128,7 +128,7 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `an address that is swapped is one change, told when there is a new one`() async throws {
+    func `a replaced address is one change, reported when the new one exists`() async throws {
         let (watch, changes) = try await network.watch()
         try network.batch([
             "addr del 192.0.2.7/24 dev eth0", "addr add 192.0.2.8/24 dev eth0",
@@ -142,11 +142,11 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `an address that is gone for good is told after a moment`() async throws {
+    func `a removed address without a replacement is reported after a delay`() async throws {
         let (watch, changes) = try await network.watch()
         try network.ip("addr del 192.0.2.7/24 dev eth0")
         var iterator = changes.makeAsyncIterator()
-        // IPv4 takes the default route away with the address, and says nothing of it.
+        // With the address IPv4 loses the default route, without a message of its own.
         #expect(
             await iterator.next()?.parts
                 == ["lost 192.0.2.7 on eth0", "lost default route via 192.0.2.1 on eth0"]
@@ -155,7 +155,7 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `a default route and a carrier that come and go are told`() async throws {
+    func `a default route and a carrier that come and go are reported`() async throws {
         let (watch, changes) = try await network.watch()
         try network.ip("route del default")
         #expect(
@@ -169,7 +169,7 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `containers, other routes and what is told again are not`() async throws {
+    func `containers, other routes and repeated messages are not reported`() async throws {
         let (watch, changes) = try await network.watch()
         try network.ip(
             "link add docker0 type bridge",
@@ -192,9 +192,9 @@ struct NetworkWatchTests {
     }
 
     @Test
-    func `news that the kernel had no room for are a change`() async throws {
+    func `lost netlink messages are a change`() async throws {
         let (watch, changes) = try await network.watch()
-        // The loop, which would read them, is busy with this.
+        // The service loop is busy with this, so it does not read the messages.
         let addresses = (1...2500).map { "198.51.\(100 + $0 / 250).\($0 % 250 + 1)/32 dev lo" }
         try await ServiceLoop.throwingTask { [network] in
             try network.batch(
@@ -206,21 +206,21 @@ struct NetworkWatchTests {
             first = change
             break
         }
-        #expect(first?.parts.contains { $0.hasPrefix("lost what the kernel told") } == true)
+        #expect(first?.parts.contains { $0.hasPrefix("lost netlink messages") } == true)
         withExtendedLifetime(watch) {}
     }
 
     @Test
-    func `what cannot be read is a change`() async throws {
+    func `an invalid message is a change`() async throws {
         let (watch, changes) = try await network.watch()
         await watch.note([1, 2, 3])
         try network.ip("addr add 192.0.2.9/24 dev eth0")
         let parts = await parts(of: changes, until: "got 192.0.2.9 on eth0")
-        #expect(parts.contains { $0.hasPrefix("could not read") })
+        #expect(parts.contains { $0.hasPrefix("cannot parse") })
     }
 
     @Test
-    func `a change of many parts is told in a line of few`() {
+    func `a change of many parts is logged in one short line`() {
         let parts = (1...20).map { "lost 192.0.2.\($0) on eth0" }
         let text = NetworkWatch.Change(parts: parts).description
         #expect(text.hasSuffix("lost 192.0.2.8 on eth0 and 12 more"))

@@ -8,12 +8,12 @@ import Testing
 struct PassedSocketTests {
     init() { ServiceLoop.start() }
 
-    /// A descriptor of its own for what `listener` has.
+    /// Returns a duplicate of `descriptor`, as systemd would pass it.
     private func passed(_ descriptor: Int32) -> ServiceManager.ListenDescriptor {
         .init(name: "dns", descriptor: dup(descriptor))
     }
 
-    /// What is said of a new socket that is bound to `address`, if to any.
+    /// Returns the complaint about a new socket that is bound to `address`, if given.
     @ServiceLoop
     private func complaint(
         _ family: Int32,
@@ -35,7 +35,7 @@ struct PassedSocketTests {
 
     @ServiceLoop
     @Test
-    func `a socket is known by its address and kind`() throws {
+    func `a socket is identified by its address and type`() throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let datagrams = try DatagramListener(binding: any, shared: false)
         let first = try PassedSocket(passed(datagrams.descriptor))
@@ -51,12 +51,12 @@ struct PassedSocketTests {
 
     @ServiceLoop
     @Test
-    func `what nobody could be served with is refused, with what it lacks`() throws {
+    func `an unusable socket is refused with the reason`() throws {
         let four = try #require(SocketAddress("127.0.0.1:0"))
         let six = try #require(SocketAddress("[::]:0"))
         #expect(
             try complaint(AF_INET, SOCK_STREAM, boundTo: four)
-                == "the socket `dns` from systemd does not listen; it wants Accept=no"
+                == "the socket `dns` from systemd does not listen; set `Accept=no` in its unit"
         )
         for (family, type) in [(AF_UNIX, SOCK_DGRAM), (AF_INET, SOCK_DGRAM)] {
             #expect(
@@ -71,10 +71,10 @@ struct PassedSocketTests {
 
     @ServiceLoop
     @Test
-    func `a worker leaves an adopted socket as it was, and ends all the same`() async throws {
+    func `a worker keeps the state of an adopted socket and still ends`() async throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let held = try DatagramListener(binding: any, shared: false)
-        // Twice: a socket that was shut down would never be read again.
+        // Twice, because a socket after shutdown(2) would never be readable again.
         for octet: UInt8 in [1, 2] {
             let socket = try PassedSocket(passed(held.descriptor))
             let adopted = try DatagramListener(adopting: socket)

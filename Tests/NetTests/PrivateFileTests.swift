@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("A file that is replaced as a whole or not at all")
+@Suite("A file that is replaced atomically")
 struct PrivateFileTests {
     let directory: TemporaryDirectory
     let file: PrivateFile
@@ -21,7 +21,7 @@ struct PrivateFileTests {
         return try file.replace { rest.popFirst() }
     }
 
-    /// All of the file, read in pieces of three octets.
+    /// Returns the content, read in pieces of three octets.
     func contents() throws -> [UInt8]? {
         guard let reader = try file.open() else { return nil }
         var octets: [UInt8] = []
@@ -38,14 +38,14 @@ struct PrivateFileTests {
         }
     }
 
-    /// Puts a file where a private one is expected.
+    /// Creates a file at the path of a private file.
     func plant(_ path: String, mode: Int = 0o600) throws {
         #expect(FileManager.default.createFile(atPath: path, contents: Data("planted".utf8)))
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
     @Test
-    func `what was written is read, by its owner alone`() throws {
+    func `the file has the written content and is readable by its owner only`() throws {
         #expect(try contents() == nil)
         #expect(try replace(by: [[1, 2, 3, 4], [], [5]]) == 5)
         #expect(try contents() == [1, 2, 3, 4, 5])
@@ -57,7 +57,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `who reads the old file goes on reading it while it is replaced`() throws {
+    func `a reader of the old file continues to read it after a replacement`() throws {
         try replace(by: [[1, 2, 3]])
         guard let reader = try file.open() else { throw FileFault.stopped("") }
         try replace(by: [[4]])
@@ -65,7 +65,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `whoever stops in the middle leaves the old file and nothing else`() throws {
+    func `a writer that stops early leaves the old file and no other`() throws {
         try replace(by: [[1, 2, 3]])
         var count = 0
         #expect(throws: FileFault.stopped("here")) {
@@ -80,7 +80,7 @@ struct PrivateFileTests {
     }
 
     @Test(arguments: [false, true])
-    func `what a killed writer left is removed`(atStart: Bool) throws {
+    func `the temporary file of a killed writer is removed`(atStart: Bool) throws {
         try replace(by: [[1]])
         try plant(file.temporaryPath)
         if atStart { try file.removeLeftover() } else { try replace(by: [[2]]) }
@@ -90,7 +90,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `a link in the place of the temporary file is removed, not followed`() throws {
+    func `a symbolic link at the temporary path is removed, not followed`() throws {
         let victim = directory.path("victim")
         try plant(victim)
         try FileManager.default.createSymbolicLink(
@@ -103,7 +103,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `of two writers the second gives way`() throws {
+    func `the second of two writers fails`() throws {
         let other = PrivateFile(file.path)
         var isFirst = true
         let octets = try file.replace { () throws(FileFault) in
@@ -124,7 +124,7 @@ struct PrivateFileTests {
     }
 
     @Test(arguments: ["a link", "a directory", "a pipe", "open to others", "another's"])
-    func `what is not such a file is neither read nor replaced`(_ what: String) throws {
+    func `a file of wrong type, owner or mode is neither read nor replaced`(_ what: String) throws {
         let path = file.path
         let expected: FileFault
         switch what {
@@ -147,7 +147,7 @@ struct PrivateFileTests {
             expected = .open(path, mode: 0o640)
         default:
             try plant(path)
-            // Only root can give a file away.
+            // Only root can change the owner of a file.
             guard chown(path, 12_345, 0) == 0 else { return }
             expected = .foreign(path, owner: 12_345)
         }
@@ -159,7 +159,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `without a directory there is no file, and writing says which is missing`() throws {
+    func `a missing directory means no file, and a write error that names it`() throws {
         let lost = PrivateFile(directory.path("no/such/file"))
         #expect(try lost.open() == nil)
         try lost.removeLeftover()
@@ -173,7 +173,7 @@ struct PrivateFileTests {
     }
 
     @Test
-    func `setting aside takes the place of what was set aside before`() throws {
+    func `setting a file aside replaces an earlier one`() throws {
         for octets in [[1], [2]] as [[UInt8]] {
             try replace(by: [octets])
             try file.setAside()

@@ -4,27 +4,27 @@ import Testing
 
 @testable import Net
 
-@Suite("A ring of records")
+@Suite("Ring buffer of records")
 struct RecordRingTests {
-    /// Writes records whose words all have the value of their number.
+    /// Writes records with each word equal to the record's number.
     func write(_ numbers: Range<UInt64>, to ring: RecordRing) {
         ring.begin(numbers.count)
         for (offset, number) in numbers.enumerated() { write(number, to: ring, offset) }
         ring.end(numbers.count)
     }
 
-    /// Writes one record, longer than it can be.
+    /// Writes one record that exceeds the maximum length.
     func write(_ number: UInt64, to ring: RecordRing, _ offset: Int) {
         let text = [UInt64](repeating: number, count: RecordRing.textOctets / 8 + 1)
         ring.write((number, number, number, number, number), text.span.bytes, ofNext: offset)
     }
 
-    /// The first word of each record.
+    /// Returns the first word of each record.
     func numbers(_ records: RecordRing.Records) -> [UInt64] {
         stride(from: 0, to: records.words.count, by: RecordRing.wordCount).map { records.words[$0] }
     }
 
-    @Test("what was written is read, once, in its order")
+    @Test("records are read once, in order")
     func reading() {
         let ring = RecordRing()
         #expect(ring.records(since: 0).words.isEmpty)
@@ -36,7 +36,7 @@ struct RecordRingTests {
         #expect(numbers(ring.records(since: first.next)) == [3])
     }
 
-    @Test("text is kept to its last octet, whatever its length", arguments: 0...25)
+    @Test("texts of any length keep their last octet", arguments: 0...25)
     func text(count: Int) {
         let ring = RecordRing()
         let text = (0..<count).map { UInt8($0 + 1) }
@@ -52,7 +52,7 @@ struct RecordRingTests {
         if count % 8 > 0 { #expect(words[5 + count / 8] >> UInt64(8 * (count % 8)) == 0) }
     }
 
-    @Test("a reader that comes too late is told how much it missed")
+    @Test("a late reader gets the number of lost records")
     func late() {
         let ring = RecordRing()
         let capacity = UInt64(RecordRing.capacity)
@@ -65,7 +65,7 @@ struct RecordRingTests {
         #expect(records.next == capacity + 64)
     }
 
-    @Test("records that are being written over are not given out")
+    @Test("records that are being overwritten are not returned")
     func torn() {
         let ring = RecordRing()
         let capacity = UInt64(RecordRing.capacity)
@@ -77,7 +77,7 @@ struct RecordRingTests {
         #expect(records.lost == 2)
     }
 
-    @Test("whoever reads while another thread writes sees whole records only")
+    @Test("a reader sees complete records only while another thread writes")
     func threads() async throws {
         let ring = RecordRing()
         let isDone = Atomic(false)

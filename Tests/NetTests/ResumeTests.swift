@@ -7,7 +7,7 @@ import Testing
 struct ResumeTests {
     init() { ServiceLoop.start() }
 
-    /// A machine that sleeps when it is told to.
+    /// A machine that sleeps under the test's control.
     @ServiceLoop
     private final class Machine {
         var asleep = Duration.seconds(86_400)
@@ -23,7 +23,7 @@ struct ResumeTests {
 
     @ServiceLoop
     @Test
-    func `each sleep is told once, with its length`() throws {
+    func `each sleep is reported once, with its duration`() throws {
         let machine = try Machine()
         machine.asleep += .seconds(3600)
         machine.watch?.look()
@@ -35,7 +35,7 @@ struct ResumeTests {
 
     @ServiceLoop
     @Test
-    func `a wall clock that is set is no sleep, and short sleeps do not add up`() throws {
+    func `a clock change is no sleep, and short sleeps are not added up`() throws {
         let machine = try Machine()
         machine.watch?.look()
         for _ in 0..<10 {
@@ -49,7 +49,7 @@ struct ResumeTests {
     }
 
     @Test
-    func `the time asleep does not pass while the machine is awake`() {
+    func `the boot clock and the monotonic clock run equally while the machine is awake`() {
         let first = Clock.timeAsleep
         let second = Clock.timeAsleep
         #expect(first >= .zero - .milliseconds(1))

@@ -10,7 +10,7 @@ struct ServiceLoopTests {
     init() { ServiceLoop.start() }
 
     @Test
-    func `code of the loop runs on one thread that is named service`() async throws {
+    func `code of the loop runs on one thread named service`() async throws {
         let first = await threadOnLoop()
         await Task.detached { await Task.yield() }.value
         let second = await threadOnLoop()
@@ -27,7 +27,7 @@ struct ServiceLoopTests {
     }
 
     @Test
-    func `jobs queued by many threads at once are all run`() async {
+    func `jobs that many threads queue concurrently all run`() async {
         let counter = Counter()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
@@ -40,7 +40,7 @@ struct ServiceLoopTests {
     }
 
     @Test
-    func `a task that never stops queueing jobs does not starve a socket`() async throws {
+    func `a task that queues jobs forever does not starve a socket`() async throws {
         try await onLoop {
             let busy = Task { @ServiceLoop in while !Task.isCancelled { await Task.yield() } }
             defer { busy.cancel() }
@@ -52,14 +52,14 @@ struct ServiceLoopTests {
     }
 
     @Test
-    func `run gives back the exit code of its body`() async {
+    func `run returns the exit code of its body`() async {
         await #expect(processExitsWith: .exitCode(7)) {
             exit(ServiceLoop.run { 7 })
         }
     }
 
     @Test
-    func `code meant for the loop traps elsewhere`() async {
+    func `code that requires the loop traps on other threads`() async {
         await #expect(processExitsWith: .failure) {
             ServiceLoop.start()
             ServiceLoop.assumeIsolated {}
@@ -87,7 +87,7 @@ struct DoorbellTests {
     }
 
     @Test
-    func `what other threads left before ringing is always seen`() async throws {
+    func `data that other threads store before ringing is always seen`() async throws {
         let box = Box()
         try await onLoop {
             var seen = 0
@@ -110,7 +110,7 @@ struct DoorbellTests {
         }
     }
 
-    /// A count that threads add to and the loop takes away.
+    /// A counter that threads increment and the loop takes.
     private final class Box: Sendable {
         private let count = Lock(0)
         func put() { count.withLock { $0 += 1 } }
@@ -123,14 +123,14 @@ struct DoorbellTests {
     }
 }
 
-/// A number that only the loop touches.
+/// A number that only the loop accesses.
 @ServiceLoop
 final class Counter {
     var value = 0
     func add() { value += 1 }
 }
 
-/// Which thread the loop is.
+/// Returns the thread of the loop.
 @ServiceLoop
 func threadOnLoop() -> (id: UInt, name: String) {
     let name = try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)

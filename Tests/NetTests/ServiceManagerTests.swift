@@ -7,7 +7,7 @@ import Testing
 @Suite("Signals and the service manager", .timeLimit(.minutes(15)))
 struct ServiceManagerTests {
     @Test
-    func `a blocked signal comes out of the stream`() async {
+    func `a blocked signal is an element of the stream`() async {
         await #expect(processExitsWith: .success) {
             let code = ServiceLoop.run {
                 ServiceLoop.blockSignals([SIGHUP, SIGTERM])
@@ -21,7 +21,7 @@ struct ServiceManagerTests {
     }
 
     @Test
-    func `systemd is told in its own words`() async {
+    func `notifications have the format of sd_notify`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let path = directory.path("notify")
@@ -51,11 +51,11 @@ struct ServiceManagerTests {
     }
 
     @Test
-    func `sockets passed on by systemd come with their names`() async {
+    func `sockets from systemd have their names`() async {
         await #expect(processExitsWith: .success) {
             ServiceLoop.start()
-            // The process of a test has files of its own that come and go, so number 3 may be one
-            // of those, and be closed between our look and systemd's: then once more.
+            // Descriptor 3 may belong to another test and be closed between this check and that of
+            // systemd. Then the call is repeated.
             var all: [ServiceManager.ListenDescriptor]?
             for _ in 0..<1000 where all == nil {
                 if fcntl(3, F_GETFD) < 0 { try #require(dup2(0, 3) == 3) }

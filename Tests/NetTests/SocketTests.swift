@@ -5,7 +5,7 @@ import Testing
 
 @testable import Net
 
-/// A free port of loopback, either family.
+/// Returns a free loopback port of either family.
 private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
     try #require(SocketAddress(text))
 }
@@ -14,7 +14,7 @@ private func loopback(_ text: String = "127.0.0.1:0") throws -> SocketAddress {
 struct DatagramSocketTests {
     init() { ServiceLoop.start() }
 
-    /// A bound UDP socket, and what it takes to answer from it.
+    /// A bound UDP socket that can answer.
     private final class Peer {
         let descriptor: Int32
         let address: SocketAddress
@@ -43,7 +43,7 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
-    func `a datagram goes to the peer and its answer comes back`(family: String) async throws {
+    func `a datagram reaches the peer, and its answer is received`(family: String) async throws {
         let peer = try Peer(family)
         let socket = try DatagramClient(connectedTo: peer.address)
         let datagram = (0..<60_000).map { UInt8(truncatingIfNeeded: $0) }
@@ -54,7 +54,7 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `an answer that comes later wakes who waits`() async throws {
+    func `a later answer wakes the waiting reader`() async throws {
         let peer = try Peer()
         let socket = try DatagramClient(connectedTo: peer.address)
         let answer = Task { @ServiceLoop in try await socket.receive(deadline: patience) }
@@ -66,7 +66,7 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `a closed port is a refusal`() async throws {
+    func `a closed port is reported as refused`() async throws {
         let closed = try Peer().address
         let socket = try DatagramClient(connectedTo: closed)
         try socket.send([1])
@@ -78,8 +78,7 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `many datagrams are told in their order, and none once the socket is closed`() async throws
-    {
+    func `many datagrams arrive in order, and none after the socket is closed`() async throws {
         let peer = try Peer()
         let client = try DatagramClient(connectedTo: peer.address)
         let target = try #require(client.localAddress)
@@ -101,10 +100,11 @@ struct DatagramSocketTests {
 
     @ServiceLoop
     @Test
-    func `a thousand sockets leave no descriptor behind`() async throws {
+    func `a thousand sockets leak no descriptor`() async throws {
         let peer = try Peer()
         func numbers() throws -> Set<Int32> {
-            // Those of other tests come and go; ours would be sockets to the peer.
+            // Descriptors of other tests change meanwhile, so only sockets connected to the peer
+            // count.
             let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
             return Set(
                 all.compactMap { Int32($0) }.filter { descriptor in
@@ -142,7 +142,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test(arguments: ["127.0.0.1:0", "[::1]:0"])
-    func `octets go both ways and the end is an empty read`(family: String) async throws {
+    func `octets pass in both directions, the end is an empty read`(family: String) async throws {
         let listener = try StreamListener(binding: try loopback(family))
         let address = try #require(listener.localAddress)
         let client = try await StreamConnection.connect(to: address, deadline: patience)
@@ -163,7 +163,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `an observer is told of what comes, of room to write, and of the end`() async throws {
+    func `an observer gets readable, writable and end events`() async throws {
         let (client, server) = try await pair()
         var buffer = [UInt8](repeating: 0, count: 8)
         #expect(try server.attemptRead(into: &buffer, from: 0, upTo: 8) == nil)
@@ -202,7 +202,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `one task writes more than the kernel holds while another reads`() async throws {
+    func `one task writes more than the kernel buffers while another reads`() async throws {
         let (client, server) = try await pair()
         let whole = (0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let writer = Task { @ServiceLoop in
@@ -229,7 +229,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `a port at which nobody listens refuses`() async throws {
+    func `a port without a listener refuses`() async throws {
         let closed = try ListeningSocket(listens: false)
         let error = await #expect(throws: SocketError.self) {
             _ = try await StreamConnection.connect(to: closed.address, deadline: patience)
@@ -239,7 +239,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `writing to a peer that is gone is an error, not a signal`() async throws {
+    func `writing to a closed peer is an error, not a signal`() async throws {
         let (client, server) = try await pair()
         server.close()
         await #expect(throws: SocketError.self) {
@@ -249,7 +249,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `the deadline, cancelling and closing each end a read`() async throws {
+    func `a deadline, a cancellation and a close each end a read`() async throws {
         let (client, server) = try await pair()
         defer { server.close() }
         await #expect(throws: SocketError.timedOut) {
@@ -268,7 +268,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `a listener that is closed ends the wait for a connection`() async throws {
+    func `closing a listener ends the wait for a connection`() async throws {
         let listener = try StreamListener(binding: try loopback())
         let waiting = Task { @ServiceLoop in _ = try await listener.accept() }
         await Task.yield()
@@ -278,7 +278,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `five hundred clients at once are all accepted`() async throws {
+    func `five hundred concurrent clients are all accepted`() async throws {
         let listener = try StreamListener(binding: try loopback())
         let address = try #require(listener.localAddress)
         let clients = (0..<500).map { _ in
@@ -300,7 +300,7 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `a crowd of clients does not keep the loop from its other work`() async throws {
+    func `many clients do not keep the loop from other work`() async throws {
         final class Tally {
             var accepted: [StreamConnection] = []
             var seen: Int?
@@ -320,20 +320,20 @@ struct StreamTests {
 
     @ServiceLoop
     @Test
-    func `an IPv6 listener leaves the port to IPv4`() async throws {
-        // A program may have the port that the system picks, with IPv4.  If it were us who have it,
-        // it would be so each time.
+    func `an IPv6 listener leaves the port free for IPv4`() async throws {
+        // Another program may have the port on IPv4. If our own socket had it, all ten attempts
+        // would fail.
         for _ in 0..<10 {
             let six = try StreamListener(binding: try loopback("[::]:0"))
             let port = try #require(six.localAddress?.port)
             if (try? StreamListener(binding: try loopback("0.0.0.0:\(port)"))) != nil { return }
         }
-        Issue.record("IPv4 never got the port")
+        Issue.record("the IPv4 bind failed ten times")
     }
 
     @ServiceLoop
     @Test
-    func `a socket that listens already is taken over`() async throws {
+    func `a socket that already listens is adopted`() async throws {
         let socket = try ListeningSocket()
         let listener = try StreamListener(adopting: dup(socket.descriptor))
         #expect(listener.localAddress == socket.address)
@@ -342,7 +342,7 @@ struct StreamTests {
     }
 
     @Test
-    func `without descriptors accepting pauses, says so, and goes on`() async throws {
+    func `without free descriptors accepting pauses, logs a warning, and resumes`() async throws {
         await #expect(processExitsWith: .success) {
             ServiceLoop.start()
             try await acceptWithoutDescriptors()
@@ -351,7 +351,7 @@ struct StreamTests {
     }
 }
 
-/// Takes all descriptors away, connects, gives them back when accepting pauses, and accepts.
+/// Uses up all descriptors, connects, releases them when accepting pauses, and accepts.
 @ServiceLoop
 private func acceptWithoutDescriptors() async throws {
     let listener = try StreamListener(binding: try loopback())

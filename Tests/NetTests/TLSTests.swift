@@ -4,7 +4,7 @@ import Testing
 
 @testable import Net
 
-@Suite("A connection over TLS", .timeLimit(.minutes(15)))
+@Suite("TLS connections", .timeLimit(.minutes(15)))
 struct TLSTests {
     let nginx: Nginx
 
@@ -19,7 +19,7 @@ struct TLSTests {
         try TLSClient(certificateFile: nginx.authorityFile, protocols: ["http/1.1"])
     }
 
-    /// Sends a request and returns all that comes until the server closes.
+    /// Sends a request and returns all octets until the server closes.
     @ServiceLoop
     private func get(_ path: String, over connection: some OctetStream) async throws -> String {
         let request =
@@ -35,7 +35,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test(arguments: [Certificates.name, Certificates.address])
-    func `a server with a certificate for the name or the address is spoken to`(
+    func `a server with a certificate for the name or the address is accepted`(
         _ name: String
     ) async throws {
         let connection = try await client().connect(
@@ -52,7 +52,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a megabyte comes through, and what is read says when it ends`() async throws {
+    func `a megabyte is received, and the end of the stream is reported`() async throws {
         let connection = try await client().connect(
             to: nginx.secure,
             name: Certificates.name,
@@ -65,7 +65,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `the second connection to a server comes back to the session of the first`() async throws {
+    func `a second connection to a server resumes the session of the first`() async throws {
         let client = try client()
         for (index, name) in [Certificates.name, Certificates.name, Certificates.address]
             .enumerated()
@@ -83,7 +83,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test(arguments: ["other.example.com", "example.com", "192.0.2.8", "127.0.0.1"])
-    func `a server that is somebody else is told nothing`(_ name: String) async throws {
+    func `a server with a wrong certificate receives no data`(_ name: String) async throws {
         let error = await #expect(throws: TLSError.self) {
             try await client().connect(to: nginx.secure, name: name, deadline: patience)
         }
@@ -96,7 +96,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `an authority that is not trusted cannot vouch for anybody`() async throws {
+    func `a certificate of an untrusted authority is refused`() async throws {
         let client = try TLSClient(certificateFile: nil)
         let error = await #expect(throws: TLSError.self) {
             try await client.connect(to: nginx.secure, name: Certificates.name, deadline: patience)
@@ -109,7 +109,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a server that does not speak TLS is found out`() async throws {
+    func `a server without TLS is detected`() async throws {
         let error = await #expect(throws: TLSError.self) {
             try await client().connect(
                 to: nginx.clear,
@@ -125,7 +125,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a server that says nothing is given up at the deadline`() async throws {
+    func `a handshake with an unresponsive server ends at the deadline`() async throws {
         let silent = try ListeningSocket()
         await #expect(throws: TLSError.socket(.timedOut)) {
             try await client().connect(
@@ -138,7 +138,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `a wait ends when the connection is closed at this end`() async throws {
+    func `closing the connection locally ends a wait`() async throws {
         let connection = try await client().connect(
             to: nginx.secure,
             name: Certificates.name,
@@ -156,7 +156,7 @@ struct TLSTests {
 
     @ServiceLoop
     @Test
-    func `certificates that cannot be read are an error before anything is sent`() throws {
+    func `an unreadable certificate file is an error before any data is sent`() throws {
         let directory = try TemporaryDirectory()
         try directory.write("no certificate", to: "ca.pem")
         for file in [directory.path("ca.pem"), directory.path("nothing.pem")] {

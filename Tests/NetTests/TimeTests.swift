@@ -4,18 +4,18 @@ import Testing
 
 @testable import Net
 
-@Suite("Time on the loop", .timeLimit(.minutes(15)))
+@Suite("Timers and clocks of the loop", .timeLimit(.minutes(15)))
 struct TimeTests {
     init() { ServiceLoop.start() }
 
     @Test
-    func `an instant is the same moment on the clock of the timers`() {
+    func `an instant converts to the same moment on the timers' clock`() {
         var time = timespec()
         let before = Clock.bootMicroseconds(Clock.now)
         clock_gettime(CLOCK_BOOTTIME, &time)
         let between = UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1000
         let after = Clock.bootMicroseconds(Clock.now)
-        // Rounded up, so the first may be one ahead.
+        // The conversion rounds up, so the first value may be one higher.
         #expect(before <= between + 1)
         #expect(between <= after)
     }
@@ -30,7 +30,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `no sleep ends early, and one to the past ends at once`() async throws {
+    func `no sleep ends early, and a deadline in the past ends immediately`() async throws {
         try await ServiceLoop.sleep(until: Clock.now - .seconds(1))
         let until = Clock.now + .milliseconds(20)
         try await ServiceLoop.sleep(until: until)
@@ -39,13 +39,13 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `five thousand timers are called in the order of their deadlines`() async {
-        // All of them due, and none can be called before the last is set: this is one job.
+    func `five thousand timers fire in the order of their deadlines`() async {
+        // All timers are due, and none can fire before the last is set, because this is one job.
         let past = Clock.now - .seconds(1)
         let done = Waiter()
         var called: [Int] = []
         for index in 0..<5000 {
-            // Not set in order: 1237 and 5000 share no factor.
+            // The order of setting is mixed: 1237 and 5000 have no common factor.
             let rank = index * 1237 % 5000
             _ = LoopTimer(at: past + .microseconds(rank)) {
                 called.append(rank)
@@ -59,7 +59,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `five thousand sleepers at once all wake, and none early`() async throws {
+    func `five thousand concurrent sleepers all wake, and none early`() async throws {
         let start = Clock.now
         let sleepers = (0..<5000).map { index in
             ServiceLoop.throwingTask {
@@ -75,7 +75,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `thousands of cancelled sleepers leave the others alone`() async throws {
+    func `thousands of cancelled sleepers do not affect others`() async throws {
         let sleepers = (0..<5000).map { index in
             Task { @ServiceLoop () -> Bool in
                 let far: Duration = index.isMultiple(of: 100) ? .milliseconds(30) : .seconds(3600)
@@ -94,7 +94,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `a sleep in a task that was cancelled before does not wait`() async {
+    func `a sleep in a cancelled task returns immediately`() async {
         let task = Task { @ServiceLoop in
             while !Task.isCancelled { await Task.yield() }
             try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
@@ -105,7 +105,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `a timer that an earlier one cancels in the same turn is not called`() async throws {
+    func `a timer that an earlier timer cancels in the same turn does not fire`() async throws {
         let past = Clock.now - .seconds(1)
         let done = Waiter()
         var called = false
@@ -119,13 +119,13 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `what is done before its deadline gives its value`() async throws {
+    func `an operation that ends before its deadline returns its value`() async throws {
         #expect(try await ServiceLoop.withDeadline(patience) { 5 } == 5)
     }
 
     @ServiceLoop
     @Test
-    func `what is not is cancelled and the deadline thrown`() async {
+    func `an operation that exceeds its deadline is cancelled and the timeout thrown`() async {
         await #expect(throws: DeadlinePassed.self) {
             try await ServiceLoop.withDeadline(Clock.now + .milliseconds(5)) {
                 try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
@@ -135,7 +135,7 @@ struct TimeTests {
 
     @ServiceLoop
     @Test
-    func `cancelling the caller of a deadline cancels what it waits for`() async {
+    func `cancelling the caller of a deadline cancels the operation`() async {
         let task = Task { @ServiceLoop in
             try await ServiceLoop.withDeadline(Clock.now + .seconds(3600)) {
                 try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))

@@ -16,10 +16,10 @@ struct TrustStoreTests {
         directory = try TemporaryDirectory()
     }
 
-    /// The file of certificates that a test trusts, its own.
+    /// The CA file of the test.
     private var file: String { directory.path("trusted.pem") }
 
-    /// Replaces the file, as programs do that update certificates.
+    /// Replaces the file atomically, as programs do that update certificates.
     private func trust(_ certificates: String) throws {
         try directory.write(certificates, to: "new.pem")
         try #require(rename(directory.path("new.pem"), file) == 0)
@@ -30,7 +30,7 @@ struct TrustStoreTests {
         get throws { try String(contentsOfFile: nginx.authorityFile, encoding: .utf8) }
     }
 
-    /// Another authority, which has nothing to do with the server.
+    /// Returns an authority that is unrelated to the server.
     private func otherAuthority() throws -> String {
         try Program.run(
             "/usr/bin/openssl",
@@ -44,7 +44,7 @@ struct TrustStoreTests {
         return try String(contentsOfFile: directory.path("other.pem"), encoding: .utf8)
     }
 
-    /// Whether a request over HTTPS is answered.
+    /// Returns true if a request over HTTPS is answered.
     @ServiceLoop
     private func isTrusted(by client: HTTPClient) async throws -> Bool {
         var request = HTTPRequest(
@@ -59,7 +59,7 @@ struct TrustStoreTests {
         }
     }
 
-    /// Whether a connection over TLS is made.
+    /// Returns true if a TLS connection is established.
     @ServiceLoop
     private func isTrusted(by client: TLSClient) async throws -> Bool {
         do throws(TLSError) {
@@ -74,7 +74,7 @@ struct TrustStoreTests {
 
     @ServiceLoop
     @Test
-    func `a file is parsed once, however many connections trust it`() async throws {
+    func `a file is parsed once for all connections`() async throws {
         try trust(try authority)
         let (http, tls) = (HTTPClient(), try TLSClient(certificateFile: file))
         for _ in 0..<20 {
@@ -93,7 +93,7 @@ struct TrustStoreTests {
 
     @ServiceLoop
     @Test
-    func `a file that is replaced is in force for new connections, in both directions`()
+    func `a replaced file applies to new connections, whether it adds or removes trust`()
         async throws
     {
         let other = try otherAuthority()
@@ -104,7 +104,7 @@ struct TrustStoreTests {
         try trust(try authority)
         while try await !isTrusted(by: http) {}
         #expect(try await isTrusted(by: tls))
-        // Neither the connection that is open nor its session outlives the trust.
+        // Neither the open connection nor its session may be used after the trust is removed.
         try trust(other)
         while try await isTrusted(by: http) {}
         #expect(try await !isTrusted(by: tls))
@@ -113,7 +113,7 @@ struct TrustStoreTests {
 
     @ServiceLoop
     @Test
-    func `a file that cannot be used any more leaves the certificates of before in force`()
+    func `a file that becomes invalid leaves the previous certificates in force`()
         async throws
     {
         try trust(try authority)

@@ -29,7 +29,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `the file has the mode that was asked for and goes with the listener`() throws {
+    func `the socket file has the given mode and is removed with the listener`() throws {
         let listener = try StreamListener(unixPath: path, mode: 0o620, group: getgid())
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.posixPermissions] as? Int == 0o620)
@@ -39,7 +39,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `a file that a dead process left is replaced`() throws {
+    func `the socket file of an ended process is replaced`() throws {
         let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let address = try UnixAddress(path)
         #expect(address.bind(socket) == 0)
@@ -49,7 +49,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `a path at which somebody listens is left alone`() async throws {
+    func `a path with a listening process is left unchanged`() async throws {
         let first = try StreamListener(unixPath: path, mode: 0o600)
         let path = path
         #expect(throws: SocketError.pathInUse(path)) {
@@ -61,7 +61,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `a file that is no socket is left alone`() throws {
+    func `a file that is not a socket is left unchanged`() throws {
         try directory.write("precious", to: "control.sock")
         let path = path
         #expect(throws: SocketError.notSocket(path)) {
@@ -72,7 +72,7 @@ struct UnixListenerTests {
 
     @ServiceLoop
     @Test
-    func `a path that is too long is refused, not cut`() {
+    func `a path that is too long is refused, not truncated`() {
         let long = "/tmp/" + String(repeating: "x", count: 103)
         #expect(throws: SocketError.pathTooLong(long)) {
             try StreamListener(unixPath: long, mode: 0o600)

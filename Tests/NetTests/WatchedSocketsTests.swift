@@ -4,11 +4,11 @@ import Testing
 
 @testable import Net
 
-@Suite("Sockets that libcurl waits for", .timeLimit(.minutes(15)))
+@Suite("Sockets that libcurl watches", .timeLimit(.minutes(15)))
 struct WatchedSocketsTests {
     init() { ServiceLoop.start() }
 
-    /// Watched sockets of which the next event is waited for.
+    /// Watched sockets with a wait for the next event.
     @ServiceLoop
     private final class Scene {
         let sockets = WatchedSockets()
@@ -18,7 +18,7 @@ struct WatchedSocketsTests {
         init() {
             sockets.handler = { [weak self] descriptor, _ in
                 self?.heard.append(descriptor)
-                // As libcurl does when it has seen enough.
+                // libcurl does the same when it needs no more events.
                 self?.sockets.forget(descriptor)
                 self?.waiter.resume(.ready)
             }
@@ -39,12 +39,13 @@ struct WatchedSocketsTests {
 
     @ServiceLoop
     @Test
-    func `one that gets the number of another, closed without a word, is watched in its place`()
+    func `a reused descriptor number is watched again after an unreported close`()
         async throws
     {
         let listener = try ListeningSocket()
         let scene = Scene()
-        // Other tests open and close sockets, too: this needs the same number twice in a row.
+        // Other tests open and close sockets, so this repeats until the same number is assigned
+        // twice.
         var descriptor: Int32
         repeat {
             let old = try scene.open()
@@ -66,20 +67,20 @@ struct WatchedSocketsTests {
 
     @ServiceLoop
     @Test
-    func `one that was closed without a word, and lives on elsewhere, is let go as any other`()
+    func `a socket that was closed without a report and has a duplicate is removed normally`()
         async throws
     {
         let scene = Scene()
         let other = Scene()
         let descriptor = try scene.open()
-        // As a process has it that was started just then.
+        // A program that was started at this moment would have such a duplicate.
         let elsewhere = dup(descriptor)
         defer { close(elsewhere) }
         try scene.sockets.watch(descriptor, .writable)
         close(descriptor)
         scene.sockets.forget(descriptor)
-        // A socket that is not connected is writable: were it still watched, sd-event would be told
-        // of a source that is no more, and end the process.
+        // An unconnected socket is writable. If it were still watched, sd-event would get an event
+        // for a freed source and end the process.
         let witness = try other.open()
         try other.sockets.watch(witness, .writable)
         await other.event()

@@ -10,12 +10,12 @@ import Upstream
 @testable import Resolver
 
 extension ServiceKey {
-    /// Octets that only a client can understand.
+    /// A parameter key that only some clients know.
     fileprivate static let unknown = ServiceKey(rawValue: 65_000)
 }
 
 extension Record {
-    /// An HTTPS record with these hints.
+    /// Returns an HTTPS record with these address hints.
     fileprivate static func https(
         _ name: Name,
         priority: UInt16 = 1,
@@ -55,7 +55,8 @@ extension Record {
 }
 
 extension ScriptedUpstream {
-    /// One that answers HTTPS and SVCB with these records, and A and AAAA with its addresses.
+    /// Returns an upstream that answers HTTPS and SVCB queries with `records`, and A and AAAA
+    /// queries with fixed addresses.
     fileprivate static func binding(_ records: [Record]) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
             guard let question = message.questions.first else { return }
@@ -68,7 +69,7 @@ extension ScriptedUpstream {
     }
 }
 
-@Suite("Hints in HTTPS and SVCB records of names that vendors answer (RFC 9460)")
+@Suite("Address hints in HTTPS and SVCB records of names that vendors resolve (RFC 9460)")
 struct AligningTests {
     init() { ServiceLoop.start() }
 
@@ -76,7 +77,7 @@ struct AligningTests {
     private static let theirs = "HTTPS \(before) ipv6hint=2001:db8:99::1 key65000=\\009\\008\\007"
     private static let bare = "HTTPS 1 . alpn=h2 ech=AAEC key65000=\\009\\008\\007"
 
-    /// The policy of a mode.
+    /// Returns the answer policy with this service binding mode.
     private static func policy(
         _ bindings: AnswerPolicy.ServiceBindings,
         suppressesAAAA: Bool = false
@@ -89,7 +90,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `without cached addresses hints go, all else stays, and no call is made`() async throws {
+    func `without cached addresses the hints are removed and no vendor is called`() async throws {
         let house = try House(.tencent, upstream: .binding([.https("www.example.com")]))
         let answer = try await house.ask("www.example.com", .https)
         #expect(answer.plain == [Self.bare])
@@ -101,7 +102,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `cached addresses take the place of hints, for as long as they are right`() async throws {
+    func `cached addresses replace the hints, and the TTL is their remaining time`() async throws {
         let house = try House(.tencent, upstream: .binding([.https("www.example.com")]))
         _ = try await house.ask("www.example.com")
         await house.world.advance(by: .seconds(10))
@@ -112,7 +113,7 @@ struct AligningTests {
                     + "ipv6hint=2001:db8::101 key65000=\\009\\008\\007"
             ]
         )
-        // Of 60 s that the addresses have, 10 are over.
+        // The cached addresses had a TTL of 60 s, of which 10 s have passed.
         #expect(answer.message.answers.map(\.ttl) == [50])
         #expect(answer.resolution.lifetime == 50)
         #expect(house.world.sent.count == 1)
@@ -120,7 +121,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `hints that are ours already live no longer than our addresses`() async throws {
+    func `hints equal to the cached addresses get the TTL of these addresses`() async throws {
         let house = try House(
             .tencent,
             upstream: .binding([
@@ -140,7 +141,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `a family without addresses has no hint, and none is added where there was none`()
+    func `a family without addresses has no hint, and no hint is added to a record without one`()
         async throws
     {
         let house = try House(
@@ -161,7 +162,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `a hint that was mandatory and goes is no longer mandatory`() async throws {
+    func `the key of a removed hint is removed from the mandatory parameter`() async throws {
         let house = try House(
             .tencent,
             upstream: .binding([
@@ -183,7 +184,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `hints are the target's: ours if vendors answer that name, else none`() async throws {
+    func `hints are the target's; without a vendor route they are removed`() async throws {
         let house = try House(
             .tencent,
             upstream: .binding([
@@ -222,7 +223,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `a record that is an alias passes as it is`() async throws {
+    func `a record in alias mode is passed unchanged`() async throws {
         let house = try House(
             .tencent,
             upstream: .binding([
@@ -235,7 +236,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `names of nobody's route pass, but not hints about a name that vendors answer`()
+    func `names without a route pass, but hints for a name with a vendor route are removed`()
         async throws
     {
         let house = try House(
@@ -255,7 +256,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `hints about a name in hosts are what hosts say`() async throws {
+    func `hints for a name in a hosts file are its addresses there`() async throws {
         let house = try House(
             .tencent,
             upstream: .binding([.https("www.example.org", target: "printer.lan")])
@@ -272,7 +273,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `a hint of a length that cannot be is replaced like any other`() async throws {
+    func `a hint of invalid length is replaced`() async throws {
         let house = try House(
             .tencent,
             upstream: .binding([.https("www.example.com", v4: ["nonsense"], v6: ["nonsense"])])
@@ -282,8 +283,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `clients that ask for DNSSEC get no altered records: NODATA, for them only`() async throws
-    {
+    func `a record that must be altered is NODATA for queries with DO`() async throws {
         let house = try House(.tencent, upstream: .binding([.https("www.example.com")]))
         let signed = try await house.ask("www.example.com", .https, dnssecOK: true)
         #expect(signed.rcode == .noError && signed.answers.isEmpty)
@@ -291,11 +291,11 @@ struct AligningTests {
         #expect(signed.resolution.explanation?.code == .synthesized)
         #expect(house.upstream?.asked == [])
         #expect(try await house.ask("www.example.com", .https).plain == [Self.bare])
-        // A name without a route has nothing that would have to be altered.
+        // A name without a route needs no alteration.
         let other = try House(.tencent, upstream: .binding([.https("www.example.org")]))
         let untouched = try await other.ask("www.example.org", .https, dnssecOK: true)
         #expect(untouched.plain == [Self.theirs])
-        // Unless it leads to one that has a route.
+        // But its target may have a route.
         let leading = try House(
             .tencent,
             upstream: .binding([.https("www.example.org", target: "www.example.com")])
@@ -307,7 +307,7 @@ struct AligningTests {
 
     @Test(arguments: [false, true])
     @ServiceLoop
-    func `forward passes records as they are`(_ dnssecOK: Bool) async throws {
+    func `mode forward passes records unchanged`(_ dnssecOK: Bool) async throws {
         let house = try House(
             .tencent,
             upstream: .binding([.https("www.example.com")]),
@@ -320,7 +320,7 @@ struct AligningTests {
 
     @Test(arguments: [RecordType.https, .svcb])
     @ServiceLoop
-    func `block denies them at once, of names that vendors answer`(_ type: RecordType) async throws
+    func `mode block answers NODATA for names with a vendor route`(_ type: RecordType) async throws
     {
         let house = try House(
             .tencent,
@@ -332,7 +332,7 @@ struct AligningTests {
             type,
             story: """
                 NOERROR from httpdnsd after 0 ms
-                EDE 15: such records are blocked here
+                EDE 15: HTTPS and SVCB records are blocked here
                 authority: SOA example.com. 5 5
                 kept: \(type) NODATA 5
                 """
@@ -344,7 +344,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `suppressed, AAAA is denied at once for every name, and A is answered`() async throws {
+    func `with AAAA suppressed, every AAAA query is NODATA, and A is answered`() async throws {
         let house = try House(
             .tencent,
             answers: Self.policy(.align, suppressesAAAA: true)
@@ -359,7 +359,7 @@ struct AligningTests {
                 kept: A 60
                 billed: tencent 1
                 """,
-            "what came along for the other family is not kept: a worker would answer it"
+            "the AAAA answer of the same call is not cached: a worker would serve it"
         )
         for (name, zone) in [
             ("www.example.com", "example.com"), ("www.example.org", "www.example.org"),
@@ -381,7 +381,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `suppressed, no hint has an IPv6 address, whoever's the name is`() async throws {
+    func `with AAAA suppressed, no HTTPS answer has an IPv6 hint`() async throws {
         let house = try House(
             .tencent,
             upstream: .binding([.https("www.example.org"), .https("www.example.com")]),
@@ -397,7 +397,7 @@ struct AligningTests {
 
     @Test
     @ServiceLoop
-    func `what an earlier life kept and the settings answer now is removed`() async throws {
+    func `a restored answer that the settings now produce locally is removed`() async throws {
         let house = try House(.tencent)
         _ = try await house.ask("www.example.com")
         let now = try House(.tencent, answers: Self.policy(.align, suppressesAAAA: true))
@@ -417,11 +417,11 @@ struct AligningTests {
 }
 
 extension Answer {
-    /// The answers without the quotes around values.
+    /// The answers without the quotes around parameter values.
     fileprivate var plain: [String] { answers.map { $0.replacing("\"", with: "") } }
 }
 
 extension String {
-    /// The text without an empty last line.
+    /// The text without its final line break.
     fileprivate var trimmed: String { hasSuffix("\n") ? String(dropLast()) : self }
 }

@@ -8,21 +8,21 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("What a vendor says, and what the client is told")
+@Suite("Vendor replies and the answers that clients get")
 struct AnswerTests {
     init() { ServiceLoop.start() }
 
-    /// The vendors that answer both families with one call.
+    /// Vendors that return A and AAAA in one call.
     private static let pairing: [Account] = [.tencent, .sealed, .alibaba]
 
-    /// The address of a vendor's first server, as an answer's origin has it.
+    /// Returns the origin label of a vendor's first server.
     private static func origin(_ account: Account) throws -> String {
         "\(account.rawValue)/\(try account.servers(1)[0])"
     }
 
     // MARK: - Addresses
 
-    @Test("addresses are answered, and one call fills A and AAAA", arguments: pairing)
+    @Test("one call answers with addresses and caches A and AAAA", arguments: pairing)
     @ServiceLoop
     func addresses(_ account: Account) async throws {
         let house = try House(account)
@@ -50,7 +50,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "TTLs are brought within the settings' bounds, each family's its own",
+        "TTLs are clamped to the settings' bounds, separately for each family",
         arguments: [(5, 60), (60, 60), (300, 300), (99_999, 600)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -71,7 +71,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("a TTL of zero is answered and not kept, so that every question is a call")
+    @Test("an answer with TTL 0 is not cached, so every query is a call")
     @ServiceLoop
     func zeroTTL() async throws {
         let house = try House(.tencent)
@@ -90,7 +90,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("of a family of which there is none, the other shows that there is the name: NODATA")
+    @Test("an empty family is NODATA if the other family has addresses")
     @ServiceLoop
     func otherFamily() async throws {
         try await House(.tencent).expect(
@@ -118,7 +118,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "a NODATA that a vendor implies is kept as long as its addresses, within a denial's bounds",
+        "an implied NODATA is cached for the addresses' TTL, within the negative TTL bounds",
         arguments: [(1, 5), (200, 200), (86_400, 300)] as [(UInt32, UInt32)]
     )
     @ServiceLoop
@@ -141,7 +141,7 @@ struct AnswerTests {
     // MARK: - Nothing
 
     @Test(
-        "a vendor that has no addresses, or does not have the name, leaves it to the fallback",
+        "if a vendor has no address for a name, the fallback is queried",
         arguments: pairing,
         ["none.example.com", "unregistered.example.com"]
     )
@@ -159,7 +159,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("what the fallback says is believed and kept: that there is no such name")
+    @Test("an NXDOMAIN of the fallback is answered and cached")
     @ServiceLoop
     func fallbackNXDomain() async throws {
         try await House(.tencent, upstream: .denying(.nxDomain)).expect(
@@ -174,7 +174,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("what the fallback says is believed and kept: that there is no such address")
+    @Test("a NODATA of the fallback is answered and cached")
     @ServiceLoop
     func fallbackNoData() async throws {
         try await House(.tencent, upstream: .denying(.noError)).expect(
@@ -189,7 +189,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("that a vendor has nothing is remembered, so that the other family costs no call")
+    @Test("a vendor's lack of addresses is remembered, so the other family costs no call")
     @ServiceLoop
     func remembered() async throws {
         let house = try House(.tencent)
@@ -202,7 +202,7 @@ struct AnswerTests {
             """
         try await house.expect("none.example.com", .aaaa, story: second)
         #expect(house.resolver.vendors.numbers.paired == 1)
-        // Five seconds later it may have been registered.
+        // The memory lasts 5 s: the name may have been registered since.
         house.emptyCache()
         await house.world.advance(by: .seconds(5))
         try await house.expect(
@@ -218,7 +218,7 @@ struct AnswerTests {
         )
     }
 
-    @Test("the call that is spared is that of the vendor that had nothing, not of one that failed")
+    @Test("only the vendor that had no addresses is skipped, not a vendor that failed")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
         let house = try House(.tencent, .alibaba)
@@ -230,7 +230,7 @@ struct AnswerTests {
         #expect(house.resolver.vendors.numbers.pairedByVendor == ["alibaba": 1])
     }
 
-    @Test("without a fallback nothing is NODATA, whether the name is registered or not")
+    @Test("without a fallback a name without addresses is NODATA, registered or not")
     @ServiceLoop
     func nothingWithoutFallback() async throws {
         for name in ["none.example.com", "unregistered.example.com"] {
@@ -257,7 +257,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("`fallback: none` concerns addresses only")
+    @Test("`fallback: none` affects address queries only")
     @ServiceLoop
     func otherTypesFallBack() async throws {
         let house = try House(.tencent, fallsBack: false)
@@ -269,7 +269,7 @@ struct AnswerTests {
 
     // MARK: - One call
 
-    @Test("A and AAAA that are asked at once, whoever asks for them, are one call")
+    @Test("concurrent A and AAAA queries of any clients share one call")
     @ServiceLoop
     func atOnce() async throws {
         let house = try House(.tencent)
@@ -299,13 +299,13 @@ struct AnswerTests {
                 """,
             ]
         )
-        // One is the same question as another, two ask the vendor for what is being asked.
+        // The repeated query joins its duplicate; A and AAAA share the vendor call.
         #expect(house.resolver.merging.merged == 1)
         #expect(house.vendors[0].statistics.merged == 1)
         #expect(house.vendors[0].statistics.paired == 1)
     }
 
-    @Test("clients that join a call wait for its rest, and only they are called merged")
+    @Test("a client that joins a call waits for the remaining time and is counted as merged")
     @ServiceLoop
     func joining() async throws {
         let house = try House(.tencent)
@@ -319,7 +319,7 @@ struct AnswerTests {
         #expect(house.asked.map(\.whom) == ["tencent 1"])
     }
 
-    @Test("the call goes on when the first who asked has gone")
+    @Test("a call continues when the client that caused it has gone")
     @ServiceLoop
     func firstGone() async throws {
         let house = try House(.tencent)
@@ -340,7 +340,7 @@ struct AnswerTests {
     }
 
     @Test(
-        "of names that share a call, each gets its own answer, and one that is missing falls back"
+        "each name in a batched call gets its own answer, and a missing name uses the fallback"
     )
     @ServiceLoop
     func batch() async throws {

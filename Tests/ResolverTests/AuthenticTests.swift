@@ -8,11 +8,11 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("What an upstream validated (RFC 4035 §3.2.3, RFC 6840 §5.8)")
+@Suite("Answers validated by an upstream (RFC 4035 §3.2.3, RFC 6840 §5.8)")
 struct AuthenticTests {
     init() { ServiceLoop.start() }
 
-    /// One that says of everything that it validated it.
+    /// Returns an upstream that sets AD in every reply.
     @ServiceLoop
     private static func validating(
         _ isBelieved: Bool = true,
@@ -27,7 +27,7 @@ struct AuthenticTests {
         }
     }
 
-    /// Whether what the cache has of a name is validated.
+    /// Returns true if the cached answer of a name is marked as validated.
     @ServiceLoop
     private static func kept(_ name: Name, in house: House) -> [Bool] {
         house.cache.entries(named: name, type: nil, now: house.world.now).map(\.isAuthentic)
@@ -35,7 +35,7 @@ struct AuthenticTests {
 
     @Test(arguments: [true, false])
     @ServiceLoop
-    func `it is believed of those only whom the settings believe, and kept`(
+    func `AD is accepted from trusted upstreams only, and cached`(
         _ isBelieved: Bool
     ) async throws {
         let house = try House(upstream: Self.validating(isBelieved))
@@ -47,7 +47,7 @@ struct AuthenticTests {
 
     @Test
     @ServiceLoop
-    func `what one that is believed did not validate is not`() async throws {
+    func `AD is clear if a trusted upstream did not set it`() async throws {
         let upstream = ScriptedUpstream(validates: true) { (message) throws(UpstreamError) in
             message.answers = [.a("www.example.org", 1)]
         }
@@ -58,7 +58,7 @@ struct AuthenticTests {
 
     @Test
     @ServiceLoop
-    func `a chain of aliases and a denial are as they were validated`() async throws {
+    func `CNAME chains and denials keep the AD bit of their reply`() async throws {
         let chain = try House(
             upstream: Self.validating { message in
                 message.answers = [
@@ -80,7 +80,7 @@ struct AuthenticTests {
 
     @Test
     @ServiceLoop
-    func `it lives no longer than whoever validated it allows`() async throws {
+    func `the AD bit expires when the upstream is no longer trusted`() async throws {
         var policy = TTLPolicy()
         policy.positive = 60...3_600
         policy.negative = 5...300
@@ -106,7 +106,7 @@ struct AuthenticTests {
 
     @Test
     @ServiceLoop
-    func `a private address that was taken away takes it away`() async throws {
+    func `removing a private address clears AD`() async throws {
         var policy = AnswerPolicy()
         policy.rebinding.protects = true
         let house = try House(
@@ -126,7 +126,7 @@ struct AuthenticTests {
 
     @Test
     @ServiceLoop
-    func `another order of the same addresses leaves it as it is`() async throws {
+    func `reordering the addresses keeps AD`() async throws {
         var policy = AnswerPolicy()
         policy.order = .fastest([AnswerPolicy.ProbeRule(names: .suffix("example.org"), port: 443)])
         let house = try House(
@@ -147,7 +147,7 @@ struct AuthenticTests {
 
     @Test
     @ServiceLoop
-    func `nothing that was made here or came from a vendor is validated`() async throws {
+    func `local answers and vendor answers never have AD`() async throws {
         let house = try House(.tencent, upstream: Self.validating())
         house.resolver.use(
             HostsTable(
@@ -159,12 +159,12 @@ struct AuthenticTests {
         for name in ["www.example.com", "localhost", "host.example.net", "x.invalid"] as [Name] {
             #expect(try await house.ask(name).resolution.isAuthentic == false, "\(name)")
         }
-        // The vendor has none, so the upstream's own word is all there is.
+        // The vendor has no address, so the answer is the upstream's reply unchanged.
         #expect(try await house.ask("none.example.com").resolution.isAuthentic)
     }
 
     @Test
-    func `labels of an earlier life are believed by who they are`() {
+    func `restored origin labels are trusted according to the settings`() {
         let origins = Origins()
         origins.believe(only: ["dot/tls://dns.example (192.0.2.1)"])
         let number = origins.number("dot/tls://dns.example (192.0.2.1)")

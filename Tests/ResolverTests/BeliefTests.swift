@@ -8,13 +8,13 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("What of a vendor's answer is believed, and what a vendor is asked at all")
+@Suite("Accepted addresses and permitted names of vendor calls")
 struct BeliefTests {
     init() { ServiceLoop.start() }
 
     // MARK: - Private addresses
 
-    /// Addresses that a vendor has, and what becomes of them.
+    /// Addresses in a vendor's reply, and the expected answer.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let known: Known
@@ -77,7 +77,7 @@ struct BeliefTests {
     ]
 
     @Test(
-        "private addresses are dropped and counted; if no others remain, the fallback is asked",
+        "private addresses are dropped and counted; if none remain, the fallback is queried",
         arguments: cases
     )
     @ServiceLoop
@@ -88,7 +88,7 @@ struct BeliefTests {
         #expect(house.resolver.vendors.numbers.droppedAddresses == example.dropped)
     }
 
-    @Test("an address that is dropped is counted once, however many wait for the call")
+    @Test("a dropped address is counted once, however many clients wait for the call")
     @ServiceLoop
     func countedOnce() async throws {
         let house = try House(.tencent)
@@ -102,7 +102,7 @@ struct BeliefTests {
         #expect(house.resolver.vendors.numbers.droppedAddresses == 2)
     }
 
-    @Test("private addresses are answered where the route allows them")
+    @Test("private addresses are answered if the route allows them")
     @ServiceLoop
     func allowed() async throws {
         let house = try House(.tencent, allowsPrivateAnswers: true)
@@ -121,7 +121,7 @@ struct BeliefTests {
     }
 
     @Test(
-        "addresses that no server can have are never answered, whatever the route allows",
+        "addresses that no server can have are never answered, even if the route allows private ones",
         arguments: ["0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1"]
     )
     @ServiceLoop
@@ -141,7 +141,7 @@ struct BeliefTests {
         #expect(house.vendors[0].statistics.droppedAddresses == 1)
     }
 
-    @Test("if only unusable addresses remain and nobody is to be asked instead: NODATA")
+    @Test("only unusable addresses and no fallback: NODATA")
     @ServiceLoop
     func unusableWithoutFallback() async throws {
         let house = try House(.tencent, fallsBack: false)
@@ -161,7 +161,7 @@ struct BeliefTests {
     // MARK: - What is never asked
 
     @Test(
-        "what a vendor cannot know is never asked of it",
+        "names and types that a vendor cannot resolve are never sent to it",
         arguments: [
             ("www.example.com", RecordType.https), ("www.example.com", .mx),
             ("www.example.com", .txt), ("www.example.com", .ptr),
@@ -179,7 +179,7 @@ struct BeliefTests {
         #expect(house.world.sent.isEmpty)
     }
 
-    @Test("letters, digits, hyphens and underscores are asked of it, and in lower case")
+    @Test("names of letters, digits, hyphens and underscores are sent in lower case")
     @ServiceLoop
     func forVendors() async throws {
         let house = try House(.tencent)
@@ -190,7 +190,7 @@ struct BeliefTests {
 
     // MARK: - JSON
 
-    @Test("a JSON API is asked for one family a call, and its calls need not be billable")
+    @Test("a JSON API gets one call per family, and its calls may be free of charge")
     @ServiceLoop
     func oneFamily() async throws {
         let house = try House(.json)
@@ -216,7 +216,7 @@ struct BeliefTests {
         #expect(house.vendors[0].statistics.tries == 2)
     }
 
-    @Test("a JSON API that says that there is no such name is believed, with its SOA's time")
+    @Test("an NXDOMAIN of a JSON API is accepted, with the TTL of its SOA")
     @ServiceLoop
     func jsonNXDomain() async throws {
         try await House(.json).expect(
@@ -230,7 +230,7 @@ struct BeliefTests {
         )
     }
 
-    @Test("a JSON API that says that there is no such address is believed, too")
+    @Test("a NODATA of a JSON API is accepted")
     @ServiceLoop
     func jsonNoData() async throws {
         try await House(.json).expect(
@@ -245,7 +245,7 @@ struct BeliefTests {
         )
     }
 
-    @Test("a JSON API whose addresses are all unusable says nothing: the fallback is asked")
+    @Test("if all addresses of a JSON API are unusable, the fallback is queried")
     @ServiceLoop
     func jsonUnusable() async throws {
         let house = try House(.json)

@@ -8,20 +8,20 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("When a vendor's server fails: the next one, then the next vendor, then the fallback")
+@Suite("Failover: the next server, then the next vendor, then the fallback")
 struct FailoverTests {
     init() { ServiceLoop.start() }
 
-    /// What is wrong with the first of two servers, and what that costs.
+    /// A fault of the first of two servers, and its cost.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         var account = Account.tencent
         let fault: Fault
 
-        /// When the second server is asked.
+        /// Time until the second server is called, in milliseconds.
         let next: Int
 
-        /// Requests that are on the bill when the answer has come.
+        /// Requests billed until the answer.
         let billed: Int
 
         init(_ label: String, _ fault: Fault, of account: Account, next: Int, billed: Int) {
@@ -33,7 +33,7 @@ struct FailoverTests {
         }
     }
 
-    /// What helps at once, as soon as it is known, and what only shows by waiting.
+    /// Faults that are detected immediately, then faults that only a timeout detects.
     private static let cases: [Case] =
         Account.allCases.filter { $0 != .json }.flatMap { account in
             [
@@ -60,7 +60,7 @@ struct FailoverTests {
                 ),
                 Case("500", .status(500), of: account, next: 20, billed: 2),
                 Case("502", .status(502), of: account, next: 20, billed: 2),
-                Case("a status nobody knows", .status(299), of: account, next: 20, billed: 2),
+                Case("an unknown status", .status(299), of: account, next: 20, billed: 2),
                 Case("429", .status(429), of: account, next: 20, billed: 1),
                 Case(
                     "a captive portal",
@@ -72,7 +72,7 @@ struct FailoverTests {
                 Case("another name", .otherName, of: account, next: 20, billed: 2),
                 Case("silence", .silent(), of: account, next: 300, billed: 1),
                 Case(
-                    "silence on an old connection",
+                    "no response on an old connection",
                     .silent(onOldConnection: true),
                     of: account,
                     next: 300,
@@ -82,13 +82,13 @@ struct FailoverTests {
             ]
         } + [Case("another key", .otherKey, of: .sealed, next: 20, billed: 2)]
 
-    @Test("the next server is asked at once, or after 300 ms of silence", arguments: cases)
+    @Test("the next server is called after a failure, or after 300 ms", arguments: cases)
     @ServiceLoop
     private func nextServer(_ example: Case) async throws {
         let account = example.account.rawValue
         let house = try House(example.account)
         house.faults["\(account) 1"] = example.fault
-        // A vendor with two names for its certificates is tried under the other one first.
+        // A vendor with two certificate names retries under the other name first.
         let again =
             if case .broken(.tls, _) = example.fault, example.account == .alibaba {
                 "alibaba 1 at 0, "
@@ -108,7 +108,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a server that was only slower is not to blame before its own timeout, but is paid")
+    @Test("a slow server is not marked failed before its own timeout, but its call is billed")
     @ServiceLoop
     func loser() async throws {
         let house = try House(.tencent)
@@ -124,7 +124,7 @@ struct FailoverTests {
         #expect(statistics().billable == 2)
     }
 
-    @Test("a slow server that still answers first wins, and its rival is paid, too")
+    @Test("a slow server that answers first wins, and the hedged request is billed too")
     @ServiceLoop
     func slowWinner() async throws {
         let house = try House(.tencent)
@@ -144,7 +144,7 @@ struct FailoverTests {
         #expect(house.vendors[0].statistics.billable == 2)
     }
 
-    @Test("silence on an old connection is tried on a fresh one, if no other server answers")
+    @Test("an unresponsive old connection is retried on a new one if no other server answers")
     @ServiceLoop
     func freshConnection() async throws {
         let house = try House(.tencent, servers: 1)
@@ -185,14 +185,14 @@ struct FailoverTests {
             return house.asked.dropFirst(before).map(\.whom)
         }
         for _ in 0..<2 { #expect(try await whom() == ["tencent 1", "tencent 2"]) }
-        // The switch came when the daemon's own question failed, too.
+        // The daemon's own probe failed too, and caused the switch.
         let switched = house.world.elapsed
         #expect(try await whom() == ["tencent 2"])
         await house.world.advance(
             by: switched + .milliseconds(59_999) - house.world.elapsed
         )
         #expect(try await whom() == ["tencent 2"])
-        // A trial asks the first server again, and finds it still refusing.
+        // The next probe of the first server fails again.
         for _ in 0..<2 { #expect(try await whom() == ["tencent 2"]) }
         house.faults = [:]
         await house.world.advance(by: .seconds(60))
@@ -204,7 +204,7 @@ struct FailoverTests {
 
     // MARK: - Silence
 
-    @Test("nobody waits for a vendor of which nothing is heard, until a trial is answered")
+    @Test("an unresponsive vendor is skipped until a probe succeeds")
     @ServiceLoop
     func silence() async throws {
         let house = try House(.tencent, servers: 1) { $0.retriesBeforeSwitch = 2 }
@@ -222,7 +222,7 @@ struct FailoverTests {
             house.asked.dropFirst(before).map(\.whom)
                 == ["upstream A", "upstream A", "upstream A"]
         )
-        // Until that trial is over.
+        // Wait until that probe has ended.
         await house.world.advance(by: .seconds(3))
         house.faults = [:]
         #expect(try await wait() == .milliseconds(10))
@@ -231,7 +231,7 @@ struct FailoverTests {
         #expect(house.asked.last?.whom == "tencent 1")
     }
 
-    @Test("where nobody else can be asked a silent vendor is waited for")
+    @Test("an unresponsive vendor is waited for if there is no alternative")
     @ServiceLoop
     func onlySilence() async throws {
         let house = try House(.tencent, servers: 1, fallsBack: false) { $0.retriesBeforeSwitch = 1 }
@@ -246,8 +246,8 @@ struct FailoverTests {
 
     // MARK: - Other vendors
 
-    /// What is wrong with both servers of the first vendor, when the second vendor is asked, and
-    /// what the first has cost by then.
+    /// A fault of both servers of the first vendor, the time until the second vendor is called, and
+    /// the requests billed until then.
     private static let hopeless: [(label: String, fault: Fault, next: Int, billed: Int)] = [
         ("refused", .broken(.connect("refused")), 0, 0),
         ("a bad certificate", .broken(.tls("expired")), 0, 0),
@@ -255,11 +255,11 @@ struct FailoverTests {
         ("429", .status(429), 40, 0),
         ("rubbish", .says("rubbish"), 40, 2),
         ("another name", .otherName, 40, 2),
-        // Half of three seconds is this vendor's; what it was asked in vain may be on its bill.
+        // The vendor's share is half of 3 s. Its unanswered requests may be billed.
         ("silence", .silent(), 1_500, 2),
     ]
 
-    @Test("a vendor that fails is followed by the next", arguments: hopeless.indices)
+    @Test("if a vendor fails, the next vendor is called", arguments: hopeless.indices)
     @ServiceLoop
     func nextVendor(_ index: Int) async throws {
         let (label, fault, next, billed) = Self.hopeless[index]
@@ -280,7 +280,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("when all vendors fail the fallback is asked", arguments: hopeless.indices.dropLast())
+    @Test("if all vendors fail, the fallback is queried", arguments: hopeless.indices.dropLast())
     @ServiceLoop
     func fallback(_ index: Int) async throws {
         let (label, fault, next, billed) = Self.hopeless[index]
@@ -303,7 +303,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a failure is not remembered: the other family is asked of the vendor again")
+    @Test("a vendor failure is not cached: the other family is a new vendor call")
     @ServiceLoop
     func failureIsForgotten() async throws {
         let house = try House(.tencent, servers: 1)
@@ -323,7 +323,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("a vendor that has nothing is followed by the fallback, not by the next vendor")
+    @Test("if a vendor has no address, the fallback is queried, not the next vendor")
     @ServiceLoop
     func emptyIsNoFailure() async throws {
         try await House(.tencent, .alibaba).expect(
@@ -338,7 +338,7 @@ struct FailoverTests {
         )
     }
 
-    @Test("without a fallback, vendors that fail are SERVFAIL with the reason, for a second")
+    @Test("without a fallback, failing vendors are SERVFAIL with the reason, cached for 1 s")
     @ServiceLoop
     func noFallback() async throws {
         let house = try House(.tencent, .alibaba, fallsBack: false)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Resolver
 
-@Suite("Shares of clients in questions under way", .timeLimit(.minutes(5)))
+@Suite("Shares of clients in pending queries", .timeLimit(.minutes(5)))
 struct FairTableTests {
     init() { ServiceLoop.start() }
 
@@ -20,7 +20,7 @@ struct FairTableTests {
         ClientNetwork(of: .v4(IPv4Address(value: 0xC000_0200 + number)), isProven: true)
     }
 
-    /// Questions under way that end when a test says so.
+    /// Pending queries that a test ends.
     @ServiceLoop
     private final class Questions {
         private(set) var now = Clock.now
@@ -37,14 +37,14 @@ struct FairTableTests {
             waiting: FairLimits(all: 12, perClient: 10, share: 3, grace: .seconds(1))
         )
 
-        /// A timer that never ends.
+        /// A timer that never fires.
         private final class Never: Cancellable {
             func cancel() {}
         }
 
         var count: Int { table.count }
 
-        /// Asks; `label` is what the outcome is kept under.
+        /// Starts a query; its outcome is stored under `label`.
         func ask(_ key: String, by client: UInt32, as label: String? = nil) {
             now += .milliseconds(1)
             let end = now + .seconds(60)
@@ -70,7 +70,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a newcomer takes the oldest place of the client with the most questions`() {
+    func `a new client evicts the oldest query of the client with the most`() {
         let questions = Questions()
         for number in 1...5 { questions.ask("a\(number)", by: 1) }
         for number in 1...3 { questions.ask("b\(number)", by: 2) }
@@ -84,7 +84,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `the oldest question of all makes room if no client exceeds its share`() {
+    func `the oldest query of all is evicted if no client exceeds its share`() {
         let questions = Questions()
         for number in 1...8 { questions.ask("a\(number)", by: UInt32(number) % 4) }
         questions.ask("b", by: 9)
@@ -94,7 +94,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `a client at its limit is refused until its oldest question is a second old`() {
+    func `a client at its limit is refused until its oldest query is 1 s old`() {
         let questions = Questions()
         for number in 1...7 { questions.ask("a\(number)", by: 1) }
         #expect(questions.outcomes == ["a7": "refused"])
@@ -106,13 +106,14 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `an evicted question continues for the other clients that wait for it`() {
+    func `an evicted query continues for the other clients that wait for it`() {
         let questions = Questions()
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
         questions.ask("a1", by: 2, as: "joined")
         for number in 1...2 { questions.ask("b\(number)", by: 3) }
         questions.ask("c", by: 4)
-        // The first place changed hands, so the second one had to be freed.
+        // The first eviction freed no slot, because another client took it over; so there was a
+        // second one.
         #expect(questions.outcomes == ["a1": "evicted", "a2": "evicted"])
         #expect(questions.cancelled == ["a2"])
         questions.end("a1", "answer")
@@ -122,7 +123,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `an answer to an evicted question does not end a later question for the same name`() {
+    func `an answer to an evicted query does not end a later query for the same name`() {
         let questions = Questions()
         for number in 1...6 { questions.ask("a\(number)", by: 1) }
         for number in 1...2 { questions.ask("b\(number)", by: 2) }
@@ -135,7 +136,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `waiting clients are bounded, also if all wait for one question`() {
+    func `the number of waiting clients is bounded, even if all wait for one query`() {
         let questions = Questions()
         for number in 0..<10 { questions.ask("a", by: 1, as: "a\(number)") }
         questions.ask("a", by: 1, as: "more")
@@ -149,7 +150,7 @@ struct FairTableTests {
 
     @Test
     @ServiceLoop
-    func `many questions leave nothing behind`() {
+    func `all state is released after many queries`() {
         let questions = Questions()
         for round in 0..<2_000 {
             questions.ask("n\(round)", by: UInt32(round % 5))
@@ -163,7 +164,7 @@ struct FairTableTests {
     }
 
     @Test
-    func `a client is an IPv4 address or an IPv6 network of 56 bits, proven or not`() throws {
+    func `a client is an IPv4 address or an IPv6 /56, with or without a verified address`() throws {
         func network(_ text: String, isProven: Bool = true) throws -> ClientNetwork {
             ClientNetwork(of: try #require(IPAddress(text)), isProven: isProven)
         }

@@ -9,7 +9,7 @@ import Upstream
 @testable import Resolver
 
 extension HostsTable {
-    /// A table of lines such as `192.0.2.9 printer.lan printer`.
+    /// Returns a table of lines such as `192.0.2.9 printer.lan printer`.
     static func of(_ lines: String...) -> HostsTable {
         var table = HostsTable()
         for line in lines {
@@ -21,7 +21,7 @@ extension HostsTable {
     }
 }
 
-@Suite("Names that the operator has written down")
+@Suite("Names in hosts files and in the settings' records")
 struct HostsTests {
     init() { ServiceLoop.start() }
 
@@ -67,7 +67,7 @@ struct HostsTests {
 
     @Test(arguments: here.indices)
     @ServiceLoop
-    func `hosts win over routes and special names, and nobody is asked`(_ index: Int) async throws {
+    func `hosts take precedence over routes and special names`(_ index: Int) async throws {
         let (name, type, expected, zone) = Self.here[index]
         let house = try House(.tencent)
         house.resolver.use(Self.table)
@@ -88,7 +88,7 @@ struct HostsTests {
         ("1.0.0.127.in-addr.arpa", .ptr, "PTR localhost."),
     ])
     @ServiceLoop
-    func `localhost is this machine, whatever a file says`(
+    func `localhost is a loopback address, whatever a hosts file contains`(
         _ name: String,
         _ type: RecordType,
         _ expected: String
@@ -108,7 +108,7 @@ struct HostsTests {
 
     @Test
     @ServiceLoop
-    func `other types of such a name are others' to answer, but not that there is none`()
+    func `other types of a hosts name are forwarded, but an NXDOMAIN becomes NODATA`()
         async throws
     {
         let house = try House(upstream: .denying(.nxDomain))
@@ -119,7 +119,7 @@ struct HostsTests {
             #expect(answer.answers.isEmpty)
         }
         #expect(house.upstream?.asked.count == 1)
-        // What was kept says the same.
+        // The cached entry is NODATA too.
         #expect(house.kept("mail.example.org") == ["MX NODATA 5"])
         #expect(try await house.ask("unknown.example.org", .mx).rcode == .nxDomain)
         #expect(try await house.ask("printer.lan", .any).answers.count == 1)
@@ -128,8 +128,7 @@ struct HostsTests {
 
     @Test
     @ServiceLoop
-    func `what the cache has of a name goes when hosts have it, and other names stay`() async throws
-    {
+    func `cached answers of a name in a new hosts table are removed, others stay`() async throws {
         let house = try House(.tencent)
         _ = try await house.ask("www.example.com")
         _ = try await house.ask("four.example.com")
@@ -144,7 +143,7 @@ struct HostsTests {
 
     @Test
     @ServiceLoop
-    func `an answer that was asked for before hosts changed is not kept`() async throws {
+    func `an answer to a query that began before a hosts change is not cached`() async throws {
         let house = try House(.tencent)
         let asked = house.begin("www.example.com")
         await house.world.advance(by: .milliseconds(10))
@@ -156,7 +155,7 @@ struct HostsTests {
     // MARK: - The table
 
     @Test
-    func `records of the settings hold against files`() {
+    func `records in the settings take precedence over hosts files`() {
         var table = HostsTable(records: [
             (name: "printer.lan", addresses: ["192.0.2.1"].compactMap { IPAddress($0) })
         ])
@@ -164,12 +163,12 @@ struct HostsTests {
         #expect(table.addresses(of: "printer.lan")?.map(\.description) == ["192.0.2.1"])
         #expect(table.addresses(of: "b.lan")?.map(\.description) == ["192.0.2.9"])
         #expect(table.pointer("1.2.0.192.in-addr.arpa") == "printer.lan")
-        // The address is not the printer's, so that is not what it is called.
+        // The settings give the printer another address, so this address has no name.
         #expect(table.pointer("9.2.0.192.in-addr.arpa") == nil)
     }
 
     @Test
-    func `the table is bounded, in names and in the addresses of one`() throws {
+    func `the table is bounded, in names and in addresses of one name`() throws {
         var table = HostsTable()
         for number in 0..<UInt32(HostsTable.mostAddresses + 7) {
             table.add(.v4(IPv4Address(value: 0xC000_0000 + number)), names: ["a.lan", "a.lan"])

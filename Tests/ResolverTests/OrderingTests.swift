@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("The address that is fastest to connect to comes first")
+@Suite("Address order by connect time, fastest first")
 struct OrderingTests {
     init() { ServiceLoop.start() }
 
@@ -19,7 +19,7 @@ struct OrderingTests {
         return policy
     }
 
-    /// A vendor's name with three addresses, of which the second is nearest and the third is gone.
+    /// A vendor's name with three addresses: the second is fastest, the third is unreachable.
     @ServiceLoop
     private static func house(_ policy: AnswerPolicy = policy()) throws -> House {
         let house = try House(.tencent, answers: policy)
@@ -31,7 +31,7 @@ struct OrderingTests {
         return house
     }
 
-    /// What a worker would answer.
+    /// Returns the addresses in the order that a worker would answer.
     @ServiceLoop
     private static func cached(_ house: House, _ name: Name, _ type: RecordType = .a) -> [String] {
         let entry = house.cache.entries(named: name, type: type, now: house.world.now).first
@@ -44,8 +44,7 @@ struct OrderingTests {
 
     @Test
     @ServiceLoop
-    func `the first answer waits for nothing, and the cache has the order soon after`() async throws
-    {
+    func `the first answer is not delayed, and is reordered soon after`() async throws {
         let house = try Self.house()
         let first = try await house.ask("www.example.com")
         #expect(first.message.answers.map { "\($0.data)" } == Self.asGiven)
@@ -53,13 +52,13 @@ struct OrderingTests {
         await house.world.advance(by: .seconds(2))
         #expect(Self.cached(house, "www.example.com") == Self.fastest)
         #expect(house.tried.map(\.whom) == Self.asGiven.map { "\($0) 443" })
-        // It is the same entry, as old as it was.
+        // The entry keeps its remaining TTL.
         #expect(house.kept("www.example.com").first == "A 58")
     }
 
     @Test
     @ServiceLoop
-    func `a server is tried once in five minutes, and a new answer is in order at once`()
+    func `a server is probed once in 5 min, and a new answer is ordered immediately`()
         async throws
     {
         let house = try Self.house()
@@ -79,7 +78,7 @@ struct OrderingTests {
 
     @Test
     @ServiceLoop
-    func `a network change forgets what was near in the old one`() async throws {
+    func `a network change clears the measured times`() async throws {
         let house = try Self.house()
         _ = try await house.ask("www.example.com")
         await house.world.advance(by: .seconds(2))
@@ -92,7 +91,7 @@ struct OrderingTests {
 
     @Test
     @ServiceLoop
-    func `without rules the names of vendors are tried, at port 443, and no others`() async throws {
+    func `without rules only names with a vendor route are probed, at port 443`() async throws {
         let house = try Self.house()
         _ = try await house.ask("www.example.org")
         _ = try await house.ask("www.example.com", .txt)
@@ -102,7 +101,7 @@ struct OrderingTests {
 
     @Test
     @ServiceLoop
-    func `with rules those names are tried, the first rule that fits telling the port`()
+    func `with rules the matching names are probed, at the port of the first matching rule`()
         async throws
     {
         let house = try Self.house(
@@ -122,7 +121,7 @@ struct OrderingTests {
 
     @Test
     @ServiceLoop
-    func `one address is no choice, and is not tried`() async throws {
+    func `a single address is not probed`() async throws {
         let house = try Self.house()
         _ = try await house.ask("four.example.com")
         await house.world.advance(by: .seconds(2))
@@ -131,7 +130,7 @@ struct OrderingTests {
 
     @Test
     @ServiceLoop
-    func `aliases stay in front of the addresses`() async throws {
+    func `aliases stay before the addresses`() async throws {
         let house = try House(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 message.answers = [
@@ -151,7 +150,7 @@ struct OrderingTests {
 
     @Test
     @ServiceLoop
-    func `so many servers are tried at a time and a second, and so many names wait`() async throws {
+    func `concurrent probes, probes per second and waiting names are bounded`() async throws {
         let house = try Self.house()
         for number in 0..<400 {
             let (high, low) = (number / 100, number % 100 * 2 + 1)
@@ -161,7 +160,7 @@ struct OrderingTests {
             _ = house.begin(try Name("n\(number).example.com"))
         }
         await house.world.advance(by: .seconds(10))
-        // A lane has two servers to wait for, a second, and then pauses for a fifth of one.
+        // Each probe set waits 1 s for two unresponsive servers, then pauses for 0.2 s.
         #expect(house.tried.count <= 10 * 8)
         #expect(!house.tried.isEmpty)
         await house.world.advance(by: .seconds(600))
@@ -178,7 +177,7 @@ struct OrderingTests {
     }
 
     @Test
-    func `the fast come before the unknown, the unknown before those that do not answer`() {
+    func `fast addresses precede unknown ones, and unreachable ones are last`() {
         var ranking = AddressRanking()
         let all = Self.addresses("192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4")
         ranking.note(.init(all[0], port: 443), nil, now: Self.now)
@@ -203,7 +202,7 @@ struct OrderingTests {
     }
 
     @Test
-    func `no more servers are known than may be`() {
+    func `the number of known servers is bounded`() {
         var ranking = AddressRanking()
         for number in 0..<UInt32(3 * AddressRanking.limit) {
             let address = IPAddress.v4(IPv4Address(value: number))

@@ -9,11 +9,11 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("What is foretold of a question is what then happens, and foretelling changes nothing")
+@Suite("A preview predicts the resolution of a query without side effects")
 struct PreviewTests {
     init() { ServiceLoop.start() }
 
-    /// A house with everything that decides: hosts, routes, two vendors, upstreams.
+    /// Returns a resolver with hosts, routes, two vendors and upstreams.
     @ServiceLoop
     private func house(
         _ answers: AnswerPolicy = AnswerPolicy(),
@@ -28,14 +28,14 @@ struct PreviewTests {
         return house
     }
 
-    /// What is foretold of a question.
+    /// Returns the preview of a query.
     @ServiceLoop
     private func preview(_ house: House, _ name: Name, _ type: RecordType = .a) -> Decision {
         house.resolver.preview(Query(question: Question(name: name, type: type)))
     }
 
     @Test(
-        "who is asked first, and at what price, is who was foretold",
+        "the predicted source and price are those of the real query",
         arguments: [
             ("www.example.com", RecordType.a), ("www.example.com", .aaaa),
             ("four.example.com", .aaaa), ("none.example.com", .a), ("www.example.com", .mx),
@@ -63,7 +63,7 @@ struct PreviewTests {
         #expect(house.asked.count == asked && house.kept(name) == entries)
 
         if let hit = decision.hit {
-            // A worker answers it, and the resolver never sees it.
+            // A worker answers this query from the cache; the resolver does not see it.
             let message = try #require(try house.hit(name, type))
             #expect(message.rcode == hit.rcode)
             return
@@ -87,16 +87,16 @@ struct PreviewTests {
         }
     }
 
-    /// What is the matter in a house.
+    /// A condition of the resolver before the query.
     enum Trouble: String, CaseIterable, Sendable {
         case none, paused, bothPaused, suppressed, noFallback
 
-        /// The name was asked for a moment ago, and the cache emptied; only found in the cache; or
-        /// its time is over there.
+        /// `held`: queried before, then the cache was emptied. `twice`: only in the cache. `stale`:
+        /// expired in the cache.
         case held, twice, stale
     }
 
-    @Test("the cache's entry is told with its age, its source and when it is asked for anew")
+    @Test("the preview of a cached entry has its age, source and refresh time")
     @ServiceLoop
     func hit() async throws {
         let house = try house()
@@ -109,10 +109,10 @@ struct PreviewTests {
             #expect(house.resolver.origins.name(hit.server) == "tencent/192.0.2.11:443")
         }
         _ = try house.hit("www.example.com")
-        #expect(preview(house, "www.example.com").hit?.hits == 1, "a client's hit is one")
+        #expect(preview(house, "www.example.com").hit?.hits == 1, "a client query is a cache hit")
     }
 
-    @Test("a stale entry is what a client gets after its patience, or at once after a failure")
+    @Test("a stale entry is served after the client timer, or immediately after a failure")
     @ServiceLoop
     func stale() async throws {
         let house = try House(.tencent, upstream: nil)
@@ -131,7 +131,7 @@ struct PreviewTests {
         #expect(!decision.asks)
     }
 
-    @Test("a question that is being asked is waited for, and a name with nothing costs nothing")
+    @Test("the preview of a pending query says so, and a remembered empty name costs no call")
     @ServiceLoop
     func underWay() async throws {
         let house = try house()
@@ -145,7 +145,7 @@ struct PreviewTests {
         #expect(other.payee == nil && other.asks && other.course.asksUpstreams)
     }
 
-    @Test("the route is told by its pattern, and those that except the name are told, too")
+    @Test("the preview names the pattern of the route and the pattern that excludes the name")
     func routes() throws {
         var table = RouteTable()
         func add(_ place: String, _ pattern: RoutePattern, except: [RoutePattern] = []) {
@@ -166,6 +166,6 @@ struct PreviewTests {
         #expect(match?.route.place == "a:1" && match?.pattern == .suffix("example.com"))
         #expect(passed == ["a:3", "a:2"])
         #expect(table.route(for: "d.b.example.com")?.pattern == .below("b.example.com"))
-        #expect(table.route(for: "example.org") { _ in Issue.record("nothing covers it") } == nil)
+        #expect(table.route(for: "example.org") { _ in Issue.record("no pattern matches") } == nil)
     }
 }

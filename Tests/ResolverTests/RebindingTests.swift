@@ -12,7 +12,7 @@ import Upstream
 struct RebindingTests {
     init() { ServiceLoop.start() }
 
-    /// An upstream that has these addresses for every name.
+    /// Returns an upstream with these addresses for every name.
     @ServiceLoop
     private static func upstream(_ addresses: String...) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
@@ -40,7 +40,7 @@ struct RebindingTests {
         "::ffff:100.100.100.200", "64:ff9b::100.64.0.1",
     ])
     @ServiceLoop
-    func `a private address is taken out, and if none is left that is said`(
+    func `private addresses are removed, and an EDE explains an empty answer`(
         _ address: String
     ) async throws {
         let type: RecordType = address.contains(":") ? .aaaa : .a
@@ -50,7 +50,7 @@ struct RebindingTests {
             type,
             story: """
                 NOERROR from httpdnsd after 10 ms
-                EDE 15: a private address of a public name (DNS rebinding)
+                EDE 15: private address for a public name (DNS rebinding)
                 authority: SOA www.example.org. 5 5
                 asked: upstream \(type) at 0
                 kept: \(type) NODATA 5
@@ -76,7 +76,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `of several addresses the public ones stay, and of signed ones none`() async throws {
+    func `a mixed answer loses its private addresses, a signed one all`() async throws {
         let house = try House(
             upstream: Self.upstream("192.0.2.1", "10.0.0.1", "192.0.2.2"),
             answers: Self.policy()
@@ -90,7 +90,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `an alias does not help`() async throws {
+    func `private addresses behind an alias are removed`() async throws {
         let house = try House(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 message.answers = [
@@ -105,7 +105,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `hints count, too`() async throws {
+    func `private address hints are removed`() async throws {
         let house = try House(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 let wrapped = IPv6Address(high: 0x64_FF9B_0000_0000, low: 0x0A00_0001)
@@ -138,7 +138,7 @@ struct RebindingTests {
 
     @Test(arguments: [ServiceKey.ipv4Hint, .ipv6Hint])
     @ServiceLoop
-    func `a hint that cannot be read goes, as others may read it`(_ key: ServiceKey) async throws {
+    func `a hint that cannot be parsed is removed`(_ key: ServiceKey) async throws {
         let house = try House(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 let binding = ServiceBinding(
@@ -162,7 +162,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `exceptions, and routes that name upstreams or allow it, keep their addresses`()
+    func `exceptions, and routes to upstreams or with private answers, keep addresses`()
         async throws
     {
         let office = Self.upstream("10.0.0.1")
@@ -205,7 +205,7 @@ struct RebindingTests {
 
     @Test
     @ServiceLoop
-    func `the fallback of a vendor's name is looked at, too`() async throws {
+    func `private addresses of a vendor route's fallback are removed`() async throws {
         let house = try House(
             .tencent,
             upstream: Self.upstream("192.168.1.1"),

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Resolver
 
-@Suite("What is remembered for a while")
+@Suite("Facts remembered for a limited time")
 struct RecentNamesTests {
     private let start = ContinuousClock.now
 
     @Test
-    func `what is said of a name is remembered until its time, in any spelling`() {
+    func `a fact about a name is remembered until it expires, in any case of letters`() {
         var names = RecentNames<Int>(limit: 4)
         names.insert(1, of: "www.example.com", until: start + .seconds(5))
         #expect(names.value(of: "WWW.example.com", now: start + .milliseconds(4_999)) == 1)
@@ -21,7 +21,7 @@ struct RecentNamesTests {
     }
 
     @Test
-    func `no more names are remembered than may be, the oldest goes`() throws {
+    func `the number of names is bounded, and the oldest is evicted`() throws {
         var names = RecentNames<Int>(limit: 3)
         for round in 0..<20 {
             names.insert(
@@ -42,7 +42,7 @@ struct RecentNamesTests {
 
     @Test
     @ServiceLoop
-    func `a number stands for one origin for ever`() {
+    func `the number of an origin never changes`() {
         let origins = Origins()
         #expect(origins.number("one") == 1)
         #expect(origins.number("two") == 2)
@@ -56,9 +56,9 @@ struct RecentNamesTests {
     }
 
     @Test
-    func `an origin is the same under other numbers in another life`() {
+    func `an origin has the same label after a restart with other numbers`() {
         let (old, new) = (Origins(), Origins())
-        _ = new.number("somebody else")
+        _ = new.number("another origin")
         let vendor = old.number("tencent/192.0.2.1:443", vendor: "tencent")
         let numbers = [
             Origins.itself, vendor, old.number("isp/udp://192.0.2.53"),
@@ -76,7 +76,7 @@ struct RecentNamesTests {
     init() { ServiceLoop.start() }
 }
 
-@Suite("How long things took")
+@Suite("Histograms of durations")
 struct LatencyHistogramTests {
     private static func sum(_ microseconds: [Int]) -> LatencySum {
         let histogram = LatencyHistogram()
@@ -89,7 +89,7 @@ struct LatencyHistogramTests {
     @Test(arguments: [
         0, 1, 7, 8, 9, 15, 16, 17, 100, 1_000, 12_345, 999_999, 4_800_000, 33_000_000, 67_108_863,
     ])
-    func `one value is its own quantile`(_ microseconds: Int) {
+    func `a single value is every quantile`(_ microseconds: Int) {
         let sum = Self.sum([microseconds])
         #expect(sum.count == 1)
         #expect(sum.longest == UInt64(microseconds))
@@ -97,7 +97,7 @@ struct LatencyHistogramTests {
     }
 
     @Test
-    func `quantiles are never too low and at most an eighth too high`() {
+    func `a quantile is never too low and at most an eighth too high`() {
         var state: UInt64 = 7
         let values = (0..<5_000).map { _ in
             state = state &* 6_364_136_223_846_793_005 &+ 1
@@ -114,7 +114,7 @@ struct LatencyHistogramTests {
     }
 
     @Test
-    func `nothing, less than nothing and far too long are counted, too`() {
+    func `zero, negative and very long durations are counted`() {
         #expect(LatencySum().quantile(0.5) == 0)
         let histogram = LatencyHistogram()
         histogram.note(.seconds(-1))
@@ -127,12 +127,12 @@ struct LatencyHistogramTests {
     }
 
     @Test
-    func `the longest of what came later is not the longest of before`() {
+    func `the maximum since a snapshot excludes earlier values`() {
         let histogram = LatencyHistogram()
         var (before, after) = (LatencySum(), LatencySum())
         histogram.note(.seconds(3))
         histogram.add(to: &before)
-        #expect(before.since(before).longest == 0, "nothing came later")
+        #expect(before.since(before).longest == 0, "no value was added")
         histogram.note(.microseconds(200))
         histogram.add(to: &after)
         let later = after.since(before)
@@ -142,11 +142,11 @@ struct LatencyHistogramTests {
         histogram.note(.seconds(4))
         var last = LatencySum()
         histogram.add(to: &last)
-        #expect(last.since(before).longest == 4_000_000, "a new longest is exact")
+        #expect(last.since(before).longest == 4_000_000, "a new maximum is exact")
     }
 
     @Test
-    func `sums add up and are taken apart`() {
+    func `histograms can be added and subtracted`() {
         let both = Self.sum([1, 2, 3]).adding(Self.sum([4, 500]))
         #expect(both.count == 5)
         #expect(both.longest == 500)

@@ -9,11 +9,11 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Answers are asked for anew before their time is over: those in demand, and within a budget")
+@Suite("Prefetch: answers in use are refreshed before they expire, within a budget")
 struct RefreshTests {
     init() { ServiceLoop.start() }
 
-    /// A house whose cache has some names of vendors.
+    /// Returns a resolver with a cache of some names that have vendor routes.
     @ServiceLoop
     private func house(
         _ names: Name...,
@@ -37,7 +37,7 @@ struct RefreshTests {
 
     // MARK: - In demand
 
-    @Test("an answer that is asked for again at 75 % of its time is refreshed, for both families")
+    @Test("an answer queried after 75 % of its TTL is refreshed, for both families")
     @ServiceLoop
     func inDemand() async throws {
         let house = try await house("www.example.com")
@@ -50,7 +50,7 @@ struct RefreshTests {
         #expect(house.resolver.refreshing.numbers == numbers(started: 2, done: 2))
     }
 
-    @Test("an answer without a query after 75 % of its time is not refreshed")
+    @Test("an answer without a query after 75 % of its TTL is not refreshed")
     @ServiceLoop
     func early() async throws {
         let house = try await house("www.example.com")
@@ -63,7 +63,7 @@ struct RefreshTests {
         #expect(house.resolver.refreshing.numbers == RefreshNumbers())
     }
 
-    @Test("one query after 75 % of the time is enough for a refresh, and a refresh alone for none")
+    @Test("one query after 75 % of the TTL causes a refresh, and a refresh alone does not")
     @ServiceLoop
     func oneLateQuery() async throws {
         let house = try await house("www.example.com")
@@ -74,7 +74,7 @@ struct RefreshTests {
         #expect(house.resolver.refreshing.numbers == numbers(started: 1, done: 1))
     }
 
-    @Test("less than 10 s of life are not worth a call", arguments: [9, 10] as [UInt32])
+    @Test("an answer with less than 10 s left is not refreshed", arguments: [9, 10] as [UInt32])
     @ServiceLoop
     func short(_ ttl: UInt32) async throws {
         let house = try await house()
@@ -87,7 +87,7 @@ struct RefreshTests {
         #expect(house.resolver.refreshing.numbers.started == (ttl < 10 ? 0 : 1))
     }
 
-    @Test("one refresh of a name at a time, and none while a client waits for the same")
+    @Test("a name has one refresh at a time, and none while a client waits for the name")
     @ServiceLoop
     func oneAtATime() async throws {
         let house = try await house("www.example.com")
@@ -106,7 +106,7 @@ struct RefreshTests {
         #expect(house.resolver.refreshing.numbers == numbers(started: 1, done: 1))
     }
 
-    @Test("a refresh that fails deletes nothing, is not tried again, and nobody hears of it")
+    @Test("a failed refresh removes nothing, is not retried, and reaches no client")
     @ServiceLoop
     func failed() async throws {
         let house = try await house("www.example.com", upstream: nil)
@@ -125,7 +125,7 @@ struct RefreshTests {
 
     // MARK: - What it may cost
 
-    @Test("vendors are asked as often in any minute as the budget says, and no more")
+    @Test("refreshes of vendor answers per minute are bounded by the budget")
     @ServiceLoop
     func budget() async throws {
         let house = try await house(budget: 2)
@@ -150,7 +150,7 @@ struct RefreshTests {
         #expect(house.resolver.refreshing.numbers == numbers(started: 4, done: 4, overBudget: 4))
     }
 
-    @Test("upstreams cost nothing: they are asked without a budget")
+    @Test("refreshes from upstreams have no budget")
     @ServiceLoop
     func upstreams() async throws {
         let house = try await house("www.example.org", budget: 0)
@@ -164,7 +164,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "nothing is asked of a vendor that is paused, limited or beyond its budget",
+        "a paused, rate-limited or over-budget vendor gets no refresh calls",
         arguments: ["paused", "limited", "over budget"]
     )
     @ServiceLoop
@@ -191,7 +191,7 @@ struct RefreshTests {
         #expect(house.asked.count == before)
     }
 
-    @Test("`prefetch: off` asks for nothing")
+    @Test("`prefetch: off` disables refreshes")
     @ServiceLoop
     func off() async throws {
         var freshness = Freshness()
@@ -208,7 +208,7 @@ struct RefreshTests {
 
     // MARK: - Always kept
 
-    /// A house that keeps these names.
+    /// Returns a resolver with settings that keep these names in the cache.
     @ServiceLoop
     private func house(keeping names: Name..., budget: Int = 60) throws -> House {
         var freshness = Freshness()
@@ -217,7 +217,7 @@ struct RefreshTests {
         return try House(.tencent, upstream: ScriptedUpstream(), freshness: freshness)
     }
 
-    @Test("names are asked for at the start and kept from then on, though nobody asks")
+    @Test("pinned names are resolved at the start and refreshed without client queries")
     @ServiceLoop
     func names() async throws {
         let house = try house(keeping: "www.example.com", "www.example.org")
@@ -241,7 +241,7 @@ struct RefreshTests {
         )
     }
 
-    @Test("a name that cannot be asked for is tried ever more rarely, every 5 min at last")
+    @Test("a failing pinned name is retried with growing delays of at most 5 min")
     @ServiceLoop
     func retries() async throws {
         let house = try House(.tencent, upstream: nil, freshness: keeping("www.example.com"))
@@ -255,7 +255,7 @@ struct RefreshTests {
         #expect(try house.hit("www.example.com") != nil)
     }
 
-    @Test("names are kept within the budget, too, each in its turn")
+    @Test("pinned names are refreshed within the budget, in turn")
     @ServiceLoop
     func namesBudget() async throws {
         let house = try house(
@@ -270,7 +270,7 @@ struct RefreshTests {
         #expect((9...11).contains(calls.count), "one a minute")
     }
 
-    @Test("names that are nobody else's business are never asked for")
+    @Test("special names are never resolved as pinned names")
     @ServiceLoop
     func special() async throws {
         for routes in [RouteTable(), everything] {
@@ -284,7 +284,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("names that are written down are asked of nobody, nor families that are suppressed")
+    @Test("names in hosts and suppressed families cause no upstream queries")
     @ServiceLoop
     func overridden() async throws {
         var answers = AnswerPolicy()
@@ -305,7 +305,7 @@ struct RefreshTests {
         #expect(house.askedAt == ["upstream A at 0 s"])
     }
 
-    @Test("another network: names are asked for there a second later")
+    @Test("after a network change pinned names are resolved within 1 s")
     @ServiceLoop
     func networkChange() async throws {
         let house = try house(keeping: "www.example.com")
@@ -316,7 +316,7 @@ struct RefreshTests {
         #expect(house.askedAt == ["tencent 1 at 0 s", "tencent 1 at 21 s"])
     }
 
-    @Test("what is stopped asks no more")
+    @Test("a stopped resolver refreshes nothing")
     @ServiceLoop
     func stopped() async throws {
         let house = try house(keeping: "www.example.com")
@@ -328,7 +328,7 @@ struct RefreshTests {
         #expect(house.askedAt == ["tencent 1 at 0 s"])
     }
 
-    /// A route for every name, which claims no special ones.
+    /// A route for every name, which does not claim special names.
     private var everything: RouteTable {
         var table = RouteTable()
         table.add(

@@ -8,11 +8,11 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("When a vendor does not want to be asked, or is not to be asked")
+@Suite("Vendors that refuse calls, and vendors that must not be called")
 struct RefusalTests {
     init() { ServiceLoop.start() }
 
-    /// The story of a question that only the next vendor is asked.
+    /// The expected story of a query that only the second vendor gets.
     private static let second = """
         NOERROR from alibaba/192.0.2.31:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -21,7 +21,7 @@ struct RefusalTests {
         billed: alibaba 1
         """
 
-    /// The story of a question that only the first vendor is asked.
+    /// The expected story of a query that only the first vendor gets.
     private static let first = """
         NOERROR from tencent/192.0.2.11:443 after 20 ms
         answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -30,7 +30,7 @@ struct RefusalTests {
         billed: tencent 1
         """
 
-    /// The story of a question that only the fallback is asked.
+    /// The expected story of a query that only the fallback gets.
     private static let fallback = """
         NOERROR from upstream/scripted after 10 ms
         answer: A 192.0.2.99 300
@@ -38,7 +38,7 @@ struct RefusalTests {
         kept: A 300
         """
 
-    /// Asks anew, without what the cache has.
+    /// Queries again, with an empty cache.
     @ServiceLoop
     private func expect(
         _ house: House,
@@ -58,12 +58,12 @@ struct RefusalTests {
     // MARK: - The account
 
     @Test(
-        "a refused account pauses the vendor for 5 min, then one trial; the next one is asked",
+        "a refused account pauses the vendor for 5 min, then one probe; the next vendor is called",
         arguments: [(401, 2), (403, 1)]
     )
     @ServiceLoop
     func refused(_ status: Int, _ tries: Int) async throws {
-        // Tencent says 401 for a missing or superfluous expiry, too: both forms are tried.
+        // Tencent also answers 401 for a missing or superfluous expiry, so both forms are tried.
         let asked = (0..<tries).map { "tencent 1 at \($0 * 20)" }.joined(separator: ", ")
         let end = 20 * tries
         let house = try House(.tencent, .alibaba)
@@ -89,7 +89,7 @@ struct RefusalTests {
         await house.world.advance(by: .milliseconds(299_999 + end) - house.world.elapsed)
         try await expect(house, Self.second)
 
-        // One trial: who comes meanwhile does not wait for it.
+        // There is one probe, and queries that arrive meanwhile do not wait for it.
         house.faults = [:]
         let trial = house.begin("four.example.com")
         let other = house.begin("six.example.com", .aaaa)
@@ -107,7 +107,7 @@ struct RefusalTests {
         try await expect(house, Self.first)
     }
 
-    @Test("a trial that is refused pauses the vendor anew")
+    @Test("a refused probe pauses the vendor again")
     @ServiceLoop
     func refusedAgain() async throws {
         let house = try House(.tencent, .alibaba)
@@ -130,7 +130,7 @@ struct RefusalTests {
         #expect(house.vendors[0].statistics.billable == 0)
     }
 
-    @Test("a refused account without other vendors leaves the names to the fallback")
+    @Test("a refused account without other vendors makes the fallback answer")
     @ServiceLoop
     func refusedAlone() async throws {
         let house = try House(.tencent)
@@ -148,10 +148,10 @@ struct RefusalTests {
     }
 
     @Test(
-        "a clock that is wrong is repaired once, from the Date of the refusal, and stays repaired",
+        "a wrong clock is corrected once from the Date of the refusal, and stays corrected",
         arguments: [
             (.alibaba, 3_600), (.alibaba, -3_600), (.alibaba, 700),
-            // Without TLS no more than ten minutes are believed.
+            // Without TLS a correction of at most 10 min is accepted.
             (.sealed, -400), (.sealed, -600),
         ] as [(Account, Int64)]
     )
@@ -171,7 +171,7 @@ struct RefusalTests {
             billed: \(name) 1
             """
         )
-        // Half a day later it still holds, as a call without it shows.
+        // The correction still holds half a day later: no call is refused.
         await house.world.advance(by: .seconds(40_000))
         try await expect(
             house,
@@ -187,7 +187,7 @@ struct RefusalTests {
         #expect(house.vendors[0].statistics.skewRepairs == 2)
     }
 
-    @Test("an account whose names must expire is found out, once")
+    @Test("an account that needs an expiry in requests is detected once")
     @ServiceLoop
     func expiry() async throws {
         let house = try House(.tencent)
@@ -207,7 +207,7 @@ struct RefusalTests {
 
     // MARK: - Too many
 
-    @Test("a server that says 429 rests as long as it says, and the next one is asked")
+    @Test("a server that answers 429 is skipped for its Retry-After, and the next server is called")
     @ServiceLoop
     func retryAfter() async throws {
         let house = try House(.tencent)
@@ -236,7 +236,7 @@ struct RefusalTests {
         try await expect(house, Self.first)
     }
 
-    @Test("without Retry-After a server rests 1 s, and twice as long each time, up to 60 s")
+    @Test("without Retry-After a server is skipped for 1 s, doubled each time, up to 60 s")
     @ServiceLoop
     func doubling() async throws {
         let house = try House(.tencent, .alibaba, servers: 1)
@@ -259,7 +259,7 @@ struct RefusalTests {
             try await expect(house, Self.second, "\(seconds)")
             #expect(house.world.elapsed >= end)
         }
-        // An answer ends it, and the next pause is a second again.
+        // A successful answer resets the pause to 1 s.
         await house.world.advance(by: .seconds(60))
         house.faults = [:]
         try await expect(house, Self.first)
@@ -270,7 +270,7 @@ struct RefusalTests {
         try await expect(house, Self.first)
     }
 
-    @Test("when all servers of a vendor say 429 the vendor rests, and the next one is asked")
+    @Test("if all servers of a vendor answer 429, the vendor is skipped and the next is called")
     @ServiceLoop
     func allLimited() async throws {
         let house = try House(.tencent, .alibaba)
@@ -306,20 +306,20 @@ struct RefusalTests {
 
     // MARK: - Money and will
 
-    @Test("beyond a budget that falls back nothing is sent until the next day of UTC")
+    @Test("a spent budget with fallback stops calls until the next day (UTC)")
     @ServiceLoop
     func budget() async throws {
         let house = try House(.tencent) { $0.budget = Budget.Rule(callsPerDay: 2) }
         for _ in 0..<2 { try await expect(house, Self.first) }
         for _ in 0..<2 { try await expect(house, Self.fallback) }
         #expect(house.vendors[0].statistics.beyondBudget == 2)
-        // The day of 1,700,000,000 ends 6,400 s later.
+        // The UTC day of 1,700,000,000 ends 6,400 s later.
         await house.world.advance(by: .milliseconds(6_399_999) - house.world.elapsed)
         try await expect(house, Self.fallback)
         try await expect(house, Self.first)
     }
 
-    @Test("without fallback a spent budget is SERVFAIL, and costs no time")
+    @Test("a spent budget without fallback is SERVFAIL without delay")
     @ServiceLoop
     func budgetWithoutFallback() async throws {
         let house = try House(.tencent, fallsBack: false) {
@@ -336,7 +336,7 @@ struct RefusalTests {
         )
     }
 
-    @Test("beyond a budget that only warns calls go on, and are counted")
+    @Test("a spent budget that only warns does not stop calls, and calls are counted")
     @ServiceLoop
     func budgetWarns() async throws {
         let house = try House(.tencent) {
@@ -347,7 +347,7 @@ struct RefusalTests {
         #expect(house.vendors[0].statistics.spentToday == 3)
     }
 
-    @Test("a paused vendor is not asked, until it is resumed: the next one is, or the fallback")
+    @Test("a paused vendor is not called until resumed: the next vendor or the fallback answers")
     @ServiceLoop
     func paused() async throws {
         let house = try House(.tencent, .alibaba)
@@ -359,7 +359,7 @@ struct RefusalTests {
         try await expect(house, Self.first)
     }
 
-    @Test("what is under way when a vendor is paused goes on")
+    @Test("pausing a vendor does not end its calls in flight")
     @ServiceLoop
     func pausedMeanwhile() async throws {
         let house = try House(.tencent)

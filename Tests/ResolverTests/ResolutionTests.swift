@@ -5,9 +5,9 @@ import Testing
 
 @testable import Resolver
 
-@Suite("What of an upstream's reply answers the question (RFC 2181 §5, RFC 2308 §5)")
+@Suite("Records of an upstream's reply that answer the query (RFC 2181 §5, RFC 2308 §5)")
 struct ResolutionTests {
-    /// An upstream's reply and what is to become of it.
+    /// An upstream's reply and the expected resolution.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         var type = RecordType.a
@@ -17,7 +17,7 @@ struct ResolutionTests {
         var authorities: [Record] = []
         var additionals: [Record] = []
 
-        /// What is left, as type and name.
+        /// The expected answers, as type and name.
         var expected: [String] = []
         var expectedAuthorities: [String] = []
         var lifetime: UInt32 = 300
@@ -43,7 +43,7 @@ struct ResolutionTests {
             $0.additionals = [.a("ns.example.com", 4)]
             $0.expected = ["A www.example.com."]
         },
-        Case("a chain of aliases, in any order") {
+        Case("a CNAME chain in any order") {
             $0.answers = [
                 .a("c.example.net", 1), .cname("b.example.org", "c.example.net"),
                 .cname(www, "b.example.org", ttl: 20), .cname("x.example.org", "y.example.org"),
@@ -70,19 +70,19 @@ struct ResolutionTests {
             $0.expected = ["A www.example.com.", "RRSIG www.example.com."]
             $0.lifetime = 100
         },
-        Case("a DNAME with the alias made of it") {
+        Case("a DNAME with its synthesized CNAME") {
             $0.answers = [
                 .other("example.com", .dname), .cname(www, "www.example.org"),
                 .a("www.example.org", 1), .other("example.net", .dname),
             ]
             $0.expected = ["DNAME example.com.", "CNAME www.example.com.", "A www.example.org."]
         },
-        Case("an alias, when aliases are asked for") {
+        Case("a CNAME for a CNAME query") {
             $0.type = .cname
             $0.answers = [.cname(www, "b.example.org"), .cname("b.example.org", "c.example.org")]
             $0.expected = ["CNAME www.example.com."]
         },
-        Case("a TTL of zero is answered and not kept") {
+        Case("an answer with TTL 0 is not cached") {
             $0.answers = [.a(www, 1, ttl: 0)]
             $0.expected = ["A www.example.com."]
             $0.lifetime = 0
@@ -92,7 +92,7 @@ struct ResolutionTests {
             $0.expected = ["A www.example.com."]
             $0.lifetime = 86_400
         },
-        Case("unknown types pass as they are") {
+        Case("records of unknown types pass unchanged") {
             $0.type = RecordType(rawValue: 65_280)
             $0.answers = [.other(www, RecordType(rawValue: 65_280), [1, 2, 3])]
             $0.expected = ["TYPE65280 www.example.com."]
@@ -100,18 +100,18 @@ struct ResolutionTests {
     ]
 
     private static let negative: [Case] = [
-        Case("no such name") {
+        Case("NXDOMAIN") {
             $0.rcode = .nxDomain
             $0.authorities = [.soa("example.com", minimum: 60)]
             $0.expectedAuthorities = ["SOA example.com."]
             $0.lifetime = 60
         },
-        Case("no such type") {
+        Case("NODATA") {
             $0.authorities = [.soa("example.com", minimum: 3_600, ttl: 30)]
             $0.expectedAuthorities = ["SOA example.com."]
             $0.lifetime = 30
         },
-        Case("a denial of an hour and of a second") {
+        Case("denials with SOA TTLs of 1 h and 1 s") {
             $0.authorities = [.soa("example.com", minimum: 3_600)]
             $0.expectedAuthorities = ["SOA example.com."]
             $0.lifetime = 300
@@ -128,7 +128,7 @@ struct ResolutionTests {
             $0.authorities = [.other("example.com", .ns)]
             $0.lifetime = 5
         },
-        Case("proofs, without DO") {
+        Case("NSEC records, without DO") {
             $0.rcode = .nxDomain
             $0.authorities = [
                 .soa("example.com"), .other("example.com", .nsec), .other("example.com", .rrsig),
@@ -136,7 +136,7 @@ struct ResolutionTests {
             $0.expectedAuthorities = ["SOA example.com."]
             $0.lifetime = 60
         },
-        Case("proofs, with DO") {
+        Case("NSEC records, with DO") {
             $0.dnssecOK = true
             $0.rcode = .nxDomain
             $0.authorities = [
@@ -149,7 +149,7 @@ struct ResolutionTests {
             ]
             $0.lifetime = 60
         },
-        Case("an alias of a name that is not there") {
+        Case("a CNAME to a name that does not exist") {
             $0.rcode = .nxDomain
             $0.answers = [.cname(www, "b.example.org", ttl: 40)]
             $0.authorities = [.soa("example.org")]
@@ -157,13 +157,13 @@ struct ResolutionTests {
             $0.expectedAuthorities = ["SOA example.org."]
             $0.lifetime = 40
         },
-        Case("an alias, and the SOA of where it begins") {
+        Case("a CNAME, and the SOA of the zone of the query name") {
             $0.answers = [.cname(www, "b.example.org")]
             $0.authorities = [.soa("example.com")]
             $0.expected = ["CNAME www.example.com."]
             $0.lifetime = 5
         },
-        Case("aliases in a circle") {
+        Case("a CNAME loop") {
             $0.answers = [
                 .cname(www, "b.example.com"), .cname("b.example.com", "c.example.com"),
                 .cname("c.example.com", www),
@@ -173,12 +173,12 @@ struct ResolutionTests {
             ]
             $0.lifetime = 5
         },
-        Case("an alias of itself") {
+        Case("a CNAME to itself") {
             $0.answers = [.cname(www, www)]
             $0.expected = ["CNAME www.example.com."]
             $0.lifetime = 5
         },
-        Case("only somebody else's records") {
+        Case("only records of another name") {
             $0.answers = [.a("evil.example.net", 1)]
             $0.lifetime = 5
         },
@@ -211,12 +211,12 @@ struct ResolutionTests {
         #expect(answer.message.additionals.isEmpty)
         #expect(resolution.lifetime == example.lifetime)
         #expect(resolution.variant == query.variant)
-        // Nothing is kept longer than its proof says.
+        // An answer is cached at most for the TTL of its proof.
         #expect(answer.message.authorities.allSatisfy { $0.ttl <= 300 })
     }
 
     @Test
-    func `a chain of aliases is followed so far and no further`() throws {
+    func `a CNAME chain is followed up to the limit`() throws {
         func names(_ count: Int) throws -> [Name] {
             try (0..<count).map { $0 == 0 ? Self.www : try Name("n\($0).example.org") }
         }
@@ -235,7 +235,7 @@ struct ResolutionTests {
     }
 
     @Test
-    func `a set of records has its lowest TTL, within the settings' bounds`() throws {
+    func `an RRset has its lowest TTL, within the settings' bounds`() throws {
         var policy = TTLPolicy()
         policy.positive = 60...600
         let clamped = policy.clamped([
@@ -249,7 +249,7 @@ struct ResolutionTests {
     }
 
     @Test
-    func `an explanation is an EDNS option`() {
+    func `an explanation is an EDNS option (RFC 8914)`() {
         let explanation = Explanation(code: .noReachableAuthority, text: "no")
         #expect(explanation.option == [0, 15, 0, 4, 0, 22, 0x6E, 0x6F])
     }

@@ -7,12 +7,14 @@ import Testing
 
 @testable import Resolver
 
-@Suite("A client that asks while the snapshot is being loaded gets what is in it")
+@Suite("Queries that arrive while the snapshot is loaded")
 struct RestoringTests {
     init() { ServiceLoop.start() }
 
-    /// A house whose vendors and upstreams are silent, and whose snapshot is being loaded: it holds
-    /// www.example.com, whose minute ended `age` minus 60 s ago.
+    /// Returns a resolver with unresponsive vendors and upstreams that loads a snapshot.
+    ///
+    /// The
+    /// snapshot has www.example.com, which expired `age` minus 60 s ago.
     @ServiceLoop
     private func house(age: Int = 61, fault: Fault = .silent()) async throws -> House {
         let house = try House(.tencent, upstream: nil)
@@ -25,13 +27,13 @@ struct RestoringTests {
         return house
     }
 
-    /// Whether the story of a question that was asked begins so.
+    /// Returns true if the story of the query starts with this text.
     @ServiceLoop
     private func begins(_ house: House, _ asked: Asked, _ text: String) async throws -> Bool {
         try await house.story(of: asked).hasPrefix(text)
     }
 
-    @Test("a stale answer is given as soon as it is loaded, if 300 ms have passed")
+    @Test("after 300 ms a stale answer is given as soon as it is loaded")
     @ServiceLoop
     func loadedLate() async throws {
         let house = try await house()
@@ -51,7 +53,7 @@ struct RestoringTests {
         )
     }
 
-    @Test("a stale answer that is loaded sooner is given after 300 ms, as with a loaded cache")
+    @Test("a stale answer that is loaded within 300 ms is given after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
         let house = try await house()
@@ -75,7 +77,7 @@ struct RestoringTests {
         #expect(story.contains("answer: A 192.0.2.101 30, A 192.0.2.102 30"))
     }
 
-    @Test("an answer is found while the rest of the snapshot is still being loaded")
+    @Test("an answer is found while the rest of the snapshot is loaded")
     @ServiceLoop
     func inPart() async throws {
         let house = try await house()
@@ -101,7 +103,7 @@ struct RestoringTests {
         #expect(try await begins(house, other, "SERVFAIL from httpdnsd after 100 ms"))
     }
 
-    @Test("a disk that does not answer keeps no client beyond its time")
+    @Test("an unresponsive disk does not delay a client beyond its deadline")
     @ServiceLoop
     func hungDisk() async throws {
         let house = try await house(fault: .broken(.connect("refused"), after: .zero))
@@ -113,7 +115,7 @@ struct RestoringTests {
         #expect(house.cached("four.example.com") == ["A 0"])
     }
 
-    @Test("a better answer that comes first is given")
+    @Test("an upstream answer that arrives before the snapshot is given")
     @ServiceLoop
     func better() async throws {
         let house = try await house(fault: .slow(.milliseconds(200)))
@@ -128,7 +130,7 @@ struct RestoringTests {
 }
 
 extension House {
-    /// The cache as a snapshot.
+    /// Returns a snapshot of the cache.
     fileprivate func takeSnapshot() -> [UInt8] {
         var writer = SnapshotWriter(of: cache, now: world.now, wallTime: UInt64(world.wallSeconds))
         var octets: [UInt8] = []
@@ -136,7 +138,7 @@ extension House {
         return octets
     }
 
-    /// Puts the snapshot into the cache.
+    /// Loads the snapshot into the cache.
     fileprivate func load() throws {
         let loaded = try cache.restore(
             snapshot,

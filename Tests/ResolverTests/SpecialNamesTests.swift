@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Names and types that are answered here (RFC 6761, RFC 6303, RFC 8482)")
+@Suite("Names and types that are answered locally (RFC 6761, RFC 6303, RFC 8482)")
 struct SpecialNamesTests {
     init() { ServiceLoop.start() }
 
@@ -16,8 +16,7 @@ struct SpecialNamesTests {
 
     private static let soa = "SOA localhost. nobody.invalid. 1 3600 1200 604800 10800"
 
-    /// Besides those of the suite's name: RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793 and
-    /// RFC 9462 §6.4.
+    /// More sources: RFC 7686, RFC 6762 §22.1, RFC 9476, RFC 8375, RFC 7793 and RFC 9462 §6.4.
     private static let here: [(String, RecordType, RCode, answer: String?, zone: String?)] = [
         ("localhost", .a, .noError, "A 127.0.0.1", nil),
         ("LocalHost", .aaaa, .noError, "AAAA ::1", nil),
@@ -71,7 +70,7 @@ struct SpecialNamesTests {
 
     @Test(arguments: here.indices)
     @ServiceLoop
-    func `special names are answered and nobody is asked`(_ index: Int) async throws {
+    func `special names are answered locally, without upstream queries`(_ index: Int) async throws {
         let (name, type, rcode, expected, zone) = Self.here[index]
         let house = try House()
         let answer = try await house.ask(try Name(name), type)
@@ -86,7 +85,7 @@ struct SpecialNamesTests {
         #expect(house.cache.numbers.entries == 0)
     }
 
-    // `ipv4only.arpa` must get through (RFC 8880 §7.1).
+    // `ipv4only.arpa` must be forwarded (RFC 8880 §7.1).
     @Test(arguments: [
         ("localhost.example.com", RecordType.a), ("mylocal.example.com", .a),
         ("notlocalhost.", .mx), ("com", .ns), ("com", .ds), (".", .ns), (".", .a),
@@ -98,7 +97,7 @@ struct SpecialNamesTests {
         ("ipv4only.arpa", .aaaa), ("arpa", .ns), ("x.tests.example", .a),
     ])
     @ServiceLoop
-    func `names that only look so are passed on`(_ name: String, _ type: RecordType) async throws {
+    func `names like special ones are forwarded`(_ name: String, _ type: RecordType) async throws {
         let house = try House()
         _ = try await house.ask(try Name(name), type)
         #expect(house.upstream?.sent.map(\.question.type) == [type])
@@ -107,7 +106,7 @@ struct SpecialNamesTests {
 
     @Test(arguments: ["nas.home.arpa", "1.2.3.10.in-addr.arpa", "printer", "x.local"])
     @ServiceLoop
-    func `what a route claims is not special`(_ name: String) async throws {
+    func `a name that a route claims is not special`(_ name: String) async throws {
         let office = ScriptedUpstream("office")
         let house = try House(routes: { routes in
             routes.add(
@@ -129,7 +128,7 @@ struct SpecialNamesTests {
         #expect(house.origin(answer) == "office/scripted")
         #expect(office.asked.count == 1)
         #expect(house.upstream?.asked == [])
-        // The zone itself is not below itself.
+        // The zone apex is not below itself, so it is not claimed.
         #expect(try await house.ask("local").rcode == .nxDomain)
     }
 
@@ -138,7 +137,7 @@ struct SpecialNamesTests {
         "1.2.3.10.in-addr.arpa", "x.home.arpa",
     ])
     @ServiceLoop
-    func `a route for all names does not claim special ones`(_ name: String) async throws {
+    func `a route for all names does not claim special names`(_ name: String) async throws {
         let house = try House(.tencent, routes: { _ in })
         let all = try House(
             .tencent,
@@ -169,7 +168,7 @@ struct SpecialNamesTests {
         (RecordType(rawValue: 253), .notImp), (RecordType(rawValue: 254), .notImp),
     ])
     @ServiceLoop
-    func `types that are no records are refused`(_ type: RecordType, _ rcode: RCode) async throws {
+    func `queries for meta types are refused`(_ type: RecordType, _ rcode: RCode) async throws {
         let house = try House()
         for name in ["www.example.com", "localhost"] as [Name] {
             let answer = try await house.ask(name, type)
@@ -182,7 +181,7 @@ struct SpecialNamesTests {
 
     @Test
     @ServiceLoop
-    func `ANY is answered with one HINFO`() async throws {
+    func `ANY is answered with one HINFO record`() async throws {
         let house = try House()
         let answer = try await house.ask("www.example.com", .any)
         #expect(answer.rcode == .noError)
@@ -192,7 +191,7 @@ struct SpecialNamesTests {
     }
 }
 
-@Suite("Which route has a name")
+@Suite("Route selection by name")
 struct RouteTableTests {
     private static func route(_ place: String) -> Route {
         Route(
@@ -261,7 +260,7 @@ struct RouteTableTests {
             ("x.late.example.com", "late", "late.example.com"),
         ] as [(String, String?, String?)]
     )
-    func `the most specific pattern wins, and exceptions set names free`(
+    func `the most specific pattern wins, and exceptions exclude names`(
         _ name: String,
         _ place: String?,
         _ domain: String?
@@ -272,7 +271,7 @@ struct RouteTableTests {
     }
 
     @Test
-    func `a route for the root has every name`() {
+    func `a route for the root matches every name`() {
         var table = RouteTable()
         #expect(table.route(for: "www.example.com")?.domain == nil)
         table.add(Self.route("all"), for: [.suffix(.root)], except: [])

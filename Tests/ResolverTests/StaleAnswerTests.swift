@@ -9,11 +9,11 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A stale answer ends a client's wait: late enough, not for ever, and never the asking")
+@Suite("Stale answers: given after the client timer and within the window; calls continue")
 struct StaleAnswerTests {
     init() { ServiceLoop.start() }
 
-    /// A house whose cache has had www.example.com, whose minute ended a second ago.
+    /// Returns a resolver with www.example.com in its cache, expired 1 s ago.
     @ServiceLoop
     private func house(
         _ account: Account = .tencent,
@@ -34,7 +34,7 @@ struct StaleAnswerTests {
         return house
     }
 
-    /// Makes both servers of a vendor do the same.
+    /// Gives both servers of a vendor the same fault.
     @ServiceLoop
     private func make(_ house: House, _ fault: Fault?) {
         for account in house.accounts {
@@ -44,7 +44,7 @@ struct StaleAnswerTests {
 
     // MARK: - When
 
-    @Test("a better answer within 300 ms is given, and no word of the stale one")
+    @Test("a fresh answer within 300 ms is given without a hint of the stale one")
     @ServiceLoop
     func inTime() async throws {
         let house = try await house()
@@ -61,7 +61,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("who asks while nothing comes waits as long as is left of the first one's 300 ms, or not")
+    @Test("a client that joins gets the stale answer when the first client's 300 ms end")
     @ServiceLoop
     func together() async throws {
         let house = try await house()
@@ -78,7 +78,7 @@ struct StaleAnswerTests {
         #expect(house.world.elapsed == before)
     }
 
-    @Test("after 300 ms the stale one is given; the call goes on, and its answer is the next one's")
+    @Test("after 300 ms the stale answer is given; the call's answer is cached for the next query")
     @ServiceLoop
     func goesOn() async throws {
         let house = try await house()
@@ -101,7 +101,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("`after: 0s` gives the stale one at once, and asks behind it")
+    @Test("`after: 0s` gives the stale answer immediately and refreshes it")
     @ServiceLoop
     func atOnce() async throws {
         let house = try await house { $0.stale?.after = .zero }
@@ -119,7 +119,7 @@ struct StaleAnswerTests {
         #expect(try house.hit("www.example.com")?.answers.count == 2)
     }
 
-    @Test("with less time than that a client has the stale one at its end")
+    @Test("a deadline below 300 ms gives the stale answer at the deadline")
     @ServiceLoop
     func lessTime() async throws {
         let house = try await house()
@@ -134,7 +134,7 @@ struct StaleAnswerTests {
 
     // MARK: - How long
 
-    @Test("within the window there is one, after it SERVFAIL", arguments: [3_599, 3_600])
+    @Test("a stale answer is given in the window, SERVFAIL after it", arguments: [3_599, 3_600])
     @ServiceLoop
     func window(_ seconds: Int) async throws {
         let house = try await house {
@@ -162,7 +162,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("a failure deletes nothing, and for its second nobody is asked again")
+    @Test("a failure removes no entry, and stops new calls for 1 s")
     @ServiceLoop
     func held() async throws {
         let house = try await house(upstream: .failing(.timedOut))
@@ -197,11 +197,11 @@ struct StaleAnswerTests {
                 kept: A 60, AAAA 120
                 billed: tencent 1
                 """,
-            "recovered, it is asked as ever"
+            "after the recovery calls are made as before"
         )
     }
 
-    @Test("an outage of an hour: each client has its answer, and one call a second is made at most")
+    @Test("in an outage of 1 h each client is answered, with at most one call per second")
     @ServiceLoop
     func outage() async throws {
         let house = try await house()
@@ -212,13 +212,13 @@ struct StaleAnswerTests {
             for one in asked {
                 #expect(try await house.answer(to: one).resolution.provenance.isStale)
             }
-            #expect(house.asked.count - (asked.first?.asked ?? 0) <= 2, "one call, two tries")
+            #expect(house.asked.count - (asked.first?.asked ?? 0) <= 2, "one call, two attempts")
         }
     }
 
-    // MARK: - For whom
+    // MARK: - Settings
 
-    @Test("a route that says `stale: off` keeps nothing for later, and gives nothing old")
+    @Test("a route with `stale: off` stores no stale answers and gives none")
     @ServiceLoop
     func offForRoute() async throws {
         let house = try await house(servesStale: false)
@@ -239,7 +239,7 @@ struct StaleAnswerTests {
         )
     }
 
-    @Test("`cache.stale: off` is for everybody")
+    @Test("`cache.stale: off` applies to all names")
     @ServiceLoop
     func off() async throws {
         let house = try await house { $0.stale = nil }
@@ -247,7 +247,7 @@ struct StaleAnswerTests {
         #expect(try await house.ask("www.example.com").rcode == .servFail)
     }
 
-    @Test("a name that did not exist: EDE 19, with its proof")
+    @Test("a stale NXDOMAIN has EDE 19 and its proof")
     @ServiceLoop
     func nxDomain() async throws {
         let house = try await house(.json)
@@ -265,9 +265,9 @@ struct StaleAnswerTests {
         )
     }
 
-    // MARK: - Each his own time
+    // MARK: - Deadlines of each client
 
-    @Test("who asks for the same has a time of its own, whoever asked first")
+    @Test("each client of a shared call has its own deadline")
     @ServiceLoop
     func ownDeadlines() async throws {
         let house = try House(.tencent, upstream: .silent(timeout: .milliseconds(1_250)))
@@ -285,7 +285,7 @@ struct StaleAnswerTests {
                 asked: upstream A at 1300
                 billed: tencent 2
                 """,
-            "told when its time is over; what others wait for goes on"
+            "answered at its deadline; the shared call continues for the others"
         )
         for (asked, took) in [(first, 4_800), (last, 1_800)] {
             let story = try await house.story(of: asked)
@@ -298,21 +298,21 @@ struct StaleAnswerTests {
         #expect(house.resolver.merging.merged == 1)
     }
 
-    @Test("a client that stops waiting loses nothing for the next one")
+    @Test("a client that stops waiting does not affect the next one")
     @ServiceLoop
     func nextOne() async throws {
         let house = try House(.tencent)
         make(house, .slow(.seconds(1)))
         let hasty = house.begin("www.example.com", within: .milliseconds(500))
         #expect(try await house.answer(to: hasty).rcode == .servFail)
-        #expect(try house.hit("www.example.com") == nil, "that its time was over is not remembered")
+        #expect(try house.hit("www.example.com") == nil, "the client's own timeout is not cached")
         await house.world.advance(by: .seconds(1))
         #expect(try house.hit("www.example.com")?.answers.count == 2)
     }
 
     // MARK: - Failures
 
-    @Test("a failure that is remembered says so: EDE 13, and what it was")
+    @Test("a cached failure has EDE 13 and its reason")
     @ServiceLoop
     func cachedFailure() async throws {
         let house = try House(.tencent, upstream: .failing(.unreachable("refused")))
@@ -330,7 +330,7 @@ struct StaleAnswerTests {
         #expect(try house.hit("www.example.com") == nil)
     }
 
-    @Test("another network: failures are forgotten, answers are stale, and the next one asks")
+    @Test("a network change clears failures, makes answers stale, and allows a new call")
     @ServiceLoop
     func networkChange() async throws {
         let house = try await house()
@@ -346,7 +346,7 @@ struct StaleAnswerTests {
         #expect(answer.answers == ["A 192.0.2.104"])
     }
 
-    @Test("what could not be found out in a network that was left is not remembered")
+    @Test("a failure in the previous network is not cached")
     @ServiceLoop
     func leftNetwork() async throws {
         let house = try House(

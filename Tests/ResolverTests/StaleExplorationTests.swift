@@ -8,38 +8,38 @@ import Testing
 
 @testable import Resolver
 
-/// Every sequence of up to eight events around one name, and what must hold after each.
+/// Plays every sequence of up to eight events for one name, and checks invariants after each event.
 ///
-/// A house cannot be copied, so each sequence is played from its beginning, and none is continued
-/// whose end looks as another's did: same cache, same people waiting, same calls under way, same
-/// record of the servers.  A server that changes its mind is seen by the next call only, so no
-/// sequence is played for that alone.
-@Suite("What a client is told of a name, whatever happens to its vendor", .timeLimit(.minutes(15)))
+/// The resolver cannot be copied, so each sequence is played from the start. A sequence is not
+/// extended if its final state equals an earlier one: same cache, clients, calls in flight and
+/// server health. A change of a server's fault affects only the next call, so no sequence ends with
+/// such an event.
+@Suite("Answers for one name under every sequence of events", .timeLimit(.minutes(15)))
 struct StaleExplorationTests {
     init() { ServiceLoop.start() }
 
-    /// What can happen.
+    /// An event of a sequence.
     private enum Event: CaseIterable {
-        /// A client asks.
+        /// A client sends a query.
         case ask
 
-        /// The vendor's servers answer in 20 ms, never, or with 500.
+        /// The vendor's servers answer in 20 ms, never, or with status 500.
         case good, silent, failing
 
-        /// Time passes: what a client waits for a better answer, and the rest of a minute's answer.
+        /// Time passes: the stale answer timer, and the remaining TTL of 60 s.
         case wait, expire
 
         case network
     }
 
-    /// A client's question, and whether there was an old answer to it when he asked.
+    /// A client's query, and whether a stale answer existed when it was sent.
     private struct Client {
         let asked: Asked
         let hadStale: Bool
         var isChecked = false
     }
 
-    /// A house in which events have happened.
+    /// A resolver in which events have happened.
     @ServiceLoop
     private final class Play {
         let house: House
@@ -54,7 +54,7 @@ struct StaleExplorationTests {
             question = Question(name: Name("www.example.com"), type: .a)
         }
 
-        /// How the servers are.
+        /// The fault of the vendor's servers.
         var fault: Fault? {
             didSet { for number in 1...2 { house.faults["tencent \(number)"] = fault } }
         }
@@ -88,7 +88,7 @@ struct StaleExplorationTests {
         }
 
         private func ask() async throws {
-            // As a worker does it, whose hit wants a refresh when it is due.
+            // A worker's cache hit requests a refresh when it is due.
             if let hit = try house.hit(question.name) {
                 #expect(hit.rcode == .noError || !hasEverHad)
                 await house.world.advance(by: .milliseconds(30))
@@ -103,48 +103,48 @@ struct StaleExplorationTests {
             await house.world.advance(by: .milliseconds(30))
         }
 
-        /// What holds after every event.
+        /// Checks the invariants that hold after every event.
         func check(_ path: [Event]) {
             let now = house.world.now
             for index in clients.indices {
                 let client = clients[index]
                 let waited = (client.asked.errand.end ?? now) - client.asked.errand.start
-                // Nobody waits longer than he may: 300 ms where an old answer is held.
+                // No client waits beyond its deadline: 300 ms if there is a stale answer.
                 #expect(waited <= ResolverLimits.total + ResolverLimits.grain, "\(path)")
                 if client.hadStale {
                     #expect(waited <= .milliseconds(300) + ResolverLimits.grain, "\(path)")
                 }
                 guard let told = client.asked.errand.value, !client.isChecked else { continue }
                 clients[index].isChecked = true
-                // Who has been answered once is never left without an answer.
+                // A client that could get a stale answer never gets a failure.
                 #expect(!client.hadStale || !told.isFailure, "\(path)")
-                // An old answer says that it is one, and nothing else does.
+                // Exactly the stale answers are marked as stale.
                 let saysSo = told.explanation.map {
                     [.staleAnswer, .staleNXDomainAnswer].contains($0.code)
                 }
                 #expect(told.provenance.isStale == (saysSo ?? false), "\(path)")
             }
-            // One call at a time, whoever waits for it.
+            // There is at most one call, however many clients wait for it.
             for vendor in house.vendors {
                 let statistics = vendor.statistics
                 #expect(statistics.inFlight + statistics.queued <= 1, "\(path)")
             }
-            // A refresh ends as it must, and no more than one is under way.
+            // A refresh ends within its time limit, and at most one is in flight.
             let refreshes = house.resolver.refreshing.numbers
             let ended = refreshes.done + refreshes.failed
             #expect(refreshes.started - ended <= 1, "\(path)")
-            // What was once known stays known for a day, whatever fails.
+            // A known answer is held for a day, whatever fails.
             if hasEverHad { #expect(stale?.answer.rcode == .noError, "\(path)") }
         }
 
-        /// What decides on what can follow, but for how the servers are.
+        /// The state that determines the future, without the servers' faults.
         var look: String {
             let now = house.world.now
             let waiting = clients.filter { $0.asked.errand.value == nil }
                 .map { "\(Self.age(now - $0.asked.errand.start)) \($0.hadStale)" }
             let vendor = house.vendors[0].statistics
             let servers = vendor.servers.map { "\($0.isCurrent) \($0.failuresInRow)" }
-            // How long ago it has expired does not matter for a day.
+            // The time since expiry has no effect within a day.
             let held = stale.map { "\($0.isHeld) \($0.expiredFor == nil)" } ?? "-"
             let calls = house.world.sent.suffix(2).map { house.world.elapsed - $0.at }
                 .filter { $0 < .milliseconds(4_900) }.map(Self.age)
@@ -153,17 +153,17 @@ struct StaleExplorationTests {
                 + "\(vendor.inFlight) \(servers) \(calls) \(hasEverHad)"
         }
 
-        /// A time in tenths of a second: nothing is decided by less.
+        /// Returns a time in tenths of a second, the resolution of the state.
         private static func age(_ time: Duration) -> Int { time.milliseconds / 100 }
     }
 
-    /// An end of a sequence, as far as it decides on what can follow.
+    /// A final state of a sequence.
     private struct End: Hashable {
         var servers = Event.good
         var look = ""
     }
 
-    @Test("eight events in any order break no promise")
+    @Test("eight events in any order break no invariant")
     @ServiceLoop
     func explore() async throws {
         var known: Set<End> = []
@@ -189,7 +189,7 @@ struct StaleExplorationTests {
         #expect(known.count > 150, "of \(played)")
     }
 
-    /// Plays a sequence, and what is under way then to its end, as it must before its house ends.
+    /// Plays a sequence, then lets all pending work end before the resolver is released.
     @ServiceLoop
     private func look(after path: [Event]) async throws -> String {
         let play = try Play()

@@ -9,11 +9,11 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Answers under other settings")
+@Suite("Cached answers after a change of the settings")
 struct SuccessionTests {
     init() { ServiceLoop.start() }
 
-    /// What one side of a reload says of `example.com`.
+    /// The settings of `example.com` before or after a reload.
     @ServiceLoop
     private struct Side {
         var vendors: [String] = []
@@ -25,7 +25,7 @@ struct SuccessionTests {
         var except: [RoutePattern] = []
     }
 
-    /// Vendors and upstreams by name, which two resolvers share.
+    /// Vendors and upstreams by name, shared by two resolvers.
     @ServiceLoop
     private final class Scene {
         let world = World()
@@ -89,7 +89,7 @@ struct SuccessionTests {
             )
         }
 
-        /// Puts an answer into the cache as if `giver` had given it.
+        /// Stores an answer as if it came from `giver`.
         func store(
             _ name: Name,
             _ type: RecordType,
@@ -116,7 +116,7 @@ struct SuccessionTests {
             )
         }
 
-        /// What the cache has, as `www.example.com A`.
+        /// The cached answers, as `www.example.com A`.
         var left: Set<String> {
             var left: Set<String> = []
             cache.remove(now: world.now) { name, type, _, _ in
@@ -127,7 +127,7 @@ struct SuccessionTests {
         }
     }
 
-    /// One change of the settings, and which answers survive it.
+    /// A change of the settings, and the cached answers that survive it.
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let old: Side
@@ -136,8 +136,8 @@ struct SuccessionTests {
         let kept: Set<String>
     }
 
-    /// Answers of vendor `a`, of vendor `b`, of the fallback after `a`, of upstream `one`, and a name
-    /// that no route has.
+    /// The answers in the cache: of vendor `a`, of vendor `b`, of the fallback after `a`, of
+    /// upstream `one`, and of a name without a route.
     private static let all: Set<String> = [
         "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
         "svc.example.com HTTPS", "www.example.org A",
@@ -156,7 +156,7 @@ struct SuccessionTests {
         return [
             Case(testDescription: "nothing", old: plain, new: plain, kept: all),
             Case(
-                testDescription: "a vendor behind the others",
+                testDescription: "a vendor after the others",
                 old: plain,
                 new: change { $0.vendors = ["a", "b", "c"] },
                 kept: forwarded.union(["a.example.com A", "b.example.com A"])
@@ -168,13 +168,13 @@ struct SuccessionTests {
                 kept: forwarded
             ),
             Case(
-                testDescription: "the last vendor gone",
+                testDescription: "the last vendor removed",
                 old: plain,
                 new: change { $0.vendors = ["a"] },
                 kept: forwarded.union(["a.example.com A", "fallback.example.com AAAA"])
             ),
             Case(
-                testDescription: "the vendors turned about",
+                testDescription: "the vendors in reverse order",
                 old: plain,
                 new: change { $0.vendors = ["b", "a"] },
                 kept: forwarded.union(["b.example.com A", "fallback.example.com AAAA"])
@@ -187,7 +187,7 @@ struct SuccessionTests {
                 kept: forwarded.union(["a.example.com A"])
             ),
             Case(
-                testDescription: "no fallback any more",
+                testDescription: "no fallback",
                 old: plain,
                 new: change { $0.fallsBack = false },
                 kept: forwarded
@@ -199,13 +199,13 @@ struct SuccessionTests {
                 kept: forwarded
             ),
             Case(
-                testDescription: "to upstreams of its own",
+                testDescription: "to the route's own upstreams",
                 old: plain,
                 new: Side(upstreams: ["two"]),
                 kept: elsewhere
             ),
             Case(
-                testDescription: "no route any more",
+                testDescription: "no route",
                 old: plain,
                 new: Side(),
                 kept: forwarded.union(["fallback.example.com AAAA"])
@@ -229,7 +229,7 @@ struct SuccessionTests {
                 kept: ["a.example.com A", "b.example.com A", "mx.example.com MX"]
             ),
             Case(
-                testDescription: "service bindings as they are",
+                testDescription: "service bindings unchanged",
                 old: plain,
                 new: change { $0.answers.serviceBindings = .forward },
                 kept: all.subtracting(["svc.example.com HTTPS"])
@@ -249,7 +249,7 @@ struct SuccessionTests {
         ]
     }
 
-    @Test("those stay that the new settings would get from the same")
+    @Test("answers stay if the new settings would get them from the same source")
     @ServiceLoop
     func kept() throws {
         for change in Self.cases {
@@ -278,7 +278,7 @@ struct SuccessionTests {
         }
     }
 
-    @Test("what is not right any more is removed in steps, and then all of it, but nothing newer")
+    @Test("invalid answers are removed in steps, and newer answers stay")
     @ServiceLoop
     func steps() async throws {
         let scene = Scene()
@@ -294,7 +294,7 @@ struct SuccessionTests {
         await scene.world.advance(by: .zero)
         #expect(
             (500..<1_000).contains(scene.left.count),
-            "one step is done, and others have a turn"
+            "after one step other work has a turn"
         )
         await scene.world.advance(by: .milliseconds(1))
         #expect(scene.left.isEmpty)
@@ -303,7 +303,7 @@ struct SuccessionTests {
         #expect(scene.left == ["late.example.com A"])
     }
 
-    @Test("what is found out for those who asked before is kept as far as it is right now")
+    @Test("an answer to an earlier query is cached only if it is valid under the new settings")
     @ServiceLoop
     func underWay() async throws {
         let world = World()
@@ -329,7 +329,7 @@ struct SuccessionTests {
             return world.begin { await resolver.resolve(query, deadline: deadline) }
         }
         let early = ask(first)
-        // Twice, and back: what counts are the settings that are in force in the end.
+        // After two reloads that restore the first settings, the final settings decide.
         let second = resolver(two, after: first)
         _ = second.takeOver(from: first, hosts: HostsTable(), sameVendors: [])
         #expect(try await world.value(of: early).rcode == .noError)
@@ -342,10 +342,10 @@ struct SuccessionTests {
         #expect(second.books === first.books)
     }
 
-    @Test("a window goes on, with the limit that is now")
+    @Test("a rate limit window continues with the new limit")
     func window() {
         let start = ContinuousClock.now
-        /// At which of these seconds a look-up is allowed after three at 0, 1 and 2 s.
+        /// Returns the seconds at which a lookup is allowed, after lookups at 0, 1 and 2 s.
         func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
             var old = CallWindow(limit: 3)
             for second in 0..<4 { _ = old.take(start + .seconds(second)) }

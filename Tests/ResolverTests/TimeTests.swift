@@ -8,11 +8,11 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("A client is answered within five seconds, and everybody asked has a share of them")
+@Suite("A client is answered within 5 s, and each source has a share of the time")
 struct TimeTests {
     init() { ServiceLoop.start() }
 
-    /// Makes all servers of all vendors of a house silent.
+    /// Makes all servers of all vendors unresponsive.
     @ServiceLoop
     private func silence(_ house: House, onOldConnection isOld: Bool = false) {
         for account in house.accounts {
@@ -24,7 +24,7 @@ struct TimeTests {
 
     // MARK: - Shares
 
-    @Test("a vendor whose servers are all silent is given up when each had its timeout")
+    @Test("an unresponsive vendor is abandoned after the timeout of each server")
     @ServiceLoop
     func oneVendor() async throws {
         let house = try House(.tencent)
@@ -41,7 +41,7 @@ struct TimeTests {
         )
     }
 
-    @Test("vendors have three seconds, however many tries they make")
+    @Test("vendors have 3 s in all, for any number of attempts")
     @ServiceLoop
     func threeSeconds() async throws {
         let house = try House(.tencent)
@@ -62,7 +62,7 @@ struct TimeTests {
         )
     }
 
-    @Test("two silent vendors share the three seconds, and the rest is the fallback's")
+    @Test("two unresponsive vendors share 3 s, and the fallback has the rest")
     @ServiceLoop
     func twoVendors() async throws {
         let house = try House(.tencent, .alibaba)
@@ -80,7 +80,7 @@ struct TimeTests {
         )
     }
 
-    @Test("three silent vendors have a second each")
+    @Test("three unresponsive vendors have 1 s each")
     @ServiceLoop
     func threeVendors() async throws {
         let house = try House(.tencent, .alibaba, .json)
@@ -98,7 +98,7 @@ struct TimeTests {
         )
     }
 
-    @Test("a vendor that fails at once leaves its share to those after it")
+    @Test("a vendor that fails immediately leaves its share to the next ones")
     @ServiceLoop
     func sharesAreLeft() async throws {
         let house = try House(.tencent, .alibaba, .json)
@@ -119,8 +119,8 @@ struct TimeTests {
 
     // MARK: - Nothing at all
 
-    // The TXT query looks for a loop, as such a silence may be one.
-    @Test("nothing at all: SERVFAIL within 5 s with the reason, kept for a second")
+    // The TXT query checks for a forwarding loop, which also shows as missing replies.
+    @Test("no replies at all: SERVFAIL within 5 s with the reason, cached for 1 s")
     @ServiceLoop
     func nothingAtAll() async throws {
         let house = try House(.tencent, .alibaba, upstream: .silent(timeout: .milliseconds(900)))
@@ -140,7 +140,7 @@ struct TimeTests {
         #expect(house.kept("www.example.com") == [])
     }
 
-    @Test("nobody can be reached: SERVFAIL at once, with the network as the reason")
+    @Test("all servers unreachable: SERVFAIL immediately, with the network as the reason")
     @ServiceLoop
     func noNetwork() async throws {
         let house = try House(
@@ -166,7 +166,7 @@ struct TimeTests {
         )
     }
 
-    @Test("silent vendors without a fallback: SERVFAIL after their three seconds")
+    @Test("unresponsive vendors without a fallback: SERVFAIL after 3 s")
     @ServiceLoop
     func noFallback() async throws {
         let house = try House(.tencent, .alibaba, fallsBack: false)
@@ -183,7 +183,7 @@ struct TimeTests {
         )
     }
 
-    @Test("who joins those who wait is answered when they are")
+    @Test("a client that joins a query is answered with the first client")
     @ServiceLoop
     func joining() async throws {
         let house = try House(.tencent, upstream: .silent(timeout: .milliseconds(900)))
@@ -198,7 +198,7 @@ struct TimeTests {
     }
 
     @Test(
-        "whatever fails, in whatever way, the answer comes in time and denies nothing",
+        "whatever fails, the answer is in time and is not a denial",
         arguments: 0..<8
     )
     @ServiceLoop
@@ -236,7 +236,7 @@ struct TimeTests {
     }
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
+/// Reproducible pseudo-random numbers (SplitMix64).
 private struct Seeded: RandomNumberGenerator {
     var state: UInt64
 

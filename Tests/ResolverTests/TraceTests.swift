@@ -7,12 +7,12 @@ import Testing
 
 @testable import Resolver
 
-@Suite("A trace tells what was done about a question, and no secret")
+@Suite("Traces have every step of a resolution and no secrets")
 struct TraceTests {
     init() { ServiceLoop.start() }
 
-    /// Asks past the cache, and tells the story: attempts as `why whom after .. took ..: result`, then
-    /// notes.
+    /// Resolves without the cache and returns the trace: attempts as `why name after .. took ..:
+    /// result`, then notes.
     @ServiceLoop
     private func story(_ house: House, _ name: Name) async throws -> String {
         let trace = Trace()
@@ -33,7 +33,7 @@ struct TraceTests {
         return (attempts + trace.notes).joined(separator: "\n")
     }
 
-    @Test("an answer is told with what it says and what is kept of it")
+    @Test("the trace of an answer has its records and cache times")
     @ServiceLoop
     func answer() async throws {
         let house = try House(.tencent)
@@ -43,13 +43,13 @@ struct TraceTests {
             told == """
                 first tencent 192.0.2.11:443 after 0 took 20 200: www.example.com. \
                 A 192.0.2.101 192.0.2.102 (60 s), AAAA 2001:db8::101 (120 s)
-                the cache keeps www.example.com. A for 60 s
-                the cache keeps www.example.com. AAAA for 120 s
+                cached www.example.com. A for 60 s
+                cached www.example.com. AAAA for 120 s
                 """
         )
     }
 
-    @Test("a failure and a silence are followed by the next, and then by upstreams")
+    @Test("a failure and a timeout are followed by the next server, then by upstreams")
     @ServiceLoop
     func failures() async throws {
         let house = try House(.tencent)
@@ -62,13 +62,13 @@ struct TraceTests {
                 next tencent 192.0.2.12:443 after 0 took 2000: timed out
                 first upstream scripted after 2000 took 10: NOERROR, A 192.0.2.99 (300 s)
                 tencent: no answer (timed out)
-                no vendor has answered: upstreams are asked
-                the cache keeps www.example.com. A for 300 s
+                no vendor answered: querying upstreams
+                cached www.example.com. A for 300 s
                 """
         )
     }
 
-    @Test("a slow server is hedged, and one that says 429 has its breaker told")
+    @Test("a slow server is hedged, and a 429 shows the circuit breaker")
     @ServiceLoop
     func hedge() async throws {
         let house = try House(.tencent)
@@ -83,7 +83,7 @@ struct TraceTests {
         )
     }
 
-    @Test("what is answered here, and a vendor that is not asked, are no attempts")
+    @Test("local answers and skipped vendors are not attempts")
     @ServiceLoop
     func unasked() async throws {
         let house = try House(.tencent)
@@ -94,7 +94,7 @@ struct TraceTests {
         #expect(story.contains("tencent: no answer ("))
     }
 
-    @Test("values of parameters are left out of a request", arguments: [Account.tencent, .alibaba])
+    @Test("parameter values are left out of a request", arguments: [Account.tencent, .alibaba])
     @ServiceLoop
     func secrets(_ account: Account) async throws {
         let house = try House(account)
@@ -111,7 +111,7 @@ struct TraceTests {
         #expect(parameters.count > 1 && parameters.allSatisfy { $0.hasSuffix("=…") }, "\(request)")
     }
 
-    @Test("attempts and notes are bounded, and those beyond are counted")
+    @Test("the numbers of attempts and notes are bounded, and the excess is counted")
     @ServiceLoop
     func bounded() {
         let (trace, now) = (Trace(), ContinuousClock.now)

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Resolver
 
-@Suite("Names that upstreams answer")
+@Suite("Names that upstreams resolve")
 struct UpstreamStageTests {
     init() { ServiceLoop.start() }
 
@@ -20,7 +20,7 @@ struct UpstreamStageTests {
         (.untrusted("expired"), .networkError, "no upstream could be trusted"),
     ])
     @ServiceLoop
-    func `a failure says why, is kept for a second (RFC 9520), and for clients that ask alike`(
+    func `a failure has its reason, is cached for 1 s (RFC 9520), and is shared by waiting clients`(
         _ error: UpstreamError,
         _ code: ExtendedError,
         _ text: String
@@ -31,7 +31,7 @@ struct UpstreamStageTests {
         #expect(answer.rcode == .servFail)
         #expect(answer.resolution.isFailure)
         #expect(answer.resolution.explanation == Explanation(code: code, text: text))
-        // One that said no is not asked again.
+        // An upstream that declined is not retried.
         #expect(upstream.asked.count == (error == .declined(.servFail) ? 1 : 2))
         let entries = house.cache.entries(named: "www.example.org", type: nil, now: house.world.now)
         #expect(entries.map(\.rcode) == [.servFail])
@@ -47,7 +47,7 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `without upstreams there is an answer, too`() async throws {
+    func `without upstreams the answer is an explained failure`() async throws {
         let house = try House(upstream: nil)
         let answer = try await house.ask("www.example.org")
         #expect(answer.rcode == .servFail)
@@ -56,7 +56,7 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `DO and CD are passed on, and clients that differ in them do not share answers`()
+    func `DO and CD are forwarded, and clients that differ in them share no answers`()
         async throws
     {
         let house = try House()
@@ -74,7 +74,7 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `a TTL of zero is not kept`() async throws {
+    func `an answer with TTL 0 is not cached`() async throws {
         let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
             message.answers = [.a("www.example.org", 1, ttl: 0)]
         }
@@ -85,9 +85,9 @@ struct UpstreamStageTests {
 
     @Test
     @ServiceLoop
-    func `answers longer than a message are a failure`() async throws {
+    func `an answer that exceeds a message is a failure`() async throws {
         let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
-            // Fits with pointers to long names only if written by others.
+            // It fits only with compression pointers to long names.
             let octets = [UInt8](repeating: 1, count: 40_000)
             message.answers = [1, 2].map { first in
                 .other("www.example.org", RecordType(rawValue: 65_280), [first] + octets)

@@ -61,7 +61,7 @@ struct MutationTests {
         var scenario = try Files.scenario(Self.sample)
         scenario.ranges = []
         let fault = try #require(await Self.fault(scenario))
-        #expect(fault.description.contains("nobody plays tencent/192.0.2.11"))
+        #expect(fault.description.contains("no range plays tencent/192.0.2.11"))
     }
 
     @Test("an error in the settings has its line number in the scenario")
@@ -109,7 +109,7 @@ struct MutationTests {
             return changes(entry).map { ($0, .checkOutQuery($1)) }
         case .checkAsked(let lines):
             return [
-                ("one more asked", .checkAsked(lines + ["nobody www.example.com A"])),
+                ("one more asked", .checkAsked(lines + ["unknown www.example.com A"])),
                 ("one less asked", .checkAsked(Array(lines.dropLast()))),
             ].filter { $0.0 != "one less asked" || !lines.isEmpty }
         case .checkCached(let name, let lines):

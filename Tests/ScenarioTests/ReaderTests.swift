@@ -8,7 +8,7 @@ struct ReaderTests {
     /// Returns a small valid scenario with `line` as its 12th line.
     private static func text(_ line: String) -> String {
         """
-        ; Somebody is promised something,
+        ; A promise to users,
         ; in two lines.
         upstreams:
           - {name: isp, url: "udp://192.0.2.53"}
@@ -41,7 +41,7 @@ struct ReaderTests {
     @Test("overview, settings, title, ranges and steps are read with their lines")
     func whole() throws {
         let scenario = try ScenarioReader.read(Self.text("REPLY RD"), file: "f.rpl")
-        #expect(scenario.overview == ["Somebody is promised something,", "in two lines."])
+        #expect(scenario.overview == ["A promise to users,", "in two lines."])
         #expect(scenario.title == "a title")
         #expect(scenario.ranges.map(\.steps) == [0...10])
         #expect(scenario.ranges.map(\.peer) == [.upstream("192.0.2.53")])

@@ -9,17 +9,17 @@ import Resolver
 
 @testable import Server
 
-/// A clock that stands still until the test moves it, and tells when somebody waits for it.
+/// A clock that a test advances, and that reports when a timer is set.
 @ServiceLoop
 final class Hours {
     private(set) var now: ContinuousClock.Instant
     var wallSeconds: Int64 = 1_700_000_000
     private var timers: [Timer] = []
 
-    /// The test, while it waits for somebody to set a timer.
+    /// The test's continuation while it waits for a timer to be set.
     private var observer: CheckedContinuation<Void, Never>?
 
-    /// A timer that somebody set.
+    /// A pending timer.
     private final class Timer: Cancellable {
         let end: ContinuousClock.Instant
         let action: @ServiceLoop () -> Void
@@ -54,13 +54,13 @@ final class Hours {
         )
     }
 
-    /// Waits until somebody waits for the time.
+    /// Waits until a timer is set.
     func rest() async {
         guard timers.isEmpty else { return }
         await withCheckedContinuation { observer = $0 }
     }
 
-    /// Lets time pass, on both clocks, and ends the timers for which enough has.
+    /// Advances both clocks and fires the timers that are due.
     func advance(by seconds: Int64) {
         now += .seconds(seconds)
         wallSeconds += seconds
@@ -70,11 +70,11 @@ final class Hours {
     }
 }
 
-/// Keeps what is logged.
+/// Stores log lines.
 final class Diary: Sendable {
     private let lines = Lock<[String]>([])
 
-    /// All lines, each behind its level.
+    /// All lines, each after its level.
     var all: [String] { lines.withLock { $0 } }
 
     var logger: Logger {
@@ -97,7 +97,7 @@ final class Diary: Sendable {
     }
 }
 
-/// One run of the daemon, as far as the cache's file is concerned.
+/// The cache and its snapshot file during one run of the daemon.
 @ServiceLoop
 final class Run {
     let cache: AnswerCache
@@ -114,13 +114,13 @@ final class Run {
         file.onLoad = { [weak self] in self?.hot = $0 }
     }
 
-    /// Starts and waits until the file has been looked at.
+    /// Starts and waits until the snapshot file has been read.
     func start() async {
         file.start()
         await hours.rest()
     }
 
-    /// Ends as the daemon does, in the time that the clock has.
+    /// Ends as the daemon does, with 2 s for the last snapshot.
     func finish() async { await file.finish(by: hours.now + .seconds(2)) }
 
     func insert(_ name: String, ttl: UInt32 = 600, stale: UInt32 = 0, server: String = "v/1") throws
@@ -131,7 +131,7 @@ final class Run {
         )
     }
 
-    /// Inserts many answers, and lets others who live on the loop have their turns.
+    /// Inserts many answers, and yields to other jobs of the loop.
     func fill(_ count: Int) async throws {
         for index in 0..<count {
             try insert("n\(index).example.com")
@@ -145,7 +145,7 @@ final class Run {
 }
 
 extension CachedAnswer {
-    /// An answer with one address.
+    /// Returns an answer with one address.
     static func address(
         _ name: String,
         ttl: UInt32 = 600,
@@ -171,7 +171,7 @@ extension CachedAnswer {
     }
 }
 
-/// The names in a folder.
+/// Returns the names of the files in a directory.
 func names(in folder: String) -> [String] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }

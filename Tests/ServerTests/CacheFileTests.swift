@@ -8,7 +8,7 @@ import Testing
 
 @testable import Server
 
-@Suite("The cache survives a restart", .timeLimit(.minutes(15)))
+@Suite("Cache snapshots across restarts", .timeLimit(.minutes(15)))
 struct CacheFileTests {
     let folder: TemporaryFolder
     let hours = Hours()
@@ -19,7 +19,7 @@ struct CacheFileTests {
         folder = try TemporaryFolder()
     }
 
-    /// Fills the cache of a run and ends it.
+    /// Fills the cache of a run and ends the run.
     @ServiceLoop
     @discardableResult
     func life(_ fill: (Run) async throws -> Void) async throws -> Run {
@@ -32,15 +32,14 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `answers are there again, as old as they are, and say where they came from`() async throws
-    {
+    func `restored answers have their remaining TTL and their origin`() async throws {
         let old = try await life { run in
             try run.insert("www.example.com", server: "tencent\ttencent/192.0.2.1:443")
             try run.insert("short.example.com", ttl: 60, stale: 600, server: "isp/udp://192.0.2.53")
             try run.insert("gone.example.com", ttl: 60)
         }
         #expect(old.diary.all.count == 1)
-        #expect(old.diary.all[0].hasPrefix("info: cache: wrote 3 answers, "))
+        #expect(old.diary.all[0].hasPrefix("info: cache: entries saved: 3, "))
         #expect(names(in: folder.path) == ["cache.snapshot"])
 
         hours.advance(by: 100)
@@ -57,7 +56,7 @@ struct CacheFileTests {
         #expect(try new.entry("gone.example.com") == nil)
         #expect(
             new.diary.all == [
-                "notice: cache: loaded 2 answers (1 stale) of 100 s ago in 0 ms from \(path)"
+                "notice: cache: entries restored: 2 (1 stale), snapshot 100 s old, 0 ms, file \(path)"
             ]
         )
         let numbers = new.file.numbers
@@ -68,7 +67,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `it is written every five minutes if the cache has changed, else not`() async throws {
+    func `the snapshot is written every 5 min if the cache has changed`() async throws {
         let run = Run(path, hours)
         await run.start()
         hours.advance(by: 300)
@@ -85,18 +84,18 @@ struct CacheFileTests {
 
         hours.advance(by: 300)
         await hours.rest()
-        #expect(run.file.numbers.latest?.instant == first, "it is as it was")
+        #expect(run.file.numbers.latest?.instant == first, "the file is unchanged")
 
         run.cache.remove(.all, now: hours.now)
         hours.advance(by: 300)
         await hours.rest()
-        #expect(run.file.numbers.latest?.entries == 0, "what was flushed does not come back")
+        #expect(run.file.numbers.latest?.entries == 0, "flushed answers are not restored")
         #expect(run.diary.all.count == 2)
     }
 
     @ServiceLoop
     @Test
-    func `what was loaded is not written again before it changes`() async throws {
+    func `a loaded snapshot is not written again before the cache changes`() async throws {
         try await life { try $0.insert("www.example.com") }
         let run = Run(path, hours)
         await run.start()
@@ -106,7 +105,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `what came while it was loaded is kept, and written`() async throws {
+    func `answers stored while the snapshot loads are kept and written`() async throws {
         try await life { try $0.insert("www.example.com", server: "old") }
         hours.advance(by: 10)
         let run = Run(path, hours)
@@ -117,12 +116,12 @@ struct CacheFileTests {
         #expect(run.origins.name(entry.server) == "new")
         #expect(entry.age == 0)
         await run.finish()
-        #expect(run.diary.all.last?.hasPrefix("info: cache: wrote 1 answers") == true)
+        #expect(run.diary.all.last?.hasPrefix("info: cache: entries saved: 1, ") == true)
     }
 
     @ServiceLoop
     @Test
-    func `what was asked for most is offered first`() async throws {
+    func `the most queried answers are loaded first`() async throws {
         try await life { run in
             for (index, name) in ["never", "often", "once"].enumerated() {
                 try run.insert("\(name).example.com", ttl: 60, stale: 600)
@@ -137,7 +136,7 @@ struct CacheFileTests {
         #expect(hot.allSatisfy { !$0.isFresh })
     }
 
-    /// Asks a cache as a worker does.
+    /// Queries a cache as a worker does.
     @ServiceLoop
     private func ask(_ cache: AnswerCache, _ name: String) throws {
         let query = try query(name)
@@ -151,19 +150,19 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a file from the future is taken as just written, and that is said`() async throws {
+    func `a file from the future counts as just written, with a warning`() async throws {
         try await life { try $0.insert("www.example.com", ttl: 600) }
         hours.wallSeconds -= 86_400
         let run = Run(path, hours)
         await run.start()
         #expect(try run.entry("www.example.com")?.age ?? 99 <= 1)
         #expect(run.diary.all.count == 2)
-        #expect(run.diary.all[0].hasPrefix("warning: cache: \(path) was written 86400 s from now"))
+        #expect(run.diary.all[0].hasPrefix("warning: cache: \(path): written 86400 s in the"))
     }
 
     @ServiceLoop
     @Test
-    func `a file larger than the cache fills it, and no more`() async throws {
+    func `a file that exceeds the cache is loaded up to the cache's capacity`() async throws {
         let big = try await life { try await $0.fill(4000) }
         #expect(big.file.numbers.latest?.entries == 4000)
 
@@ -176,7 +175,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `what the settings answer now is left out`() async throws {
+    func `names that the settings answer locally are not loaded`() async throws {
         try await life { run in
             try run.insert("printer.example.com")
             try run.insert("www.example.com")
@@ -193,7 +192,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test(arguments: ["empty", "cut", "flipped", "another file", "longer", "a later version"])
-    func `what is damaged is reported, set aside and ignored`(_ what: String) async throws {
+    func `a damaged file is reported, renamed and ignored`(_ what: String) async throws {
         try await life { try await $0.fill(50) }
         var octets = try read(path)
         switch what {
@@ -214,12 +213,12 @@ struct CacheFileTests {
         let line = try #require(run.diary.all.first)
         #expect(line.hasPrefix("error: cache: \(path): "))
         #expect(line.contains(", at octet "))
-        #expect(line.hasSuffix("; set aside as \(path).damaged, ignoring it"))
+        #expect(line.hasSuffix("; renamed to \(path).damaged, ignoring it"))
         #expect(names(in: folder.path) == ["cache.snapshot.damaged"])
         #expect(try read(path + ".damaged") == octets)
         #expect(run.file.numbers.fault?.contains("at octet") == true)
 
-        // Life goes on.
+        // The daemon continues with an empty cache.
         try run.insert("www.example.com")
         await run.finish()
         #expect(names(in: folder.path) == ["cache.snapshot", "cache.snapshot.damaged"])
@@ -232,7 +231,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `what is not ours is said once, and neither read nor replaced`() async throws {
+    func `a file with a wrong mode is reported once, not read and not replaced`() async throws {
         _ = try folder.write("somebody's", to: "cache.snapshot", mode: 0o644)
         let run = Run(path, hours)
         await run.start()
@@ -246,7 +245,7 @@ struct CacheFileTests {
         #expect(line.contains("chmod 600"))
         #expect(try read(path) == Array("somebody's".utf8))
 
-        // Cured while it runs, it is written at the next turn.
+        // After its mode is corrected at run time, the file is written in the next turn.
         chmod(path, 0o600)
         await run.finish()
         #expect(run.file.numbers.latest?.entries == 1)
@@ -255,7 +254,7 @@ struct CacheFileTests {
 
     @ServiceLoop
     @Test
-    func `a missing directory is a warning, once, with a hint`() async throws {
+    func `a missing directory is one warning with a hint`() async throws {
         let run = Run(folder.path + "/no/cache.snapshot", hours)
         await run.start()
         try run.insert("www.example.com")
@@ -266,14 +265,14 @@ struct CacheFileTests {
         #expect(run.diary.all.count == 1)
         let line = try #require(run.diary.all.first)
         #expect(line.hasPrefix("warning: cache: \(folder.path)/no: open: No such file"))
-        #expect(line.contains("make the directory, or change `cache.snapshot`"))
+        #expect(line.contains("create the directory, or change `cache.snapshot`"))
     }
 
     // MARK: - Stopping
 
     @ServiceLoop
     @Test
-    func `a stop while it is loaded leaves the file as it is`() async throws {
+    func `a stop during loading leaves the file unchanged`() async throws {
         try await life { try await $0.fill(3000) }
         let before = try read(path)
         let run = Run(path, hours)

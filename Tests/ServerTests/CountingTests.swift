@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Counters")
 struct CountingTests {
-    /// Counts with all combinations, some more than others.
+    /// Counts every combination of labels, each a different number of times.
     private static func fill(_ counters: QueryCounters, times: Int) {
         for round in 0..<times {
             for source in QuerySource.allCases {
@@ -27,7 +27,7 @@ struct CountingTests {
     }
 
     @Test
-    func `each query is counted once on each side`() {
+    func `each query is counted once per label`() {
         let counters = QueryCounters()
         for source in QuerySource.allCases {
             for outcome in QueryOutcome.allCases {
@@ -49,7 +49,7 @@ struct CountingTests {
     }
 
     @Test
-    func `all sides add up to the total, also while others count`() async {
+    func `the sums of all labels equal the total, even under concurrent counting`() async {
         let threads = (0..<3).map { _ in QueryCounters() }
         await withTaskGroup(of: Void.self) { group in
             for counters in threads { group.addTask { Self.fill(counters, times: 300) } }
@@ -74,7 +74,7 @@ struct CountingTests {
     }
 
     @Test
-    func `every side is there from the beginning`() {
+    func `every label value exists from the start`() {
         let sums = QuerySums()
         #expect(sums.bySource.count == QuerySource.allCases.count)
         #expect(
@@ -94,7 +94,7 @@ struct CountingTests {
             (16, true, "badvers"), (6, true, "other"), (23, true, "other"),
         ] as [(UInt16, Bool, String)]
     )
-    func `an RCODE has an outcome`(_ rcode: UInt16, _ isEmpty: Bool, _ name: String) {
+    func `every RCODE has an outcome`(_ rcode: UInt16, _ isEmpty: Bool, _ name: String) {
         #expect(QueryOutcome(rcode: rcode, isEmpty: isEmpty).name == name)
     }
 }

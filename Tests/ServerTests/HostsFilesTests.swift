@@ -15,7 +15,7 @@ struct HostsFilesTests {
 
     // MARK: - Lines
 
-    /// What a text says of a name.
+    /// Returns the addresses of a name in a hosts text.
     private static func addresses(of name: String, in text: String) throws -> [String]? {
         var table = HostsTable()
         _ = table.add(hostsFile: [UInt8](text.utf8))
@@ -41,7 +41,7 @@ struct HostsFilesTests {
     }
 
     @Test
-    func `lines with faults are counted, and the first is named`() {
+    func `invalid lines are counted, and the first is reported`() {
         var table = HostsTable()
         let faults = table.add(
             hostsFile: [UInt8](
@@ -59,12 +59,12 @@ struct HostsFilesTests {
         )
         #expect(faults.count == 4)
         #expect(faults.first?.line == 4)
-        #expect(faults.first?.reason == "it does not begin with an IP address")
+        #expect(faults.first?.reason == "the line does not start with an IP address")
         #expect(table.count == 2)
     }
 
     @Test
-    func `no octets make it fail`() {
+    func `the parser accepts any octets`() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [
             "192.0.2.1", "::1", " ", "\t", "\n", "#", "a.lan", "\u{0}", "ä", "\\", "%", ".",
@@ -79,7 +79,7 @@ struct HostsFilesTests {
 
     // MARK: - Files
 
-    /// What a reader of some files has done.
+    /// A hosts file reader with its resulting table and log.
     @ServiceLoop
     private final class Scene {
         let folder: TemporaryFolder
@@ -119,7 +119,7 @@ struct HostsFilesTests {
         }
     }
 
-    /// What was logged at warning level or above.
+    /// Log lines at warning level or above.
     private final class Lines: LogHandler, Sendable {
         private let lines = Lock<[String]>([])
         var all: [String] { lines.withLock { $0 } }
@@ -141,7 +141,7 @@ struct HostsFilesTests {
 
     @Test
     @ServiceLoop
-    func `files are read at the start, and again when they change`() async throws {
+    func `files are read at the start and after each change`() async throws {
         let scene = try Scene { settings, folder in
             settings.files.append(folder.path + "/more")
             settings.records = [
@@ -170,7 +170,7 @@ struct HostsFilesTests {
 
     @Test
     @ServiceLoop
-    func `what is wrong is said once, with its place, and the rest is used`() async throws {
+    func `an invalid line is reported once, and valid lines are used`() async throws {
         let scene = try Scene { _, _ in }
         let place = scene.folder.path + "/hosts"
         await scene.start()
@@ -182,7 +182,8 @@ struct HostsFilesTests {
         _ = try scene.folder.write("192.0.2.1 a.lan\nnonsense\nmore\n", to: "hosts")
         try await scene.wait(for: "a.lan", ["192.0.2.1"])
         let faults =
-            "hosts: \(place):2: it does not begin with an IP address, ignoring it and 1 more"
+            "hosts: \(place):2: the line does not start with an IP address, ignoring it and 1 more"
+            + " lines"
         #expect(scene.log.all.last == faults)
         _ = try scene.folder.write("192.0.2.2 a.lan\nnonsense\nmore\n", to: "hosts")
         try await scene.wait(for: "a.lan", ["192.0.2.2"])
@@ -196,7 +197,7 @@ struct HostsFilesTests {
 
     @Test
     @ServiceLoop
-    func `a file that is too long, or none, is not read`() async throws {
+    func `a file that is too long or not a regular file is not read`() async throws {
         let scene = try Scene { settings, folder in settings.files.append(folder.path) }
         let line = [UInt8]("192.0.2.1 a.lan\n".utf8)
         let count = HostsFiles.mostOctets / line.count + 1

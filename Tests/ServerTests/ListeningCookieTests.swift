@@ -5,7 +5,7 @@ import Testing
 
 @testable import Server
 
-@Suite("Cookies of a listener (RFC 7873 §5.2, RFC 9018)", .timeLimit(.minutes(15)))
+@Suite("DNS cookies of a listener (RFC 7873 §5.2, RFC 9018)", .timeLimit(.minutes(15)))
 struct ListeningCookieTests {
     init() { ServiceLoop.start() }
 
@@ -28,12 +28,12 @@ struct ListeningCookieTests {
         )
     }
 
-    /// A query with options.
+    /// Returns a query with EDNS options.
     private static func asking(_ options: EDNSOption...) throws -> [UInt8] {
         try query("www.example.com", id: 7) { $0.edns = EDNS(options: options) }
     }
 
-    /// What the desk says to octets.
+    /// Returns the reply of the query handler to octets.
     @ServiceLoop
     private static func reply(_ octets: [UInt8], _ asker: Asker) throws -> Message {
         let office = Office()
@@ -77,7 +77,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `a wrong server cookie is no fault`() throws {
+    func `a wrong server cookie is not an error`() throws {
         let reply = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [UInt8](repeating: 9, count: 16))),
             Self.asker(Self.terms)
@@ -89,7 +89,7 @@ struct ListeningCookieTests {
 
     @Test(arguments: [0, 1, 7, 9, 15, 41])
     @ServiceLoop
-    func `a cookie of a wrong length is FORMERR, but on loopback is not looked at`(
+    func `a cookie of invalid length is FORMERR, but ignored on loopback`(
         _ count: Int
     ) throws {
         let octets = try Self.asking(
@@ -106,7 +106,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `on loopback a cookie is not answered`() throws {
+    func `loopback replies have no cookie`() throws {
         let reply = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [])),
             Self.asker(nil)
@@ -117,7 +117,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `who may not ask gets a cookie, and a reason, but no answer`() throws {
+    func `a client without access gets a cookie and an EDE, but no answer`() throws {
         let reply = try Self.reply(
             Self.asking(.cookie(client: Self.client, server: [])),
             Self.asker(Self.terms, isAllowed: false)
@@ -129,7 +129,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `a query with a signature and a cookie gets its cookie`() throws {
+    func `a signed query with a cookie gets its cookie`() throws {
         let octets = try query("www.example.com", id: 7) { message in
             message.additionals = [
                 Record(
@@ -149,7 +149,7 @@ struct ListeningCookieTests {
 
     @Test
     @ServiceLoop
-    func `a message without a question gets a cookie, where there are cookies (§5.4)`() throws {
+    func `a message without a question gets a cookie if cookies are enabled (§5.4)`() throws {
         var header = Header(id: 7)
         header.recursionDesired = true
         let octets = Message(
@@ -171,7 +171,7 @@ struct ListeningCookieTests {
     }
 
     @Test
-    func `a secret is renewed each day, and the one before it stays good`() {
+    func `the secret changes daily, and the previous one stays valid`() {
         let start = Clock.now
         let jar = CookieJar(now: start)
         func terms(_ hours: Int) -> CookieTerms {

@@ -6,15 +6,15 @@ import Testing
 @testable import Server
 
 @Suite(
-    "How long a TCP connection is kept (RFC 7766 §6.2.3, RFC 9210 §4.4, RFC 7828)",
+    "Timeouts of TCP connections (RFC 7766 §6.2.3, RFC 9210 §4.4, RFC 7828)",
     .timeLimit(.minutes(15))
 )
 struct ListeningPatienceTests {
     init() { ServiceLoop.start() }
 
-    private static let patience: Duration = .seconds(20)
+    private static let patience: Duration = .seconds(300)
 
-    /// A client of a server whose time only passes when it is told to.
+    /// A TCP client, and a server with a clock that the test advances.
     @ServiceLoop
     private final class Meeting {
         let office = Office()
@@ -35,7 +35,7 @@ struct ListeningPatienceTests {
             try await client.write(octets, deadline: Clock.now + patience)
         }
 
-        /// Asks, and reads the reply.
+        /// Sends a query and reads the reply.
         @discardableResult
         func ask(
             _ id: UInt16 = 1,
@@ -47,12 +47,12 @@ struct ListeningPatienceTests {
             return reply
         }
 
-        /// Lets the server do what there is to do.
+        /// Lets the server do its pending work.
         func settle() async {
             for _ in 0..<200 { await Task.yield() }
         }
 
-        /// Whether the server has closed the connection; waits until it has.
+        /// Returns true after the server has closed the connection.
         func isEnded() async throws -> Bool {
             try await ListeningSessionTests.read(from: client).isEmpty
         }
@@ -65,7 +65,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a silent client keeps its connection for as long as it was told, and no longer`()
+    func `an idle connection is closed after the announced timeout`()
         async throws
     {
         let meeting = try await Meeting()
@@ -83,7 +83,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a client that never asks is closed, too`() async throws {
+    func `a connection without any query is closed too`() async throws {
         let meeting = try await Meeting()
         defer { meeting.finish() }
         while meeting.server.connections == 0 { await Task.yield() }
@@ -94,7 +94,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a message that trickles in must be whole soon, whatever comes of it meanwhile`()
+    func `an incomplete message must be complete within a fixed time`()
         async throws
     {
         let meeting = try await Meeting()
@@ -112,7 +112,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a message that comes in time is answered, and the next has its own time`() async throws {
+    func `a timely message is answered, and the next has its own timeout`() async throws {
         let meeting = try await Meeting()
         defer { meeting.finish() }
         for id in UInt16(1)...3 {
@@ -129,7 +129,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a connection that waits for us is not idle`() async throws {
+    func `a connection that waits for an answer is not idle`() async throws {
         let meeting = try await Meeting()
         defer { meeting.finish() }
         try await meeting.send(framed(query("slow.example.com", id: 1)))
@@ -139,7 +139,7 @@ struct ListeningPatienceTests {
         meeting.office.upstream.release()
         let replies = try await ListeningSessionTests.read(1, from: meeting.client)
         #expect(replies.map(\.header.id) == [1])
-        // The silence is counted from the reply.
+        // The idle time starts with the reply.
         await meeting.settle()
         meeting.clock.advance(by: TCPLimits.idleTime - .milliseconds(1))
         await meeting.settle()
@@ -148,7 +148,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `what was asked is answered though the next message never ends`() async throws {
+    func `a query is answered although the next message never completes`() async throws {
         let meeting = try await Meeting()
         defer { meeting.finish() }
         try await meeting.send(framed(query("slow.example.com", id: 1)) + [0])
@@ -163,12 +163,12 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `a client that does not read what it asks for is closed`() async throws {
+    func `a client that does not read its replies is disconnected`() async throws {
         let meeting = try await Meeting()
         defer { meeting.finish() }
         try meeting.office.store("big.example.com", addresses: 1_000)
         let question = try framed(query("big.example.com"))
-        // More replies than any kernel's buffers take.
+        // The replies exceed the kernel's buffers.
         let client = meeting.client
         let sending = Task { @ServiceLoop in
             for _ in 0..<8_000 {
@@ -187,7 +187,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `who asks is told how long, in units of 100 ms; who does not is not`() async throws {
+    func `a query with the keepalive option gets the timeout in units of 100 ms`() async throws {
         let meeting = try await Meeting()
         defer { meeting.finish() }
         let asked = try await meeting.ask {
@@ -201,7 +201,7 @@ struct ListeningPatienceTests {
 
     @Test
     @ServiceLoop
-    func `over TCP there are cookies, too, where there are any`() async throws {
+    func `cookies work over TCP if they are enabled`() async throws {
         let meeting = try await Meeting(cookies: CookieJar(now: Clock.now))
         defer { meeting.finish() }
         let client = Array("cookie/8".utf8)

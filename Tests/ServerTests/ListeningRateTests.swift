@@ -4,7 +4,7 @@ import Testing
 
 @testable import Server
 
-@Suite("How often a network is answered")
+@Suite("Response rate limit per client network")
 struct ListeningRateTests {
     private let epoch = ContinuousClock().systemEpoch
 
@@ -16,7 +16,7 @@ struct ListeningRateTests {
         .v6(IPv6Address(high: 0x2001_0DB8_0000_0000 + network, low: host))
     }
 
-    /// What happens to so many queries at one time.
+    /// Returns the decisions for a number of queries at one time.
     private func ask(
         _ limit: RateLimit,
         _ address: IPAddress,
@@ -30,7 +30,7 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `a second's worth is answered at once, of the rest each other is sent to TCP`() {
+    func `queries within the limit are answered, and of the rest every other one is truncated`() {
         let limit = RateLimit(now: epoch)
         let verdicts = ask(limit, Self.v4(1), 14)
         #expect(verdicts.prefix(10).allSatisfy { $0 == .passes })
@@ -38,7 +38,7 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `time brings more, but never more than a second's worth`() {
+    func `tokens are added over time, up to one second's worth`() {
         let limit = RateLimit(now: epoch)
         _ = ask(limit, Self.v4(1), 10)
         let soon = ask(limit, Self.v4(1), 3, after: .milliseconds(200))
@@ -48,23 +48,23 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `what is turned away costs nobody anything later`() {
+    func `rejected queries use no tokens`() {
         let limit = RateLimit(now: epoch)
         _ = ask(limit, Self.v4(1), 100_000)
         #expect(ask(limit, Self.v4(1), 10, after: .seconds(1)).allSatisfy { $0 == .passes })
     }
 
     @Test
-    func `one network's flood leaves others alone`() {
+    func `a flood from one network does not limit other networks`() {
         let limit = RateLimit(now: epoch)
         _ = ask(limit, Self.v4(0), 100)
-        // Two may meet in the table; that many of them do not.
+        // Two networks may share a table slot, but not this many.
         let others = (1...200).map { ask(limit, Self.v4($0), 1) }
         #expect(others.count { $0 == [.passes] } > 190)
     }
 
     @Test
-    func `an IPv6 network is its first 64 bits, and a mapped address is IPv4`() {
+    func `an IPv6 network is a /64, and a mapped address counts as IPv4`() {
         let limit = RateLimit(now: epoch)
         let hosts = (0..<11).map { limit.verdict(on: Self.v6(7, $0), perSecond: 10, now: epoch) }
         #expect(hosts.count { $0 == .passes } == 10)
@@ -74,7 +74,7 @@ struct ListeningRateTests {
     }
 
     @Test
-    func `this machine has no limit`() {
+    func `loopback has no limit`() {
         let limit = RateLimit(now: epoch)
         for address in [
             IPAddress.v4(IPv4Address(value: 0x7F00_0001)), .v6(IPv6Address(high: 0, low: 1)),
@@ -84,7 +84,7 @@ struct ListeningRateTests {
     }
 
     @Test(arguments: [1, 1_000_000])
-    func `the ends of the range are rates`(_ perSecond: Int) {
+    func `the smallest and largest settings are valid rates`(_ perSecond: Int) {
         let limit = RateLimit(now: epoch)
         let verdicts = ask(limit, Self.v4(1), min(perSecond, 5_000) + 1, perSecond: perSecond)
         #expect(verdicts.prefix(min(perSecond, 5_000)).allSatisfy { $0 == .passes })

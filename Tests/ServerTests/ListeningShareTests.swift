@@ -7,28 +7,33 @@ import Testing
 @testable import Resolver
 @testable import Server
 
-@Suite("What one TCP client can take from others", .timeLimit(.minutes(15)))
+@Suite("Shares of TCP resources per client", .timeLimit(.minutes(15)))
 struct ListeningShareTests {
     init() { ServiceLoop.start() }
 
-    private static let patience: Duration = .seconds(20)
+    private static let patience: Duration = .seconds(300)
 
     @Test
     @ServiceLoop
-    func `a client with too many sessions loses its oldest, though it waits for an answer`()
+    func `a client with too many sessions loses its oldest, even with a pending query`()
         async throws
     {
         let office = Office()
-        let (server, first) = try await ListeningSessionTests.connect(office)
+        let clock = StandingClock()
+        let (server, first) = try await ListeningSessionTests.connect(
+            office,
+            clocks: clock.clocks
+        )
         defer { server.stop() }
         var clients = [first]
         for number in 0..<TCPLimits.connectionsPerClient {
+            clock.advance(by: .milliseconds(1))
             let last = clients[clients.count - 1]
             try await last.write(
                 framed(query("slow.n\(number).example.com")),
                 deadline: Clock.now + Self.patience
             )
-            // The question tells that the connection was accepted, in this order.
+            // The pending query shows that the connection was accepted, in this order.
             await office.upstream.crowd(of: number + 1)
             clients.append(
                 try await StreamConnection.connect(
@@ -60,7 +65,7 @@ struct ListeningShareTests {
             default: framed(try query("www.example.com") { $0.header.isResponse = true })
             }
         let few = Array(repeating: frame, count: TCPLimits.malformed - 1).flatMap(\.self)
-        // A valid query in between begins the count again.
+        // A valid query resets the count.
         for _ in 0..<2 {
             try await client.write(few + framed(question), deadline: Clock.now + Self.patience)
             var rcode: RCode?
@@ -78,7 +83,7 @@ struct ListeningShareTests {
 
     @Test
     @ServiceLoop
-    func `sessions that hold too many octets are closed, the largest of the client first`()
+    func `sessions with too many buffered octets are closed, the client's largest first`()
         async throws
     {
         let office = Office()
@@ -91,7 +96,7 @@ struct ListeningShareTests {
         }
         var clients = [first]
         while office.desk.sessions.overfull == 0 {
-            // None of them reads; none holds much more than a batch beyond the limit of unsent octets.
+            // No client reads. Each session buffers little more than the limit of unsent octets.
             let last = clients[clients.count - 1]
             _ = try? await last.write(questions, deadline: Clock.now + Self.patience)
             clients.append(

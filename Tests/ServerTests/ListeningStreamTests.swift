@@ -6,13 +6,14 @@ import Testing
 
 @testable import Server
 
-@Suite("Many messages in one segment (RFC 7766 §6.2.1.1)", .timeLimit(.minutes(15)))
+@Suite("Many messages in one TCP segment (RFC 7766 §6.2.1.1)", .timeLimit(.minutes(15)))
 struct ListeningStreamTests {
     init() { ServiceLoop.start() }
 
-    private static let patience: Duration = .seconds(20)
+    private static let patience: Duration = .seconds(300)
 
-    /// What a client is told that sends `octets` at once and then is done.
+    /// Returns the replies to a client that sends `octets` in one write and then closes its sending
+    /// side.
     @ServiceLoop
     private static func replies(
         to octets: [UInt8],
@@ -26,17 +27,17 @@ struct ListeningStreamTests {
         }
         let messages = try await ListeningSessionTests.read(from: client)
         try await writer.value
-        #expect(Set(messages.map(\.header.id)).count == messages.count, "one reply each")
+        #expect(Set(messages.map(\.header.id)).count == messages.count, "one reply per query")
         return Dictionary(messages.map { ($0.header.id, $0) }) { first, _ in first }
     }
 
     @Test
     @ServiceLoop
-    func `hits, misses and what is neither are answered, each once`() async throws {
+    func `hits, misses and errors in one segment are each answered once`() async throws {
         let office = Office()
         try office.store("www.example.com", addresses: 3)
         var octets: [UInt8] = []
-        // More than a batch, in every mixture of one.
+        // More than a batch, with every kind of message in each batch.
         for id in UInt16(0)..<200 {
             octets += framed(
                 try query(id % 3 == 0 ? "n\(id).example.com" : "www.example.com", id: id) {
@@ -84,7 +85,7 @@ struct ListeningStreamTests {
 
     @Test
     @ServiceLoop
-    func `the longest of messages is read, and what comes behind it`() async throws {
+    func `a message of maximum length and the one after it are read`() async throws {
         let office = Office()
         try office.store("www.example.com")
         let long = try query("www.example.com", id: 1)
@@ -99,7 +100,7 @@ struct ListeningStreamTests {
 
     @Test(arguments: [(100, 400), (24, 4_000)])
     @ServiceLoop
-    func `long answers go out whole, however many and however long`(
+    func `any number of long answers is sent completely`(
         count: UInt16,
         addresses: Int
     ) async throws {
@@ -116,7 +117,7 @@ struct ListeningStreamTests {
 
     @Test
     @ServiceLoop
-    func `a client that sends much more than is read at once gets it all`() async throws {
+    func `a client that sends far more than one read returns gets all answers`() async throws {
         let office = Office()
         try office.store("www.example.com")
         var octets: [UInt8] = []

@@ -8,7 +8,7 @@ import Upstream
 
 @testable import Server
 
-/// An upstream that answers names only when told to, so that answers can overtake each other.
+/// An upstream that answers only when the test releases it, so that answers can be reordered.
 final class HeldUpstream: Forwarding {
     let name = "held"
     let url = "scripted"
@@ -30,7 +30,7 @@ final class HeldUpstream: Forwarding {
         ServiceLoop.task { [self] in tell(.success(await answer(query.question.name))) }
     }
 
-    /// The answer about a name, when it may be given.
+    /// Returns the answer for a name after its release.
     private func answer(_ name: Name) async -> Message {
         if name.labels.first(where: { _ in true }).map(Array.init) == Array("slow".utf8) {
             await withCheckedContinuation { continuation in
@@ -48,20 +48,20 @@ final class HeldUpstream: Forwarding {
         return message
     }
 
-    /// Waits until so many questions are held.
+    /// Waits until this number of queries is held.
     func crowd(of count: Int) async {
         guard waiting.count < count else { return }
         await withCheckedContinuation { watcher = (count, $0) }
     }
 
-    /// Lets all held questions be answered.
+    /// Answers all held queries.
     func release() {
         for continuation in waiting.values { continuation.resume() }
         waiting = [:]
     }
 }
 
-/// A desk with a cache, and an upstream behind it.
+/// A query handler with a cache and an upstream.
 @ServiceLoop
 final class Office {
     let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
@@ -70,7 +70,7 @@ final class Office {
     let resolver: Resolver
 
     init() {
-        // However busy the machine, nobody's time is over.
+        // The clock does not advance, so no deadline passes on a busy machine.
         let clocks = StandingClock().clocks
         resolver = Resolver(
             routes: RouteTable(),
@@ -82,7 +82,7 @@ final class Office {
         desk = QueryDesk(cache: cache, resolver: resolver, clocks: .system)
     }
 
-    /// Puts an address into the cache.
+    /// Stores an address in the cache.
     func store(
         _ name: String,
         ttl: UInt32 = 300,
@@ -117,10 +117,10 @@ final class Office {
     }
 }
 
-/// A clock that stands still, and jumps when a test says so.
+/// A clock that only a test advances.
 @ServiceLoop
 final class StandingClock {
-    /// A timer that somebody set.
+    /// A pending timer.
     private final class Timer: Cancellable {
         let end: ContinuousClock.Instant
         var action: (@ServiceLoop () -> Void)?
@@ -136,7 +136,7 @@ final class StandingClock {
     private(set) var now = Clock.now
     private var timers: [Timer] = []
 
-    /// The clocks as those who are tested want them.
+    /// The clocks for the tested code.
     var clocks: Clocks {
         Clocks(
             now: { ServiceLoop.assumeIsolated { self.now } },
@@ -149,7 +149,7 @@ final class StandingClock {
         )
     }
 
-    /// Lets time pass, and ends the timers for which enough has.
+    /// Advances the time and fires the timers that are due.
     func advance(by duration: Duration) {
         now += duration
         let due = timers.filter { $0.end <= now }
@@ -158,7 +158,7 @@ final class StandingClock {
     }
 }
 
-/// A query as a client sends it.
+/// Returns a query in wire format.
 func query(
     _ name: String,
     id: UInt16 = 1,
@@ -173,7 +173,7 @@ func query(
     return message.encoded()
 }
 
-/// A message as it goes over TCP.
+/// Returns a message with its TCP length prefix.
 func framed(_ message: [UInt8]) -> [UInt8] {
     [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
 }

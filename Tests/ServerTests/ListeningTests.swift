@@ -6,7 +6,7 @@ import Testing
 
 @testable import Server
 
-@Suite("The first look at a message (RFC 8906, RFC 6891 §6.1.3)")
+@Suite("Validation of queries (RFC 8906, RFC 6891 §6.1.3)")
 struct FirstLookTests {
     private enum Verdict: Equatable {
         case ignored, query, unusual
@@ -18,7 +18,7 @@ struct FirstLookTests {
         let octets: [UInt8]
         let allowed: Verdict
 
-        /// For a client that may not ask.
+        /// The result for a client without access.
         let forbidden: Verdict
 
         init(
@@ -58,18 +58,18 @@ struct FirstLookTests {
         Case("another opcode", notImp, notImp) { $0.header.opcode = Opcode(rawValue: 2) },
         Case("no question", formErr, formErr) { $0.questions = [] },
         Case("two questions", formErr, formErr) { $0.questions += $0.questions },
-        Case("records that do not belong there", .unusual, formErr) { message in
+        Case("unexpected records", .unusual, formErr) { message in
             message.answers = [
                 Record(name: .root, ttl: 1, data: .a(IPv4Address(value: 1)))
             ]
         },
         Case("nothing", .ignored, octets: []),
-        Case("less than a header", .ignored, octets: [UInt8](repeating: 0, count: 11)),
+        Case("fewer octets than a header", .ignored, octets: [UInt8](repeating: 0, count: 11)),
         Case("a header of zeros", formErr, octets: [UInt8](repeating: 0, count: 12)),
     ]
 
     @Test(arguments: cases, [true, false])
-    private func `a message is told apart`(_ example: Case, _ isAllowed: Bool) throws {
+    private func `each kind of message is recognized`(_ example: Case, _ isAllowed: Bool) throws {
         var buffer = example.octets + [UInt8](repeating: 0xEE, count: 512)
         let count = example.octets.count
         let look = buffer.withMutableRawSpan { span in
@@ -98,7 +98,7 @@ struct FirstLookTests {
     }
 }
 
-@Suite("Who may ask")
+@Suite("Access by client address")
 struct ListeningAccessTests {
     @Test(arguments: [
         ("127.0.0.1", true), ("127.255.255.255", true), ("128.0.0.1", false), ("126.0.0.1", false),
@@ -120,20 +120,20 @@ struct ListeningAccessTests {
     }
 
     @Test
-    func `a block of length zero lets a whole family in`() throws {
+    func `a block of length 0 contains a whole family`() throws {
         let list = AccessList([try #require(IPPrefix("0.0.0.0/0"))])
         #expect(list.allows(.v4(IPv4Address(value: 0xCB00_7109))))
         #expect(!list.allows(.v6(IPv6Address(high: 0, low: 0))))
     }
 }
 
-@Suite("The sockets of an address", .timeLimit(.minutes(15)))
+@Suite("The UDP and TCP sockets of a listen address", .timeLimit(.minutes(15)))
 struct ListenersTests {
     init() { ServiceLoop.start() }
 
     @Test(arguments: [1, 3])
     @ServiceLoop
-    func `a free port is the same for UDP and TCP`(_ workers: Int) throws {
+    func `an automatic port is the same for UDP and TCP`(_ workers: Int) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let listeners = try Listeners(binding: any, workers: workers)
         #expect(listeners.address.port != 0)
@@ -146,7 +146,7 @@ struct ListenersTests {
 
     @Test(arguments: [1, 2])
     @ServiceLoop
-    func `an address that is taken is told as such`(_ workers: Int) throws {
+    func `an address in use is reported as such`(_ workers: Int) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let first = try Listeners(binding: any, workers: workers)
         let error = #expect(throws: SocketError.self) {
@@ -154,6 +154,6 @@ struct ListenersTests {
         }
         #expect(error?.isAddressInUse == true)
         let text = StartError.listen(first.address, try #require(error)).description
-        #expect(text.contains("another program has that address"))
+        #expect(text.contains("address already in use"))
     }
 }

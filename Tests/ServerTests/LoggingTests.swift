@@ -6,7 +6,7 @@ import Testing
 
 @testable import Server
 
-/// A log whose lines and time are the test's.
+/// A log with output and time under the test's control.
 private final class Desk: Sendable {
     private let lines = Lock<[String]>([])
     private let time = Lock(ContinuousClock.now)
@@ -29,7 +29,7 @@ private final class Desk: Sendable {
     var log: LogDesk { made.withLock { $0 } ?? LogDesk(LogSettings()) }
     var logger: Logger { log.logger }
 
-    /// What was told since this was asked last.
+    /// Returns the lines since the last call.
     func told() -> [String] {
         lines.withLock { lines in
             defer { lines = [] }
@@ -46,9 +46,9 @@ private final class Desk: Sendable {
     }
 }
 
-@Suite("Lines of the log (CWE-117)")
+@Suite("Log lines (CWE-117)")
 struct LogEntryTests {
-    @Test("an operator's level holds over a reload, until it is given back to the settings")
+    @Test("a level that the operator sets survives a reload until it is reset to the settings")
     func operatorsLevel() {
         let desk = Desk()
         desk.logger.debug("hidden")
@@ -67,15 +67,15 @@ struct LogEntryTests {
         ("nothing odd", "name=www.example.com.", "name=www.example.com."),
         ("other alphabets", "für 例え 😀", "für 例え 😀"),
         ("a line end", "a\nb", "a\\u{a}b"),
-        ("a carriage return and a line end", "a\r\nb", "a\\u{d}\\u{a}b"),
+        ("a carriage return and a line feed", "a\r\nb", "a\\u{d}\\u{a}b"),
         ("a terminal's escape", "\u{1B}[2Jx", "\\u{1b}[2Jx"),
         ("NUL and DEL", "\u{0}\u{7F}", "\\u{0}\\u{7f}"),
         ("the other control characters", "\u{85}\u{9B}31m", "\\u{85}\\u{9b}31m"),
         ("another direction", "\u{202E}moc.elpmaxe", "\\u{202e}moc.elpmaxe"),
-        ("other line ends", "a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
+        ("Unicode line separators", "a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c"),
         ("nothing", "", ""),
     ])
-    func `nothing from outside ends a line or moves the cursor`(
+    func `input cannot end a log line or move the cursor`(
         _ label: String,
         _ text: String,
         _ expected: String
@@ -89,7 +89,7 @@ struct LogEntryTests {
         }
     }
 
-    /// What an attacker may have us log.
+    /// Fields that an attacker controls.
     private static let hostile = LogEntry(
         level: .warning,
         message: "said \"\\no\"\u{1B}]0;x\u{7}",
@@ -101,7 +101,7 @@ struct LogEntryTests {
         time: "now"
     )
 
-    @Test("a value is one word, so that none forges another")
+    @Test("a value is one word, so it cannot imitate another field")
     func words() {
         #expect(
             Self.hostile.text == #"now warning: said "\no"\u{1b}]0;x\u{7} "#
@@ -109,7 +109,7 @@ struct LogEntryTests {
         )
     }
 
-    @Test("an object of JSON has it all, in one line of harmless characters")
+    @Test("a JSON line has all fields and no control characters")
     func json() throws {
         let json = Self.hostile.json
         #expect(!json.contains("\u{1B}") && !json.contains("\u{202E}") && !json.contains("\n"))
@@ -122,7 +122,7 @@ struct LogEntryTests {
         )
     }
 
-    @Test("the journal gets priorities and fields of our own")
+    @Test("the journal gets priorities and our fields")
     func journal() {
         #expect(
             Self.hostile.journalFields == [
@@ -137,16 +137,16 @@ struct LogEntryTests {
         #expect(levels == ["<7>", "<7>", "<6>", "<5>", "<4>", "<3>", "<2>"])
     }
 
-    @Test("the time is the machine's, with its zone")
+    @Test("the time is the machine's, with its time zone")
     func time() throws {
         let form = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d/
         #expect(try form.wholeMatch(in: LogEntry.now) != nil)
     }
 }
 
-@Suite("What is logged")
+@Suite("Levels and rate limits of log lines")
 struct LogDeskTests {
-    @Test("levels and formats are those of the settings, and of the next ones")
+    @Test("levels and formats are those of the settings, also after a reload")
     func settings() {
         let desk = Desk { $0.level = .notice }
         desk.logger.info("no")
@@ -168,7 +168,7 @@ struct LogDeskTests {
         #expect(desk.told() == [])
     }
 
-    /// Fails as a server does.
+    /// Logs a failure as an upstream server does.
     private func fail(_ desk: Desk, _ server: String, level: Logger.Level = .warning) {
         desk.logger.log(
             level: level,
@@ -177,7 +177,7 @@ struct LogDeskTests {
         )
     }
 
-    @Test("a failure is told once a minute, and then how many there were")
+    @Test("a repeated failure is logged once a minute with the number of repetitions")
     func once() {
         let desk = Desk()
         for _ in 0..<38 { fail(desk, "a") }
@@ -210,7 +210,7 @@ struct LogDeskTests {
         #expect(desk.told().count == 6)
     }
 
-    @Test("good news of a server is limited like bad news")
+    @Test("recoveries of a server are limited like failures")
     func recoveries() {
         let desk = Desk()
         for _ in 0..<1_200 { fail(desk, "a", level: .notice) }
@@ -219,7 +219,7 @@ struct LogDeskTests {
         #expect(desk.told().count == 1)
     }
 
-    @Test("of more kinds than are told apart, others are one")
+    @Test("beyond the limit of distinct failures all others share one limit")
     func manyKinds() {
         let desk = Desk()
         for number in 0..<1000 { fail(desk, "\(number)") }
@@ -230,7 +230,7 @@ struct LogDeskTests {
         #expect(desk.told().count == 1)
     }
 
-    @Test("what was not told is kept, and follows what is fatal")
+    @Test("suppressed lines are stored, and printed after a critical line")
     func fatal() {
         let desk = Desk()
         desk.logger.debug("before")
@@ -248,7 +248,7 @@ struct LogDeskTests {
         #expect(told.last?.hasSuffix(" debug: before") == true)
     }
 
-    @Test("all that is kept is told to who asks, also what was told or counted")
+    @Test("the stored lines include suppressed ones")
     func dump() {
         let desk = Desk()
         desk.logger.debug("before")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Server
 
-@Suite("When a worker looks again before it sleeps")
+@Suite("Busy polling of a worker before it sleeps")
 struct LookoutTests {
-    /// A worker whose next queries come after certain times.
+    /// A worker that gets its next queries after given times.
     struct Worker {
         var lookout = Lookout()
         var looksInVain = 0
@@ -19,14 +19,14 @@ struct LookoutTests {
     }
 
     @Test
-    func `an idle one sleeps`() {
+    func `an idle worker sleeps`() {
         var worker = Worker()
         worker.waits(1000, .milliseconds(1))
         #expect(worker.looksInVain == 0)
     }
 
     @Test
-    func `one that is asked again and again stays awake, and falls asleep when that ends`() {
+    func `a busy worker polls, and sleeps when the load ends`() {
         var worker = Worker()
         worker.waits(8, .microseconds(19))
         #expect(worker.lookout.isAwake)
@@ -38,7 +38,7 @@ struct LookoutTests {
     }
 
     @Test
-    func `one look in vain among many that find something ends nothing`() {
+    func `one unsuccessful poll among many successful ones does not stop polling`() {
         var worker = Worker()
         worker.waits(8, .microseconds(19))
         for _ in 0..<100 {
@@ -49,29 +49,30 @@ struct LookoutTests {
     }
 
     @Test
-    func `where looks are always in vain, as on one processor, they become rare`() {
+    func `if polls never succeed, as on a single processor, polling becomes rare`() {
         var worker = Worker()
         for _ in 0..<100_000 {
-            // Asleep it is woken soon; awake it finds nothing, as the asker cannot run.
+            // A sleeping worker is woken soon. A polling worker finds nothing, because the client
+            // cannot run.
             worker.waits(1, worker.lookout.isAwake ? .microseconds(35) : .microseconds(15))
         }
         #expect(worker.looksInVain < 100_000 / 1000)
     }
 
     @Test(arguments: 0..<8)
-    func `whatever comes, a quick query is paid with a quarter of a look at most`(_ seed: UInt64) {
+    func `a quick query costs at most a quarter of an unsuccessful poll`(_ seed: UInt64) {
         var state = seed
         var worker = Worker()
         var quick = 0
         for _ in 0..<100_000 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            // From nearly all quick to nearly none.
+            // From almost all queries quick to almost none.
             let isQuick = state >> 61 > seed
             if isQuick { quick += 1 }
             worker.waits(1, isQuick ? .microseconds(15) : .microseconds(45))
         }
         #expect(worker.looksInVain <= quick / 4)
-        // If there ever was a look, some were in vain: the bound is not kept by never looking.
+        // Some polls were unsuccessful: the bound does not hold merely because there were no polls.
         #expect(worker.looksInVain > 0 || seed > 4)
     }
 }

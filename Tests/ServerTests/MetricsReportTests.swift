@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsReportTests {
-    /// Statistics in which every counter there is has a number of its own.
+    /// Returns statistics in which each counter has a different number.
     private static func stats() throws -> (stats: StatsReply, numbers: [String: Int]) {
         var sample = StatsReply(sinceSeconds: 0)
         sample.acceleration = AccelerationStatus(state: .on)
@@ -33,7 +33,7 @@ struct MetricsReportTests {
         upstream.failures = ["timeout": 0]
         sample.upstreams = [upstream]
         var numbers: [String: Int] = [:]
-        /// Numbers the leaves of a value.
+        /// Assigns numbers to the leaves of a value.
         func number(_ value: Any, _ path: String) -> Any {
             switch value {
             case let table as [String: Any]:
@@ -43,7 +43,7 @@ struct MetricsReportTests {
                     }
                 )
             case let list as [Any]: return list.map { number($0, path) }
-            // A truth is a number, too.
+            // A Boolean is an `NSNumber` too.
             case let leaf as NSNumber where String(cString: leaf.objCType) != "c":
                 numbers[path] = 7001 + numbers.count
                 return 7000 + numbers.count
@@ -61,9 +61,10 @@ struct MetricsReportTests {
         let text = String(decoding: await MetricsReport(stats: stats).octets(form), as: UTF8.self)
         let values = Set(text.split(separator: "\n").compactMap { $0.split(separator: " ").last })
         #expect(numbers.count > 50)
-        // Queries and latencies are written in finer grains, and a time until midnight is none.
+        // Queries and latencies have finer labels in the metrics; the time until midnight has no
+        // metric.
         let others = ["stats.queries.", "stats.latency.", "stats.since-seconds"]
-        // Further names of numbers that have a sample under their old one.
+        // Aliases of numbers that have a sample under their earlier name.
         let aliases = [".failed", ".failures-by-kind.timeout"]
         for (path, number) in numbers
         where !aliases.contains(where: path.hasSuffix) && !others.contains(where: path.hasPrefix)
@@ -74,7 +75,7 @@ struct MetricsReportTests {
         }
     }
 
-    @Test("queries are in the cells that they were counted in")
+    @Test("queries have the labels with which they were counted")
     func queries() async {
         let counters = QueryCounters()
         for _ in 0..<3 { counters.count(.vendor, .nxDomain, .tcp) }
@@ -92,7 +93,7 @@ struct MetricsReportTests {
         #expect(cells.filter { $0.hasSuffix(" 0") }.count == 143)
     }
 
-    @Test("buckets are cumulative and their bounds exact, the sum is near")
+    @Test("buckets are cumulative with exact bounds, and the sum is approximate")
     func buckets() throws {
         let histogram = LatencyHistogram()
         let times: [Int64] = [3, 4, 127, 128, 1023, 1024, 8_388_607, 8_388_608, 20_000_000]
@@ -106,7 +107,7 @@ struct MetricsReportTests {
             #expect(count == UInt64(expected), "\(bound)")
         }
         #expect(buckets.count == UInt64(times.count))
-        // The last is beyond all buckets but the last.
+        // The last value exceeds all buckets but the last.
         let whole = Double(times.dropLast().reduce(0, +)) / 1_000_000
         let most = LatencyHistogram()
         for time in times.dropLast() { most.note(.microseconds(time)) }
@@ -115,7 +116,7 @@ struct MetricsReportTests {
         #expect(abs(LatencyBuckets(less).sum - whole) < whole / 16)
     }
 
-    @Test("each form has its own names and ends", arguments: Exposition.Form.allCases)
+    @Test("each format has its own names and terminator", arguments: Exposition.Form.allCases)
     func forms(_ form: Exposition.Form) {
         var text = Exposition(form)
         text.single("a_calls", .counter, "Calls.", 1 as UInt64)

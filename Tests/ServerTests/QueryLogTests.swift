@@ -15,7 +15,7 @@ struct QueryLogTests {
 
     init() { ServiceLoop.start() }
 
-    /// Notes queries, as a thread that answers does.
+    /// Records queries as an answering thread does.
     private func note(_ count: Int) throws {
         let name = Array(try Name("www.example.com").octets)
         for number in 0..<count {
@@ -38,7 +38,7 @@ struct QueryLogTests {
         }
     }
 
-    /// A log of the queries that are noted here, which has begun.
+    /// A running log of the recorded queries.
     @ServiceLoop
     private func log() -> QueryLog {
         let log = QueryLog(diary.logger, hours.clocks) { [recent] in ([recent], Origins()) }
@@ -46,7 +46,7 @@ struct QueryLogTests {
         return log
     }
 
-    @Test("begins with what comes, and ends with what has come")
+    @Test("the log starts with the next query and ends with the last recorded one")
     @ServiceLoop
     func ends() async throws {
         try note(1)
@@ -65,7 +65,7 @@ struct QueryLogTests {
         #expect(diary.all.count == 3)
     }
 
-    @Test("what is too much for one look, or was written over, is counted and told")
+    @Test("queries that exceed a batch or were overwritten are counted and reported")
     @ServiceLoop
     func tooMany() async throws {
         let log = log()
@@ -74,7 +74,7 @@ struct QueryLogTests {
         #expect(diary.all.count == RecentReader.mostEvents + 1)
         #expect(
             diary.all.last
-                == "warning: log: 3 queries came too fast to be logged, counting them only"
+                == "warning: log: 3 queries were not logged, because they arrived too fast"
         )
         #expect(log.missed == 3)
         log.use(true)
@@ -83,7 +83,7 @@ struct QueryLogTests {
         #expect(log.missed == 3 + UInt64(RecordRing.capacity + 5 - RecentReader.mostEvents))
     }
 
-    @Test("looks again and again, while it is wanted")
+    @Test("the log is flushed periodically while it is enabled")
     @ServiceLoop
     func looks() async throws {
         let log = log()

@@ -8,9 +8,9 @@ import Testing
 
 @testable import Server
 
-@Suite("Queries that were answered a moment ago")
+@Suite("Recent queries")
 struct RecentTests {
-    /// A list of queries whose records are given.
+    /// A list of recent queries with given records.
     @ServiceLoop
     func list(_ records: [(QueryRecord, name: [UInt8])], _ origins: Origins = Origins())
         -> RecentList
@@ -24,7 +24,7 @@ struct RecentTests {
         return RecentList(RecentReader.all(of: [recent]), .system, origins)
     }
 
-    /// A record with what a test needs of it.
+    /// Returns a record with the fields that a test needs.
     func record(
         _ name: String,
         _ source: QuerySource = .cache,
@@ -54,7 +54,7 @@ struct RecentTests {
         )
     }
 
-    @Test("all that was noted is told, names of any length")
+    @Test("all records are returned, with names of any length")
     @ServiceLoop
     func whole() throws {
         let labels = ["a", "bc", "def.gh", "1234567", "12345678", "123456789"]
@@ -80,7 +80,7 @@ struct RecentTests {
         }
     }
 
-    @Test("a name that is longer than a record has its first labels, and says so")
+    @Test("a name that exceeds a record has its first labels and is marked as truncated")
     @ServiceLoop
     func longName() throws {
         let label = String(repeating: "x", count: 50)
@@ -89,7 +89,7 @@ struct RecentTests {
         #expect(event.name == [label, label, label, label, "tail", "..."].joined(separator: "."))
     }
 
-    @Test("a mapped client is the IPv4 client that it is")
+    @Test("an IPv4-mapped client is shown as IPv4")
     @ServiceLoop
     func mapped() throws {
         let list = list([try record("example.com", client: "::ffff:192.0.2.9")])
@@ -97,7 +97,7 @@ struct RecentTests {
     }
 
     @Test(
-        "a filter lets pass what it is for",
+        "a filter returns exactly the matching queries",
         arguments: [
             ("{}", 4), (#"{"name":"example.com"}"#, 3), (#"{"name":"www.example.com"}"#, 2),
             (#"{"type":"AAAA"}"#, 4), (#"{"type":"A"}"#, 0), (#"{"source":"cache"}"#, 2),
@@ -123,9 +123,9 @@ struct RecentTests {
     }
 
     @Test(
-        "a filter that no query can pass is refused, with what there is",
+        "a filter that matches no possible query is refused with the valid values",
         arguments: [
-            (#"{"rcode":"foo"}"#, "rcode: no query has `foo`; there is noerror, nodata, nxdomain,"),
+            (#"{"rcode":"foo"}"#, "rcode: no query has `foo`; valid: noerror, nodata, nxdomain,"),
             (#"{"rcode":"nxdomian"}"#, "did you mean `nxdomain`?"),
             (#"{"source":"tencnet"}"#, "did you mean `tencent`?"),
             (#"{"source":"foo"}"#, "failed, tencent, isp"),
@@ -140,7 +140,7 @@ struct RecentTests {
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
     }
 
-    @Test("of more than may be told the oldest are, and the others are counted")
+    @Test("beyond the limit the oldest queries are returned, and the rest counted")
     @ServiceLoop
     func most() throws {
         let records = try (0..<10).map { number in
@@ -153,7 +153,7 @@ struct RecentTests {
         #expect(reply.missed == 7)
     }
 
-    @Test("what there is most of")
+    @Test("the most frequent values")
     @ServiceLoop
     func counts() async throws {
         let list = list([
@@ -181,7 +181,7 @@ struct RecentTests {
         #expect(slow.entries.map(\.tookUs) == [900, 700] && slow.total == 6)
     }
 
-    @Test("a reader is told of a ring once, and of a new one from its start")
+    @Test("a reader continues where it stopped, and reads a new ring from its start")
     @ServiceLoop
     func reader() throws {
         let (old, new) = (RecentQueries(), RecentQueries())

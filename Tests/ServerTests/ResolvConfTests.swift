@@ -6,9 +6,9 @@ import Testing
 
 @testable import Server
 
-@Suite("What status says of resolv.conf")
+@Suite("Status of resolv.conf")
 struct ResolvConfTests {
-    /// A directory with these files, by path, for as long as `use` takes.
+    /// Returns the status for a directory with these files.
     private func found(_ files: [String: String]) throws -> ResolvConf {
         let root = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: root) }
@@ -24,7 +24,7 @@ struct ResolvConfTests {
         return ResolvConf(pointingAt: [listener], root: root.path)
     }
 
-    @Test("a file that names the daemon points here, one that names another server does not")
+    @Test("a file with the daemon's address is correct, one with another server is not")
     func plain() throws {
         let here = try found(["etc/resolv.conf": "nameserver 127.0.0.1\n"])
         #expect(here == ResolvConf(pointsHere: true, nameservers: ["127.0.0.1"]))
@@ -33,7 +33,7 @@ struct ResolvConfTests {
         #expect(try found([:]) == ResolvConf())
     }
 
-    @Test("systemd-resolved that asks the daemon first points here; one that does not, does not")
+    @Test("systemd-resolved is correct only if its first server is the daemon")
     func resolved() throws {
         let stub = ["etc/resolv.conf": "nameserver 127.0.0.53\noptions edns0 trust-ad\n"]
         let uplinks = "run/systemd/resolve/resolv.conf"

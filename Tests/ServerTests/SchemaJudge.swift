@@ -4,14 +4,15 @@ import Testing
 
 @testable import Server
 
-/// Python's JSON Schema validator with `config/httpdnsd.schema.json`, in a process of its own.
+/// A Python process that validates settings against `config/httpdnsd.schema.json`.
 ///
-/// Every text that the reader's tests read is shown to it, so both are held to the same cases.
+/// All texts of the settings reader's tests are validated too, so that both agree on the same
+/// cases.
 final class SchemaJudge: @unchecked Sendable {
-    /// The judge of this process; nil where Python or its `jsonschema` is missing.
+    /// The validator of this process; nil without Python or its `jsonschema`.
     static let shared: SchemaJudge? = try? SchemaJudge()
 
-    // SAFETY: used with `lock` held only, since one answer follows one question.
+    // SAFETY: used only with `lock` held, because each answer belongs to the preceding request.
     private let lock = NSLock()
     private let process = Process()
     private let questions = Pipe()
@@ -46,15 +47,15 @@ final class SchemaJudge: @unchecked Sendable {
             + "/config/httpdnsd.schema.json"
     }
 
-    /// What the schema has against a tree; empty if it accepts it.
+    /// Returns the validator's complaint about a tree; empty if it is valid.
     func complaint(about root: YAMLNode) -> String {
         lock.withLock {
             questions.fileHandleForWriting.write(Data((JSONText.inline(root) + "\n").utf8))
-            return answer() ?? "the judge is silent"
+            return answer() ?? "the validator does not answer"
         }
     }
 
-    /// The next line, which is a text in JSON; nil at the end.
+    /// Returns the next line, decoded from JSON; nil at the end.
     private func answer() -> String? {
         var line = Data()
         while let octet = try? answers.fileHandleForReading.read(upToCount: 1), !octet.isEmpty {
@@ -64,8 +65,8 @@ final class SchemaJudge: @unchecked Sendable {
         return try? JSONDecoder().decode(String.self, from: line)
     }
 
-    /// Expects of the schema what the reader has found in a text: what it accepts the schema does,
-    /// and what is wrong in its shape, words or keys the schema refuses.
+    /// Compares the schema with the reader: it accepts what the reader accepts, and refuses invalid
+    /// types, words and keys.
     static func compare(_ octets: [UInt8], with problems: [String]) {
         let text = YAMLReader(octets)
         guard text.complaints.isEmpty, let root = text.root, let shared else { return }
@@ -80,12 +81,12 @@ final class SchemaJudge: @unchecked Sendable {
         }
     }
 
-    /// Whether a problem is one that a schema can see.
+    /// Returns true if a schema can detect the problem.
     private static func isPlain(_ problem: String) -> Bool {
         [
             "unknown key", "` is missing", "must be one of", "must be a list", "must be a mapping",
-            "is for vendors of the kind", " takes 1 to ", "must be {", "must be an absolute path",
-            "must be an IP address", "must be `true`", "must not stand in the settings",
+            "is an option of vendor kind", " takes 1 to ", "must be {", "must be an absolute path",
+            "must be an IP address", "must be `true`", "must not be in the settings",
         ].contains { problem.contains($0) }
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Server
 
-@Suite("What a scraper sends (RFC 9112)")
+@Suite("Requests of a metrics scraper (RFC 9112)")
 struct ScrapeRequestTests {
-    /// A head and what it comes to.
+    /// A request head and the expected result.
     struct Case: Sendable, CustomTestStringConvertible {
         let label: String
         let head: String
@@ -79,7 +79,7 @@ struct ScrapeRequestTests {
             .malformed
         ),
     ])
-    func `is answered, or refused for a reason`(_ sample: Case) {
+    func `a valid request is answered, an invalid one refused with the reason`(_ sample: Case) {
         let octets = Array(sample.head.utf8)
         #expect(ScrapeRequest.end(of: octets) == octets.count)
         let request = ScrapeRequest(octets)
@@ -96,7 +96,7 @@ struct ScrapeRequestTests {
     }
 
     @Test(
-        "the form is the one that is liked better (RFC 9110 §12.5.1)",
+        "the format with the higher weight is chosen (RFC 9110 §12.5.1)",
         arguments: [
             ("", Exposition.Form.prometheus),
             ("*/*", .prometheus),

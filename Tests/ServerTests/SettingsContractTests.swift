@@ -6,12 +6,12 @@ import Testing
 
 @testable import Server
 
-@Suite("The settings that were agreed on")
+@Suite("The settings reference file")
 struct SettingsContractTests {
-    /// The whole contract: a file that uses everything there will be.
+    /// A file that uses every option.
     private static let contract = """
         listen: ["127.0.0.1:53", "[::1]:53"]        # UDP and TCP on each
-        allow: ["127.0.0.0/8", "::1/128"]           # who may ask; others get REFUSED
+        allow: ["127.0.0.0/8", "::1/128"]           # clients with access; others get REFUSED
         workers: auto
 
         vendors:                                    # names are yours
@@ -75,7 +75,7 @@ struct SettingsContractTests {
         log: {level: info, queries: false}
         """
 
-    /// The contract with secrets that exist.
+    /// Returns the file with secrets that exist.
     private func contract(in folder: TemporaryFolder) throws -> String {
         _ = try folder.write("1234567\n", to: "tencent.token")
         _ = try folder.write("1234567890123456\n", to: "tencent.key")
@@ -84,7 +84,7 @@ struct SettingsContractTests {
         return Self.contract.replacing("FOLDER", with: folder.path)
     }
 
-    @Test("the contract loads, and all of it is understood")
+    @Test("the file loads without unknown options")
     func supported() throws {
         let folder = try TemporaryFolder()
         let loaded = try settings(
@@ -147,7 +147,7 @@ struct SettingsContractTests {
         #expect(loaded == expected)
     }
 
-    @Test("values that ask for what is done anyway are accepted")
+    @Test("values that equal the fixed behavior are accepted")
     func harmless() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("1", to: "token")

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Server
 
-@Suite("The difference of settings")
+@Suite("Differences between settings")
 struct SettingsDifferenceTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Settings with one vendor, one route and two upstreams, and more.
+    /// Returns settings with one vendor, one route and two upstreams, and `more`.
     private func settings(_ more: String = "", _ base: String? = nil) throws -> Settings {
         try Settings(parsing: (base ?? Self.base) + more, fileName: "test.yaml", environment: here)
     }
@@ -29,7 +29,7 @@ struct SettingsDifferenceTests {
         old.changes(to: new).map { "\($0.kind) \($0)" }
     }
 
-    @Test("what says the same in other words is no change")
+    @Test("the same values in another notation are no change")
     func same() throws {
         let plain = try settings()
         let wordy = try settings(
@@ -41,7 +41,7 @@ struct SettingsDifferenceTests {
         #expect(plain.routes[0].place != moved.routes[0].place)
     }
 
-    @Test("a comparison takes work in proportion to the routes, however many differ")
+    @Test("the cost of a comparison is linear in the routes, however many differ")
     func linear() throws {
         func steps(_ count: Int) throws -> Int {
             func text(_ upstream: String, _ order: some Sequence<Int>) -> String {
@@ -57,7 +57,7 @@ struct SettingsDifferenceTests {
             let new = try settings("", base + "routes:\n" + text("b", (1...count).reversed()))
             var comparison = TreeComparison()
             comparison.compare(Settings.table.write(old), Settings.table.write(new), at: "")
-            // All routes but the first and the last, which were removed and added.
+            // All routes changed but the first and the last, which were removed and added.
             #expect(comparison.changes.count == 2 * (count - 1) + 2)
             return comparison.steps
         }
@@ -65,7 +65,7 @@ struct SettingsDifferenceTests {
         #expect(many <= 4 * some)
     }
 
-    @Test("options, lists and entries by their names")
+    @Test("options, lists and entries are reported by their names")
     func named() throws {
         let new = try settings(
             """
@@ -98,7 +98,7 @@ struct SettingsDifferenceTests {
         #expect(found.count == 12, "\(found)")
     }
 
-    @Test("the order of upstreams is a change, that of routes is none")
+    @Test("the order of upstreams is a change, the order of routes is not")
     func order() throws {
         let turned = try settings(
             "",
@@ -127,7 +127,7 @@ struct SettingsDifferenceTests {
         )
     }
 
-    @Test("of a secret it is told that it is another one, and nothing else")
+    @Test("a changed secret is reported without its value")
     func secrets() throws {
         let text = """
             vendors:
@@ -150,7 +150,7 @@ struct SettingsDifferenceTests {
         #expect(new.vendors[0].givesSameAnswers(as: old.vendors[0]))
     }
 
-    @Test("a vendor's answers stay what they were unless the account or the client is another")
+    @Test("a vendor's answers stay valid unless its account or client subnet changes")
     func answers() throws {
         func vendor(_ extra: String) throws -> VendorSettings {
             let text = """
@@ -171,7 +171,7 @@ struct SettingsDifferenceTests {
         #expect(try vendor("").hasSameValues(as: plain))
     }
 
-    @Test("what is read at the start only stays, and is named")
+    @Test("options that need a restart keep their values and are listed")
     func restart() throws {
         let old = try settings()
         let new = try settings(
@@ -187,13 +187,13 @@ struct SettingsDifferenceTests {
         #expect(try settings("log: {level: debug}\n").takingEffect(after: old).needsRestart == [])
     }
 
-    @Test("every vendor that can have a secret names it")
+    @Test("every vendor with a secret lists it")
     func allSecrets() throws {
         for kind in VendorKind.allCases {
             let account = VendorSettings.Account(kind).any
             let named = Set(account.secrets.map(\.option))
             let stored = Mirror(reflecting: account).children.count { child in
-                // A cast would take the nil of another type for one of ours.
+                // A cast would accept nil of another type.
                 type(of: child.value) == SecretSetting?.self
             }
             #expect(named.count >= 1 && named.count == stored, "\(kind)")

@@ -4,19 +4,19 @@ import Testing
 
 @testable import Server
 
-@Suite("A later file says only what it changes, or adds")
+@Suite("A later settings file changes or adds options")
 struct SettingsDropInTests {
-    /// Files called `f`, `g` and so on.
+    /// Returns files named `f`, `g` and so on.
     private func files(_ texts: [String]) -> [SettingsFile] {
         zip(["f", "g", "h"], texts).map { SettingsFile(name: $0, octets: [UInt8]($1.utf8)) }
     }
 
-    /// The settings of good files.
+    /// Returns the settings of valid files.
     private func settings(_ texts: String...) throws -> Settings {
         try Settings(parsing: files(texts), environment: SettingsEnvironment())
     }
 
-    /// The errors of files, as they are printed; none if they are good.
+    /// Returns the printed errors of files; empty if they are valid.
     private func problems(_ texts: String...) -> [String] {
         do throws(SettingsErrors) {
             _ = try Settings(parsing: files(texts), environment: SettingsEnvironment())
@@ -26,7 +26,7 @@ struct SettingsDropInTests {
         }
     }
 
-    @Test("a value replaces the one before, a list of values as a whole")
+    @Test("a later value replaces the earlier one, a list as a whole")
     func values() throws {
         let loaded = try settings(
             isp + "listen: [192.0.2.1, 192.0.2.2]\nallow: [192.0.2.0/24]\nworkers: 3",
@@ -37,7 +37,7 @@ struct SettingsDropInTests {
         #expect(loaded.workers == .fixed(3))
     }
 
-    @Test("options of a section are set one by one")
+    @Test("options of a section are set individually")
     func sections() throws {
         let loaded = try settings(
             isp + "cache: {size: 1MiB, negative-ttl: {minimum: 1s}, stale: {after: 0s}}",
@@ -50,7 +50,7 @@ struct SettingsDropInTests {
         #expect(loaded.cache.stale?.ttl == .seconds(1))
     }
 
-    @Test("a section that was off is on again with its defaults")
+    @Test("a section that was off and is set again has its defaults")
     func off() throws {
         let off = "cache: {stale: off}"
         #expect(try settings(isp + "cache: {stale: {after: 0s}}", off).cache.stale == nil)
@@ -58,7 +58,7 @@ struct SettingsDropInTests {
         #expect(again.cache.stale == CacheSettings.Stale())
     }
 
-    @Test("what a section that was off has said counts no more")
+    @Test("options of a section are dropped when a later file turns the section off")
     func required() {
         let vendor = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let route = "routes: [{domains: [example.com], vendors: [v]}]\n"
@@ -71,7 +71,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("a vendor that is there gets the options, and another one is added")
+    @Test("an existing vendor is changed, and a new one is added")
     func vendors() throws {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         let loaded = try settings(
@@ -86,7 +86,7 @@ struct SettingsDropInTests {
         #expect(loaded.vendors.map(\.place.description) == ["f:2", "g:1"])
     }
 
-    @Test("a vendor stays of its kind")
+    @Test("the kind of a vendor cannot be changed")
     func kind() {
         let json = "kind: json, url: \"https://dns.example/r\", servers: [192.0.2.1]"
         #expect(
@@ -95,14 +95,14 @@ struct SettingsDropInTests {
                 "vendors: {a: {kind: baidu}}",
                 "vendors: {a: {kind: json, timeout: 0s}}"
             ) == [
-                "g:1:21: the vendor `a` is of the kind json"
-                    + " (at f:2: another kind is another vendor)",
+                "g:1:21: the vendor `a` already has the kind json"
+                    + " (set at f:2; another kind needs another name)",
                 "h:1:36: `vendors.a.timeout` must be a duration from 100ms to 5s, not `0s`",
             ]
         )
     }
 
-    @Test("routes are added and know their file")
+    @Test("routes are added, with their file in messages")
     func routes() throws {
         let loaded = try settings(
             isp + "routes: [{domains: [a.example], upstreams: [isp]}]",
@@ -111,7 +111,7 @@ struct SettingsDropInTests {
         #expect(loaded.routes.map(\.place.description) == ["f:2", "g:2"])
     }
 
-    @Test("an upstream that is there gets the options, others come behind")
+    @Test("an existing upstream is changed, and a new one is added at the end")
     func upstreams() throws {
         let loaded = try settings(
             isp,
@@ -122,7 +122,7 @@ struct SettingsDropInTests {
         #expect(loaded.upstreams.first?.url.description == "udp://192.0.2.53")
     }
 
-    @Test("an empty list takes away what files before have, and nothing of it counts")
+    @Test("an empty list removes the entries of earlier files without checking them")
     func empty() throws {
         let loaded = try settings(
             isp,
@@ -136,7 +136,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("names are added to records, and have other addresses by a later file")
+    @Test("names are added to records, and a later file replaces their addresses")
     func records() throws {
         let loaded = try settings(
             isp + "hosts: {records: {a.lan: [192.0.2.1], b.lan: [192.0.2.2]}}",
@@ -150,7 +150,7 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("errors of all files are told at once, in the order of the files")
+    @Test("errors of all files are reported together, in the order of the files")
     func errors() {
         #expect(
             problems(
@@ -169,21 +169,21 @@ struct SettingsDropInTests {
         )
     }
 
-    @Test("what one file says against another points there")
+    @Test("a conflict between two files names both places")
     func pointers() {
         let route = "routes: [{domains: [example.com], upstreams: [isp]}]"
         #expect(
             problems(isp + route, route)
-                == ["g:1:21: `example.com` has a route already (at f:2)"]
+                == ["g:1:21: `example.com` already has a route (at f:2)"]
         )
     }
 
-    @Test("an upstream twice in one file is an error in a later one, too")
+    @Test("a duplicate upstream in one file is an error also in a later file")
     func twice() {
         let pair = "{name: b, url: \"udp://192.0.2.2\"}"
         #expect(
             problems(isp, "upstreams: [\(pair), \(pair)]")
-                == ["g:1:55: a second upstream is called `b` (first on line 1)"]
+                == ["g:1:55: duplicate upstream name `b` (first on line 1)"]
         )
     }
 }

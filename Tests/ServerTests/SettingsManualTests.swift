@@ -3,7 +3,7 @@ import Testing
 
 @testable import Server
 
-@Suite("The manual is a settings file, and printed settings are the same settings")
+@Suite("The settings manual and printed settings are valid settings")
 struct SettingsManualTests {
     @Test("the manual loads to the defaults and the two upstreams it shows")
     func defaults() throws {
@@ -59,7 +59,7 @@ struct SettingsManualTests {
         try expectRoundTrip(loaded)
     }
 
-    /// The manual with its examples in the place of the values above them.
+    /// Returns the manual with each example in place of the value above it.
     private func uncommented(_ manual: String) -> String {
         var lines: [Substring] = []
         for line in manual.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -97,18 +97,18 @@ struct SettingsManualTests {
         #expect(manual.split(separator: "\n").allSatisfy { $0.count <= YAMLPrinter.width })
     }
 
-    @Test("every beginning of the manual loads, or has errors inside itself")
+    @Test("every prefix of the manual loads, or has errors at places inside it")
     func prefixes() {
         let text = bareExamples
         for count in 0...text.count { expectErrorsInside(Array(text[..<count])) }
-        // Most of the manual is prose, of which one octet is like the next.
+        // Most octets of the manual are comments, so only some prefixes are tested.
         let manual = [UInt8](SettingsManual.text.utf8)
         for index in manual.indices where manual[index] == UInt8(ascii: "\n") {
             expectErrorsInside(Array(manual[...index]))
         }
     }
 
-    @Test("the manual with one octet changed loads, or has errors inside itself")
+    @Test("the manual with one octet changed loads, or has errors at places inside it")
     func mutations() {
         let text = bareExamples
         let replacements = [UInt8]("[]{}:#-*&!|>'\"%@`,\t\n \\0".utf8) + [0x00, 0x0D, 0x80, 0xC3]
@@ -119,14 +119,14 @@ struct SettingsManualTests {
         }
     }
 
-    /// Every option with a value, without the prose.
+    /// Every option with a value, without the comments.
     private var bareExamples: [UInt8] {
         let lines = uncommented(SettingsManual.text).split(separator: "\n")
         let bare = lines.filter { line in line.first { $0 != " " } != "#" }
         return [UInt8](bare.joined(separator: "\n").utf8)
     }
 
-    /// Loads `text` and expects no error beyond its last line or behind the end of one.
+    /// Loads `text` and checks that every error has a place inside the text.
     private func expectErrorsInside(_ text: [UInt8]) {
         do throws(SettingsErrors) {
             _ = try Settings(parsing: text, fileName: "f", environment: SettingsEnvironment())
@@ -143,7 +143,7 @@ struct SettingsManualTests {
         }
     }
 
-    @Test("effective settings load to equal settings")
+    @Test("printed settings load to equal settings")
     func roundTrip() throws {
         let folder = try TemporaryFolder()
         let hex = try folder.write("00112233445566778899aabbccddeeff", to: "hex")
@@ -237,7 +237,7 @@ struct SettingsManualTests {
         )
     }
 
-    /// Expects that `loaded` prints as settings that are equal, and print the same again.
+    /// Checks that `loaded` is printed as equal settings that print the same again.
     private func expectRoundTrip(_ loaded: Settings) throws {
         let text = loaded.effectiveText
         let again = try settings(of: text)

@@ -3,16 +3,16 @@ import Testing
 
 @testable import Server
 
-@Suite("Every mistake is named with its place, all at once")
+@Suite("All errors of a settings file are reported together with their places")
 struct SettingsProblemTests {
-    @Test("values of the wrong kind", arguments: Self.values)
+    @Test("values of the wrong type", arguments: Self.values)
     func checkValues(_ bad: BadText) {
         #expect(problems(in: bad.text) == bad.errors)
     }
 
     static let values: [BadText] = [
         BadText(
-            "a record of localhost, of nothing, of a name that is none, and of no addresses",
+            "a record of localhost, without name, with an invalid name, and without addresses",
             isp
                 + """
                 hosts:
@@ -28,17 +28,17 @@ struct SettingsProblemTests {
                     e.lan.: [192.0.2.2]
                 """,
             "f:3:11: `hosts.files` must be an absolute path of up to 4095 octets, not `hosts`",
-            "f:5:5: `localhost` is always this machine (RFC 6761 §6.3)",
-            "f:6:5: `x.LocalHost` is always this machine (RFC 6761 §6.3)",
+            "f:5:5: `localhost` always means this machine and cannot be set (RFC 6761 §6.3)",
+            "f:6:5: `x.LocalHost` always means this machine and cannot be set (RFC 6761 §6.3)",
             "f:7:12: `hosts.records.a.lan` must be a list of IP addresses, not `192.0.2.1`"
                 + " (write [192.0.2.1])",
             "f:8:13: `hosts.records.b.lan` must be an IP address, not `c.lan`",
-            "f:9:5: `d..lan` in `hosts.records` is no host name",
+            "f:9:5: `d..lan` in `hosts.records` is not a host name",
             "f:10:12: `hosts.records.e.lan` takes 1 to 64 IP addresses, not 0",
-            "f:12:5: `e.lan` has a record already"
+            "f:12:5: `e.lan` already has a record"
         ),
         BadText(
-            "answers and protection that are no words of theirs",
+            "answers and protection with unknown values",
             isp
                 + """
                 answers:
@@ -70,17 +70,17 @@ struct SettingsProblemTests {
             "f:2:1: unknown key `lisen` (did you mean `listen`?)"
         ),
         BadText(
-            "unknown key that resembles none",
+            "unknown key without a similar key",
             isp + "cache: {colour: red}",
             "f:2:9: unknown key `colour` in `cache`"
         ),
         BadText(
-            "misspelt section is not also called missing",
+            "misspelt section is not reported as missing",
             "upstream: []",
             "f:1:1: unknown key `upstream` (did you mean `upstreams`?)"
         ),
         BadText(
-            "list that is none",
+            "a value that is not a list",
             isp + "listen: 127.0.0.1:53",
             "f:2:9: `listen` must be a list of addresses, not `127.0.0.1:53`"
                 + " (write [\"127.0.0.1:53\"])"
@@ -90,8 +90,8 @@ struct SettingsProblemTests {
             "host name to listen on",
             isp + "listen: [localhost:53]",
             "f:2:10: `listen` must be IP:PORT or [IPv6]:PORT (port 53 if left out), not"
-                + " `localhost:53` (write its IP address: names cannot be looked up here, since"
-                + " httpdnsd is the resolver that would be asked)"
+                + " `localhost:53` (write its IP address: httpdnsd does not resolve names in its"
+                + " settings)"
         ),
         BadText(
             "port out of range",
@@ -102,13 +102,13 @@ struct SettingsProblemTests {
         BadText(
             "bits beyond the prefix",
             isp + "allow: [192.0.2.1/24]",
-            "f:2:9: `allow`: `192.0.2.1/24` has bits beyond its prefix"
+            "f:2:9: `allow`: `192.0.2.1/24` has host bits set"
                 + " (did you mean `192.0.2.0/24`?)"
         ),
         BadText(
             "no address at all",
             isp + "allow: [all]",
-            "f:2:9: `allow` must be an IP address or a block such as 192.0.2.0/24, not `all`"
+            "f:2:9: `allow` must be an IP address or a network such as 192.0.2.0/24, not `all`"
         ),
         BadText(
             "workers",
@@ -212,8 +212,8 @@ struct SettingsProblemTests {
             "upstreams: [{name: a, url: \"udp://dns.example\"}]",
             "f:1:28: `upstreams.url` must be a URL: https://HOST/PATH, tls://HOST,"
                 + " udp://IP or tcp://IP, not"
-                + " `udp://dns.example` (write its IP address: names cannot be looked up here,"
-                + " since httpdnsd is the resolver that would be asked)"
+                + " `udp://dns.example` (write its IP address: httpdnsd does not resolve names in"
+                + " its settings)"
         ),
         BadText(
             "unknown scheme",
@@ -223,7 +223,7 @@ struct SettingsProblemTests {
                 + " `upd://192.0.2.1` (did you mean `udp://`?)"
         ),
         BadText(
-            "no address to send to",
+            "no destination address",
             "upstreams: [{name: a, url: \"udp://0.0.0.0\"}]",
             "f:1:28: `upstreams.url` must be a URL: https://HOST/PATH, tls://HOST,"
                 + " udp://IP or tcp://IP, not `udp://0.0.0.0`"
@@ -238,49 +238,49 @@ struct SettingsProblemTests {
         BadText(
             "no name",
             "upstreams: [{name: \"a b\", url: \"udp://192.0.2.1\"}]",
-            "f:1:20: `upstreams.name`: `a b` is no name (names have up to 63 letters, digits, `-`,"
+            "f:1:20: `upstreams.name`: `a b` is not a name (names have up to 63 letters, digits, `-`,"
                 + " `_` and `.`)"
         ),
         BadText(
-            "two of one name",
+            "a duplicate name",
             "upstreams:\n- {name: a, url: \"udp://192.0.2.1\"}\n- {name: a, url: \"udp://192.0.2.2\"}",
-            "f:3:10: a second upstream is called `a` (first on line 2)"
+            "f:3:10: duplicate upstream name `a` (first on line 2)"
         ),
         BadText(
             "itself",
             "upstreams: [{name: a, url: \"udp://127.0.0.1\"}]",
             "f:1:28: `udp://127.0.0.1` is httpdnsd itself, which listens on `127.0.0.1:53`"
-                + " (questions would go round in circles: name another resolver)"
+                + " (queries would loop: use another resolver)"
         ),
         BadText(
             "itself, listening on all addresses",
             "listen: [\"0.0.0.0:5353\"]\nallow: [\"192.0.2.0/24\"]\n"
                 + "upstreams: [{name: a, url: \"udp://127.0.0.2:5353\"}]",
             "f:3:28: `udp://127.0.0.2:5353` is httpdnsd itself, which listens on `0.0.0.0:5353`"
-                + " (questions would go round in circles: name another resolver)"
+                + " (queries would loop: use another resolver)"
         ),
         BadText(
-            "open to all without saying so",
+            "open to all without `allow`",
             isp + "listen: [\"127.0.0.1:53\", \"0.0.0.0:53\"]",
-            "f:2:26: `0.0.0.0:53` listens on all addresses of the machine without `allow` (say who"
-                + " may ask, for example allow: [\"127.0.0.0/8\", \"192.0.2.0/24\"])"
+            "f:2:26: `0.0.0.0:53` listens on all addresses of the machine, but `allow` is not set"
+                + " (list your clients, such as allow: [\"127.0.0.0/8\", \"192.0.2.0/24\"])"
         ),
         BadText(
             "one address twice",
             isp + "listen: [\"127.0.0.1:53\", 127.0.0.1]",
-            "f:2:26: `127.0.0.1:53` is listened on twice"
+            "f:2:26: duplicate address `127.0.0.1:53`"
         ),
         BadText(
-            "nothing to answer with",
+            "neither vendors nor upstreams",
             "# empty\n",
-            "f:1:1: nothing can be answered: there are neither routes nor upstreams for all names"
-                + " (for example upstreams: [{name: isp, url: \"udp://192.0.2.1\"}])"
+            "f:1:1: no name can be resolved: there are no routes, and no upstreams without `only`"
+                + " (add one, such as upstreams: [{name: isp, url: \"udp://192.0.2.1\"}])"
         ),
         BadText(
-            "only what nobody names",
+            "only an unused upstream",
             "upstreams: [{name: a, url: \"udp://192.0.2.1\", only: true}]",
-            "f:1:12: nothing can be answered: there are neither routes nor upstreams for all names"
-                + " (for example upstreams: [{name: isp, url: \"udp://192.0.2.1\"}])"
+            "f:1:12: no name can be resolved: there are no routes, and no upstreams without `only`"
+                + " (add one, such as upstreams: [{name: isp, url: \"udp://192.0.2.1\"}])"
         ),
     ]
 
@@ -299,46 +299,46 @@ struct SettingsProblemTests {
         BadText(
             "a name twice",
             isp + "routes: [{domains: [example.com], upstreams: [isp, isp]}]",
-            "f:2:52: the upstream `isp` is named twice"
+            "f:2:52: duplicate upstream `isp`"
         ),
         BadText(
             "a domain twice",
             isp + "routes:\n  - {domains: [example.com, \"=example.com\"], upstreams: [isp]}\n"
                 + "  - {domains: [EXAMPLE.com.], upstreams: [isp]}",
-            "f:4:16: `example.com` has a route already (on line 3)"
+            "f:4:16: `example.com` already has a route (on line 3)"
         ),
         BadText(
-            "exceptions elsewhere",
+            "exceptions outside of the route's domains",
             isp + "routes:\n  - domains: [example.com, \"*.example.net\", \"=example.org\"]\n"
                 + "    upstreams: [isp]\n    except:\n      - example.com\n      - a.example.com\n"
                 + "      - \"=example.com\"\n      - \"*.example.com\"\n      - example.net\n"
                 + "      - a.example.net\n      - a.example.org\n      - com\n",
-            "f:6:9: `example.com` is a domain of this route and an exception",
-            "f:10:9: `example.net` does not lie below a domain of this route",
-            "f:12:9: `a.example.org` does not lie below a domain of this route",
-            "f:13:9: `com` does not lie below a domain of this route"
+            "f:6:9: `example.com` is in both `domains` and `except`",
+            "f:10:9: `example.net` is not below a domain of this route",
+            "f:12:9: `a.example.org` is not below a domain of this route",
+            "f:13:9: `com` is not below a domain of this route"
         ),
         BadText(
-            "nobody to ask",
+            "no vendor and no upstream",
             isp + "routes:\n  - domains: [example.com]\n  - domains: [example.net]\n"
                 + "    fallback: none\n    upstreams: [isp]\n  - upstreams: [isp]\n",
             "f:3:5: the route has neither `vendors` nor `upstreams`",
-            "f:5:15: `fallback: none` lets only vendors answer, and the route has none",
+            "f:5:15: `fallback: none` requires `vendors`, and the route has none",
             "f:7:5: `routes.domains` is missing"
         ),
         BadText(
-            "domains that are none",
+            "invalid domains",
             isp + "routes:\n- upstreams: [isp]\n  domains: [.example, \"*\", a..b, \"*a.example\","
                 + " bücher.example]",
             "f:4:13: `routes.domains` must be a domain (`example.com`, \"=exact.example.com\" or"
                 + " \"*.below.example.com\"), not `.example` (did you mean \"*.example\"?)",
             "f:4:23: `routes.domains` must be a domain (`example.com`, \"=exact.example.com\" or"
-                + " \"*.below.example.com\"), not `*` (every name is `.`)",
-            "f:4:28: `routes.domains`: `a..b` is no domain: empty label at character 3",
-            "f:4:34: `routes.domains`: `*a.example` has its `*` in the wrong place"
-                + " (only a leading \"*.\" is known, and `example.com` includes what is below it)",
-            "f:4:48: `routes.domains`: `bücher.example` is no domain: character 2 must be written"
-                + " as \\DDD (international names: xn--)"
+                + " \"*.below.example.com\"), not `*` (use `.` for every name)",
+            "f:4:28: `routes.domains`: `a..b` is not a domain: empty label at character 3",
+            "f:4:34: `routes.domains`: `*a.example` has a `*` in the wrong place"
+                + " (only a leading \"*.\" is allowed; `example.com` includes all names below it)",
+            "f:4:48: `routes.domains`: `bücher.example` is not a domain: character 2 must be"
+                + " written as \\DDD (international names: xn--)"
         ),
         BadText(
             "domains that are URLs, hosts with ports, networks, paths and lists",
@@ -347,21 +347,21 @@ struct SettingsProblemTests {
                 + "    - \"x.com:443\"\n"
                 + "    - 192.168.0.0/16\n    - 2001:db8::/32\n    - /x.com/\n    - \"a.com,b.com\"\n"
                 + "    - user@x.com\n    - 0/25.2.0.192.in-addr.arpa\n    - _x.example.com\n",
-            "f:5:7: `routes.domains`: `http://x.com/` is no domain"
-                + " (write the host of the URL: `x.com`)",
-            "f:6:7: `routes.domains`: `x.com:443` is no domain (a route is for all ports: `x.com`)",
-            "f:7:7: `routes.domains`: `192.168.0.0/16` is no domain"
-                + " (names of addresses are written as `168.192.in-addr.arpa`)",
-            "f:8:7: `routes.domains`: `2001:db8::/32` is no domain"
-                + " (names of addresses are written as `8.b.d.0.1.0.0.2.ip6.arpa`)",
-            "f:9:7: `routes.domains`: `/x.com/` is no domain (a domain has no path: `x.com`)",
-            "f:10:7: `routes.domains`: `a.com,b.com` is no domain"
-                + " (write the domains as items of a list: [a.example, b.example])",
-            "f:11:7: `routes.domains`: `user@x.com` is no domain"
-                + " (`@` stands in no host name; if it is meant, write it as \\DDD)"
+            "f:5:7: `routes.domains`: `http://x.com/` is not a domain"
+                + " (write only the host of the URL: `x.com`)",
+            "f:6:7: `routes.domains`: `x.com:443` is not a domain (remove the port: `x.com`)",
+            "f:7:7: `routes.domains`: `192.168.0.0/16` is not a domain"
+                + " (for reverse names, write `168.192.in-addr.arpa`)",
+            "f:8:7: `routes.domains`: `2001:db8::/32` is not a domain"
+                + " (for reverse names, write `8.b.d.0.1.0.0.2.ip6.arpa`)",
+            "f:9:7: `routes.domains`: `/x.com/` is not a domain (remove the path: `x.com`)",
+            "f:10:7: `routes.domains`: `a.com,b.com` is not a domain"
+                + " (write a list of domains: [a.example, b.example])",
+            "f:11:7: `routes.domains`: `user@x.com` is not a domain"
+                + " (host names do not contain `@`; if it is intended, write \\DDD)"
         ),
         BadText(
-            "an unknown key hides no other mistake, except of the key that it may be",
+            "an unknown key hides only errors of the similar key",
             isp + "cahce: {}\nfoo: 1\nvendors: {t: {kind: json, url: \"https://192.0.2.1/q\"}}\n"
                 + "routes: [{domains: [a.example], vendors: [tt], upstreams: [ips]}]\n",
             "f:2:1: unknown key `cahce` (did you mean `cache`?)",
@@ -371,7 +371,7 @@ struct SettingsProblemTests {
             "f:5:60: there is no upstream `ips` (did you mean `isp`?)"
         ),
         BadText(
-            "a misspelled section is not called empty besides",
+            "a misspelled section is not reported as empty",
             isp
                 + "vendorss: {}\n"
                 + "routes: [{domains: [a.example], vendors: [t], upstreams: [ips]}]\n",
@@ -395,7 +395,7 @@ struct SettingsProblemTests {
         ),
     ]
 
-    @Test("what is odd but not wrong is a warning")
+    @Test("unusual but valid settings are a warning")
     func warnings() throws {
         let text = """
             listen: ["192.0.2.1:53", "127.0.0.1:53"]
@@ -407,30 +407,30 @@ struct SettingsProblemTests {
             """
         #expect(
             try settings(of: text).warnings.map(\.description) == [
-                "f:1:10: `192.0.2.1:53` is listened on, but only this machine may ask"
-                    + " (say who may ask with `allow`)",
-                "f:2:17: every user of this machine may control httpdnsd",
-                "f:5:3: names without a route cannot be answered: no upstream serves all",
-                "f:6:5: no route names the upstream `spare`, which serves only those that do",
+                "f:1:10: `192.0.2.1:53` accepts queries only from this machine, as `allow` is not"
+                    + " set (set `allow` to your clients)",
+                "f:2:17: every user of this machine may connect to the control socket",
+                "f:5:3: names without a route cannot be resolved: no upstream serves them",
+                "f:6:5: the upstream `spare` is unused: it has `only`, and no route names it",
             ]
         )
         let open = try settings(of: isp + "listen: [\"0.0.0.0:53\"]\nallow: [0.0.0.0/0]")
         #expect(
             open.warnings.map(\.description) == [
-                "f:3:9: `0.0.0.0/0` lets everybody ask, which attackers use to flood others"
+                "f:3:9: `0.0.0.0/0` makes this an open resolver, which attackers use to flood others"
             ]
         )
     }
 
-    @Test("a flood of errors is cut and counted")
+    @Test("the number of printed errors is limited, and the rest counted")
     func flood() {
         let keys = (0..<1000).map { "k\($0): 1" }.joined(separator: "\n")
         let found = problems(in: keys)
         #expect(found.count == SettingsReading.maximumProblems)
-        #expect(found.last == "f:100:1: unknown key `k99` (and 901 more problems)")
+        #expect(found.last == "f:100:1: unknown key `k99` (and 901 more errors)")
     }
 
-    @Test("a long value is quoted in part only")
+    @Test("a long value is quoted only in part")
     func longValue() {
         let value = String(repeating: "x", count: 10_000)
         #expect(problems(in: isp + "workers: \(value)").allSatisfy { $0.utf8.count < 300 })

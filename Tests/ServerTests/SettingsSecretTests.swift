@@ -4,18 +4,18 @@ import Testing
 
 @testable import Server
 
-@Suite("Secrets come from files that others cannot read, and are never shown")
+@Suite("Secrets are read from protected files and never printed")
 struct SettingsSecretTests {
-    /// A vendor with these options, and a route that uses it.
+    /// Returns a vendor with these options, and a route that uses it.
     private func vendor(_ options: String) -> String {
         isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
             + "vendors: {t: {kind: tencent, \(options)}}\n"
     }
 
-    /// The token is a number that stands nowhere else in these tests.
+    /// A token with digits that occur nowhere else in these tests.
     private let token = "8675309042"
 
-    @Test("a file's last newline is not part of the secret", arguments: ["", "\n", "\r\n"])
+    @Test("the final newline of a file is not part of the secret", arguments: ["", "\n", "\r\n"])
     func newline(end: String) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(token + end, to: "token", mode: 0o640)
@@ -28,7 +28,7 @@ struct SettingsSecretTests {
     @Test("a credential is read from systemd's directory")
     func credential() throws {
         let folder = try TemporaryFolder()
-        // systemd protects the directory; the mode of the file does not matter.
+        // systemd protects the directory, so the mode of the file is irrelevant.
         _ = try folder.write(token, to: "tencent-token", mode: 0o644)
         let text = vendor("token: {credential: tencent-token}")
         let environment = SettingsEnvironment(credentialsDirectory: folder.path)
@@ -52,7 +52,7 @@ struct SettingsSecretTests {
         }
     }
 
-    @Test("files that cannot be trusted or used are refused")
+    @Test("unsafe or unusable files are refused")
     func badFiles() throws {
         let folder = try TemporaryFolder()
         let open = try folder.write(token, to: "open", mode: 0o604)
@@ -62,7 +62,8 @@ struct SettingsSecretTests {
         let reasons = [
             (
                 open,
-                " `vendors.t.token`: \(open) is open to every user of this machine (chmod o= \(open))"
+                " `vendors.t.token`: \(open) is accessible to all users of this machine"
+                    + " (run `chmod o= \(open)`)"
             ),
             (empty, " `vendors.t.token`: \(empty) is empty"),
             (long, " `vendors.t.token`: \(long) is longer than 4096 octets"),
@@ -78,7 +79,7 @@ struct SettingsSecretTests {
         }
     }
 
-    @Test("keys have exactly the length of their cipher")
+    @Test("a key must have the length of its cipher's key")
     func lengths() throws {
         let folder = try TemporaryFolder()
         let eight = try folder.write("testkey1", to: "8")
@@ -88,24 +89,24 @@ struct SettingsSecretTests {
         #expect(
             des.warnings.map(\.message) == [
                 "DES can be broken, and its answers can be forged; they are labelled as unprotected"
-                    + ": prefer the channel `https`"
+                    + ": set `channel: https`"
             ]
         )
         _ = try settings(of: vendor("channel: aes, id: 1, key: {file: \(sixteen)}"))
         #expect(
             problems(in: vendor("channel: aes, id: 1, key: {file: \(nine)}")) == [
-                "f:3:56: the key has 9 octets; the channel aes takes exactly 16"
+                "f:3:56: the key has 9 octets; the channel aes requires exactly 16"
             ]
         )
         #expect(
             problems(in: vendor("channel: des, id: 1, key: {file: \(nine)}")) == [
-                "f:3:56: the key has 9 octets; the channel des takes exactly 8 (of longer keys"
-                    + " others silently use the first 8 octets: keep only those)"
+                "f:3:56: the key has 9 octets; the channel des requires exactly 8 (other programs"
+                    + " silently use the first 8 octets: keep only these)"
             ]
         )
     }
 
-    @Test("each channel needs its own secrets")
+    @Test("each channel requires its own secrets")
     func needs() {
         #expect(
             problems(in: vendor("channel: https")) == [
@@ -121,7 +122,7 @@ struct SettingsSecretTests {
     }
 
     @Test(
-        "what might be a secret is never quoted",
+        "a value that may be a secret is never quoted",
         arguments: [
             "token: 8675309042", "token: [8675309042]", "token: {8675309042}",
             "token: {fiel: 8675309042}", "token: {file: 8675309042}", "token: {file: [8675309042]}",
@@ -135,12 +136,12 @@ struct SettingsSecretTests {
         #expect(!found.contains { $0.contains(token) }, "\(found)")
     }
 
-    @Test("a secret in the settings gets the hint to use a file")
+    @Test("a literal secret in the settings is an error with a hint to use a file")
     func literalHint() {
         #expect(
             problems(in: vendor("token: 1")) == [
-                "f:3:37: `vendors.t.token` must not stand in the settings themselves (put it into a"
-                    + " file that only httpdnsd can read and write {file: PATH})"
+                "f:3:37: `vendors.t.token` must not be in the settings file (store it in a file"
+                    + " that only httpdnsd can read, and write {file: PATH})"
             ]
         )
         #expect(
@@ -151,7 +152,7 @@ struct SettingsSecretTests {
         )
     }
 
-    @Test("no way of printing settings shows a secret")
+    @Test("no printed form of the settings has a secret")
     func redaction() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(token, to: "token")
@@ -167,11 +168,11 @@ struct SettingsSecretTests {
             "\(Optional(secret) as Any)", "\(Mirror(reflecting: secret))",
         ]
         for text in texts { #expect(!text.contains(token)) }
-        // A list of octets would show the number of the first digit.
+        // If a secret were printed as a list of octets, its digits would appear as these numbers.
         for text in texts { #expect(!text.contains("56, 54, 55")) }
     }
 
-    @Test("a check outside of the unit warns of credentials instead of failing")
+    @Test("a check outside the unit warns about missing credentials instead of failing")
     func withoutCredentials() throws {
         let text =
             isp + "routes: [{domains: [example.com], vendors: [t]}]\n"
@@ -182,12 +183,12 @@ struct SettingsSecretTests {
         let settings = try Settings(parsing: text, fileName: "f", environment: environment)
         let warnings = settings.warnings.map(\.description)
         #expect(warnings.count == 1 && warnings[0].contains("is not checked"), "\(warnings)")
-        // Other mistakes still are.
+        // Other errors are still errors.
         let wrong = text.replacing("kind: tencent", with: "kind: tencent, timeot: 1s")
         #expect(problems(in: wrong, environment: environment).count == 1)
     }
 
-    @Test("a reload says that credentials are those of the start, unless one has changed")
+    @Test("a reload reports that credentials keep their values, unless one has changed")
     func credentialNote() throws {
         var outcome = ReloadOutcome(usesCredentials: true)
         #expect(outcome.notes.count == 1 && outcome.notes[0].contains("systemctl restart httpdnsd"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Server
 
-/// A folder of its own for the files of one test, gone when the test ends.
+/// A temporary directory for the files of one test, removed when the test ends.
 final class TemporaryFolder: Sendable {
     /// The absolute path, without a final slash.
     let path: String
@@ -39,7 +39,7 @@ final class TemporaryFolder: Sendable {
             try #require(count > 0)
             rest = rest.dropFirst(count)
         }
-        // The mask of the process must not hide what the test is about.
+        // Set the mode again, as the umask may have changed it.
         try #require(fchmod(descriptor, mode) == 0)
         return file
     }
@@ -50,7 +50,7 @@ final class TemporaryFolder: Sendable {
     }
 }
 
-/// The errors of a text, as they are printed; none if it is a good one.
+/// Returns the printed errors of a text; empty if it is valid.
 func problems(
     in text: String,
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -58,7 +58,7 @@ func problems(
     problems(in: [UInt8](text.utf8), environment: environment)
 }
 
-/// The errors of octets that need not be text.
+/// Returns the printed errors of octets that need not be valid text.
 func problems(
     in octets: [UInt8],
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -73,7 +73,7 @@ func problems(
     return found
 }
 
-/// The settings of a text that is expected to be good.
+/// Returns the settings of a valid text.
 func settings(
     of text: String,
     environment: SettingsEnvironment = SettingsEnvironment()
@@ -83,10 +83,10 @@ func settings(
     return settings
 }
 
-/// One line that makes any file answer something.
+/// One upstream, which makes any file valid.
 let isp = "upstreams: [{name: isp, url: \"udp://192.0.2.53\"}]\n"
 
-/// A labelled text and the errors it has.
+/// An invalid text with its label and its expected errors.
 struct BadText: Sendable, CustomTestStringConvertible {
     var label: String
     var text: String
@@ -102,7 +102,7 @@ struct BadText: Sendable, CustomTestStringConvertible {
 }
 
 extension Settings {
-    /// The settings without what depends on the lines of their file.
+    /// The settings without line numbers.
     var withoutPlaces: Settings {
         var copy = self
         copy.warnings = []
@@ -113,5 +113,5 @@ extension Settings {
     }
 }
 
-/// Values as they are printed.
+/// Returns the printed form of values.
 func texts(_ values: [some Any]) -> [String] { values.map { "\($0)" } }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Server
 
-@Suite("Hostile or damaged text is refused, never followed")
+@Suite("Hostile or damaged settings text is refused")
 struct SettingsTextTests {
-    @Test("YAML beyond what settings need", arguments: Self.texts)
+    @Test("unsupported YAML features are errors", arguments: Self.texts)
     func checkTexts(_ bad: BadText) {
         #expect(problems(in: bad.text) == bad.errors)
     }
@@ -31,13 +31,13 @@ struct SettingsTextTests {
         BadText(
             "a second document",
             isp + "---\n" + isp,
-            "f:2:1: a second document starts here; settings are one document"
+            "f:2:1: a second YAML document starts here; only one is allowed"
         ),
         BadText(
             "a key twice",
             isp + "log: {level: info,\n  level: debug}\n" + isp,
-            "f:3:3: `level` is given twice (first on line 2)",
-            "f:4:1: `upstreams` is given twice (first on line 1)"
+            "f:3:3: duplicate key `level` (first on line 2)",
+            "f:4:1: duplicate key `upstreams` (first on line 1)"
         ),
         BadText(
             "anchor, alias and tag",
@@ -62,9 +62,9 @@ struct SettingsTextTests {
         BadText(
             "control characters by escapes",
             isp + "workers: \"a\\0b\"\n\"lis\\nten\": []\nlog: {level: \"\\u009b31m\"}",
-            "f:2:10: a value must not hold newlines or control characters",
-            "f:3:1: a value must not hold newlines or control characters",
-            "f:4:14: a value must not hold newlines or control characters"
+            "f:2:10: a value must not contain newlines or control characters",
+            "f:3:1: a value must not contain newlines or control characters",
+            "f:4:14: a value must not contain newlines or control characters"
         ),
         BadText(
             "an unclosed bracket, and the end of the file",
@@ -76,7 +76,8 @@ struct SettingsTextTests {
             "a tab",
             "upstreams:\n\t- x",
             "f:2:1: while scanning for the next token: found character that cannot start any token"
-                + " (indent with spaces, not tabs, and quote values that start with a sign)"
+                + " (indent with spaces, not tabs, and quote values that start with a special"
+                + " character)"
         ),
         BadText("NUL", isp + "log: \0", "f:2:6: the control character U+0000 is not allowed"),
         BadText(
@@ -101,7 +102,7 @@ struct SettingsTextTests {
         ),
     ]
 
-    @Test("octets that are not UTF-8 are found where they are")
+    @Test("invalid UTF-8 is reported with its place")
     func invalidUTF8() {
         let bad: [[UInt8]] = [
             [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2],
@@ -110,11 +111,11 @@ struct SettingsTextTests {
             let found = problems(in: [UInt8]((isp + "# é").utf8) + octets)
             #expect(found == ["f:2:4: the text is not valid UTF-8"], "\(octets)")
         }
-        // UTF-16 with its mark.
+        // UTF-16 with its byte order mark.
         #expect(problems(in: [0xFF, 0xFE, 0x61, 0x00]) == ["f:1:1: the text is not valid UTF-8"])
     }
 
-    @Test("a byte order mark at the start and CRLF change nothing, not even columns")
+    @Test("a byte order mark and CRLF line ends change neither values nor columns")
     func markAndReturns() throws {
         let text = isp + "log: {level: debug}\n"
         let windows = "\u{feff}" + text.split(separator: "\n").map { $0 + "\r\n" }.joined()
@@ -127,7 +128,7 @@ struct SettingsTextTests {
         )
     }
 
-    @Test("a text over the limit is not read, and one just under it is")
+    @Test("a text above the size limit is not read, one just below it is")
     func size() throws {
         let text = Array(isp.utf8)
         #expect(YAMLReader(text, limit: text.count).complaints.isEmpty)
@@ -137,7 +138,7 @@ struct SettingsTextTests {
     }
 
     @Test(
-        "nesting is refused at its limit, however deep it goes",
+        "nesting beyond the limit is refused at the limit",
         arguments: ["[", "{a: ", "- ", "? "]
     )
     func depth(opening: String) {
@@ -149,7 +150,7 @@ struct SettingsTextTests {
         #expect(found.first?.contains("values are nested more than 16 deep") == true, "\(found)")
     }
 
-    @Test("a bomb of aliases ends at its first alias")
+    @Test("an alias bomb is refused at its first alias")
     func aliases() {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
         for level in 1...40 {
@@ -160,7 +161,7 @@ struct SettingsTextTests {
         #expect(problems(in: text).first?.hasPrefix("f:1:5: anchors are not allowed") == true)
     }
 
-    @Test("a file that cannot be read is an error with a reason")
+    @Test("an unreadable file is an error with the reason")
     func unreadableFiles() throws {
         let folder = try TemporaryFolder()
         func message(_ path: String) -> String? {
@@ -175,12 +176,12 @@ struct SettingsTextTests {
         #expect(message(absent) == "\(absent): the file cannot be read: No such file or directory")
         #expect(message(folder.path) == "\(folder.path): the file is a directory, not a file")
         #expect(message("/dev/zero") == "/dev/zero: the file is not a regular file")
-        // Nobody writes to this pipe: whoever reads it would wait for ever.
+        // This pipe has no writer: reading it would block forever.
         let pipe = "\(folder.path)/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
         #expect(
             message(pipe) == "\(pipe): the file is a pipe;"
-                + " write it to a file, as each reload reads it again"
+                + " use a regular file, as each reload reads it again"
         )
         let large = try folder.write(
             [UInt8](repeating: 0x23, count: YAMLReader.maximumOctets + 1),

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Server
 
-@Suite("Upstreams are protocols, names and addresses")
+@Suite("Settings of upstreams: protocols, names and addresses")
 struct SettingsUpstreamTests {
-    /// An upstream called `a` with these options.
+    /// Returns an upstream named `a` with these options.
     private static func entry(_ options: String) -> String {
         "upstreams: [{name: a, \(options)}]"
     }
 
     @Test(
-        "what a URL says",
+        "an upstream URL has a protocol, a name and an address",
         arguments: [
             ("udp://192.0.2.1", ["192.0.2.1:53"], true),
             ("udp://[2001:db8::1]:5353", ["[2001:db8::1]:5353"], true),
@@ -40,7 +40,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "a URL is shown without the port that it would have anyway",
+        "a URL is printed without its default port",
         arguments: [
             ("udp://192.0.2.1:53", "udp://192.0.2.1"),
             ("udp://[2001:DB8:0::1]", "udp://[2001:db8::1]"),
@@ -57,7 +57,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "what is no URL of an upstream",
+        "an invalid upstream URL is refused",
         arguments: [
             "", "192.0.2.1", "udp:192.0.2.1", "://192.0.2.1", "udp://", "tcp://", "tls://",
             "https://", "ftp://192.0.2.1", "UDP://192.0.2.1", "quic://192.0.2.1",
@@ -79,7 +79,7 @@ struct SettingsUpstreamTests {
     }
 
     @Test(
-        "who is believed to validate is spoken to such that nobody can change what it says",
+        "an upstream trusted to validate must have a protected transport",
         arguments: [
             ("tls://192.0.2.1", true), ("https://192.0.2.1/q", true),
             ("udp://127.0.0.1:5353", true),
@@ -93,12 +93,12 @@ struct SettingsUpstreamTests {
             let column = 43 + url.utf8.count
             #expect(
                 problems(in: text) == [
-                    "f:1:\(column): `\(url)` is plain DNS: on the way here anybody could say that an"
-                        + " answer was validated (say tls:// or https://, or run a validating"
+                    "f:1:\(column): `validates` requires an encrypted upstream: with plain DNS"
+                        + " (`\(url)`), AD can be forged (use tls:// or https://, or a validating"
                         + " resolver on this machine)"
                 ]
             )
-            // Of those that are not believed nothing is said.
+            // For untrusted upstreams there is no warning.
             let plain = Self.entry("url: \"\(url)\", validates: false")
             #expect(try settings(of: plain).upstreams.first?.validates == false)
             return
@@ -107,7 +107,7 @@ struct SettingsUpstreamTests {
         #expect(try settings(of: Self.entry("url: \"\(url)\"")).upstreams.first?.validates == false)
     }
 
-    @Test("addresses take the URL's port unless they have one, and come before its host")
+    @Test("addresses use the URL's port unless they have one, and replace its host")
     func addresses() throws {
         let upstream = try #require(
             try settings(
@@ -131,7 +131,7 @@ struct SettingsUpstreamTests {
         #expect(other.timeout == .milliseconds(700))
     }
 
-    @Test("what is wrong has its place and a hint", arguments: Self.mistakes)
+    @Test("an error has its place and a hint", arguments: Self.mistakes)
     func checkMistakes(_ bad: BadText) {
         #expect(problems(in: bad.text) == bad.errors)
     }
@@ -143,27 +143,26 @@ struct SettingsUpstreamTests {
         BadText(
             "a host without addresses",
             entry("url: \"tls://dns.example\""),
-            "f:1:28: `tls://dns.example` needs `addresses`, as httpdnsd cannot look up its host"
-                + " (for example addresses: [192.0.2.53])"
+            "f:1:28: `tls://dns.example` needs `addresses`: httpdnsd does not resolve its host"
+                + " (such as addresses: [192.0.2.53])"
         ),
         BadText(
             "addresses that are names",
             entry("url: \"tls://dns.example\", addresses: [dns.example]"),
             "f:1:61: `upstreams.addresses` must be an IP address, or IP:PORT, not `dns.example`"
-                + " (write its IP address: names cannot be looked up here, since httpdnsd is the"
-                + " resolver that would be asked)"
+                + " (write its IP address: httpdnsd does not resolve names in its settings)"
         ),
         BadText(
             "https without a path",
             entry("url: \"https://dns.example\", addresses: [192.0.2.1]"),
             "f:1:28: `upstreams.url`: an https URL needs a path"
-                + " (most servers have `https://dns.example/dns-query`)"
+                + " (most servers use `https://dns.example/dns-query`)"
         ),
         BadText(
             "http",
             entry("url: \"http://dns.example/q\", addresses: [192.0.2.1]"),
             "f:1:28: \(urlKind), not `http://dns.example/q`"
-                + " (DNS over HTTP is not protected: say https://)"
+                + " (DNS over HTTP is not encrypted: use https://)"
         ),
         BadText(
             "dot",
@@ -174,7 +173,7 @@ struct SettingsUpstreamTests {
             "a path for tls",
             entry("url: \"tls://dns.example/dns-query\", addresses: [192.0.2.1]"),
             "f:1:28: \(urlKind), not `tls://dns.example/dns-query`"
-                + " (only https:// has something after the host)"
+                + " (only https:// URLs have a path)"
         ),
         BadText(
             "an IPv6 address without brackets",
@@ -184,7 +183,7 @@ struct SettingsUpstreamTests {
         BadText(
             "no port",
             entry("url: \"tls://dns.example:0\", addresses: [192.0.2.1]"),
-            "f:1:28: `upstreams.url`: `0` is no port"
+            "f:1:28: `upstreams.url`: `0` is not a port"
         ),
         BadText(
             "a user",
@@ -209,31 +208,31 @@ struct SettingsUpstreamTests {
         BadText(
             "a name for plain DNS",
             entry("url: \"udp://dns.example\""),
-            "f:1:28: \(urlKind), not `udp://dns.example` (write its IP address: names cannot be"
-                + " looked up here, since httpdnsd is the resolver that would be asked)"
+            "f:1:28: \(urlKind), not `udp://dns.example` (write its IP address: httpdnsd does not"
+                + " resolve names in its settings)"
         ),
         BadText(
             "a port that is too high",
             entry("url: \"https://dns.example:70000/q\", addresses: [192.0.2.1]"),
-            "f:1:28: `upstreams.url`: `70000` is no port"
+            "f:1:28: `upstreams.url`: `70000` is not a port"
         ),
         BadText(
             "an empty list of addresses",
             entry("url: \"tls://dns.example\", addresses: []"),
-            "f:1:28: `tls://dns.example` needs `addresses`, as httpdnsd cannot look up its host"
-                + " (for example addresses: [192.0.2.53])"
+            "f:1:28: `tls://dns.example` needs `addresses`: httpdnsd does not resolve its host"
+                + " (such as addresses: [192.0.2.53])"
         ),
         BadText(
             "addresses of plain DNS",
             entry("url: \"udp://192.0.2.1\", addresses: [192.0.2.2]"),
-            "f:1:58: the address of `udp://192.0.2.1` is in its URL"
-                + " (make an upstream of each address)"
+            "f:1:58: `addresses` is not allowed with `udp://192.0.2.1`, which contains the address"
+                + " (add an upstream for each address)"
         ),
         BadText(
             "certificates of plain DNS",
             entry("url: \"tcp://192.0.2.1\", ca-file: /etc/passwd"),
-            "f:1:56: `tcp://192.0.2.1` is plain DNS, which has no certificates"
-                + " (say tls:// or https://)"
+            "f:1:56: `ca-file` requires an encrypted upstream, and `tcp://192.0.2.1` is plain DNS"
+                + " (use tls:// or https://)"
         ),
         BadText(
             "certificates that are not there",
@@ -244,11 +243,11 @@ struct SettingsUpstreamTests {
             "itself, among its addresses",
             entry("url: \"tls://dns.example\", addresses: [192.0.2.1, \"127.0.0.1:53\"]"),
             "f:1:72: `127.0.0.1:53` is httpdnsd itself, which listens on `127.0.0.1:53`"
-                + " (questions would go round in circles: name another resolver)"
+                + " (queries would loop: use another resolver)"
         ),
     ]
 
-    @Test("a listener on all addresses is at every address that the machine has")
+    @Test("a listener on all addresses includes every address of the machine")
     func wildcard() throws {
         let here = try #require(IPAddress("192.0.2.7"))
         let environment = SettingsEnvironment(isLocal: { $0.ip == here })
@@ -263,12 +262,12 @@ struct SettingsUpstreamTests {
         #expect(isRefused("0.0.0.0:53", "tcp://127.0.0.9"))
         #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.8"))
         #expect(!isRefused("0.0.0.0:53", "udp://192.0.2.7:5353"))
-        // Sockets are for one family each.
+        // Each socket has one address family.
         #expect(!isRefused("[::]:53", "udp://127.0.0.53"))
         #expect(isRefused("[::]:53", "udp://[::1]"))
     }
 
-    @Test("this machine's addresses are known by what can be bound")
+    @Test("the machine's addresses are detected by binding to them")
     func local() throws {
         let environment = SettingsEnvironment.process
         #expect(environment.isLocal(try #require(SocketAddress("127.0.0.1:53"))))

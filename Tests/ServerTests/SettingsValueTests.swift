@@ -4,7 +4,7 @@ import Testing
 
 @testable import Server
 
-@Suite("Values mean what they say")
+@Suite("Parsing of values")
 struct SettingsValueTests {
     @Test(
         "durations",
@@ -45,7 +45,7 @@ struct SettingsValueTests {
     )
     func booleans(text: String, value: Bool) throws {
         #expect(try settings(of: isp + "log: {queries: \(text)}").log.queries == value)
-        // Quotes make no difference: what a value means is the option's business.
+        // Quotes make no difference, because the option defines the type.
         #expect(try settings(of: isp + "log: {queries: \"\(text)\"}").log.queries == value)
     }
 
@@ -55,14 +55,14 @@ struct SettingsValueTests {
         #expect(try settings(of: isp + "control: {mode: \"660\"}").control.mode == 0o660)
     }
 
-    @Test("addresses have the port of DNS if they name none")
+    @Test("addresses without a port have port 53")
     func addresses() throws {
         let loaded = try settings(of: isp + "listen: [127.0.0.1, \"::1\", \"[::1]:5353\"]")
         #expect(texts(loaded.listen) == ["127.0.0.1:53", "[::1]:53", "[::1]:5353"])
     }
 
     @Test(
-        "servers default to the channel's, and their ports too",
+        "servers and ports default to those of the channel",
         arguments: [
             ("https, token: {file: TOKEN}", ["119.29.29.99:443", "119.28.28.99:443"], ":443"),
             ("aes, id: 1, key: {file: AES}", ["119.29.29.98:80", "119.28.28.98:80"], ":80"),
@@ -92,7 +92,7 @@ struct SettingsValueTests {
         )
     }
 
-    @Test("routes and entries know where they stand")
+    @Test("routes and entries have their line numbers")
     func places() throws {
         let loaded = try settings(
             of: isp + "routes:\n  - domains: [example.com]\n    upstreams: [isp]\n"
@@ -103,7 +103,7 @@ struct SettingsValueTests {
     }
 
     @Test(
-        "a mistyped word is recognised",
+        "a similar valid word is suggested for a mistyped one",
         arguments: [
             ("lisen", "listen"), ("LISTEN", "listen"), ("lsiten", "listen"), ("listn", "listen"),
             ("lis", "listen"), ("prefetsh", "prefetch"), ("x", nil), ("", nil), ("colour", nil),

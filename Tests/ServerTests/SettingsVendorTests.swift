@@ -5,9 +5,9 @@ import Testing
 
 @testable import Server
 
-@Suite("Each kind of vendor has options of its own")
+@Suite("Settings of vendors by kind")
 struct SettingsVendorTests {
-    /// A folder with a file of each sort of secret.
+    /// A directory with one secret file of each form.
     private let folder: TemporaryFolder
 
     init() throws {
@@ -20,7 +20,8 @@ struct SettingsVendorTests {
         _ = try folder.write(String(repeating: "x", count: 129), to: "long")
     }
 
-    /// A file with one vendor, which the only route names; `$hex` is a secret in the file `hex`.
+    /// Returns a file with one vendor and one route to it; `$hex` refers to the secret in the file
+    /// `hex`.
     private func text(_ vendor: String) -> String {
         var options = vendor
         for name in ["number", "hex", "short", "words", "long", "eight"] {
@@ -30,7 +31,7 @@ struct SettingsVendorTests {
             + "routes: [{domains: [example.com], vendors: [v]}]\nvendors: {v: {\(options)}}\n"
     }
 
-    /// Problems without their places, which long paths of temporary files would shift.
+    /// Returns the problems without their columns, which depend on the length of temporary paths.
     private func messages(_ vendor: String) -> [String] {
         problems(in: text(vendor)).map { problem in
             problem.split(separator: ":", maxSplits: 3).last.map { String($0.dropFirst()) } ?? ""
@@ -40,7 +41,7 @@ struct SettingsVendorTests {
     // MARK: - Defaults
 
     @Test(
-        "what is left out comes from the kind",
+        "omitted options have the defaults of the kind",
         arguments: [
             ("kind: alibaba, account: 1", "v2 https", 10, "203.107.1.1:443"),
             ("kind: alibaba, account: 1, api: v1, scheme: http", "v1 http", 10, "203.107.1.1:80"),
@@ -72,7 +73,7 @@ struct SettingsVendorTests {
         #expect(loaded.servers.first?.description == first)
     }
 
-    @Test("options may stand before the kind")
+    @Test("options may precede the kind")
     func order() throws {
         let loaded = try settings(of: text("secret: $hex, account: 7, timeout: 1s, kind: baidu"))
         let vendor = try #require(loaded.vendors.first)
@@ -82,7 +83,7 @@ struct SettingsVendorTests {
         #expect(vendor.timeout == .seconds(1))
     }
 
-    @Test("Tencent's region decides about the servers")
+    @Test("Tencent's region selects the servers")
     func region() throws {
         let loaded = try settings(
             of: text("kind: tencent, region: international, channel: des, id: 1, key: $eight")
@@ -97,14 +98,14 @@ struct SettingsVendorTests {
 
     // MARK: - How servers are learnt
 
-    /// Whom a vendor asks for its servers, and how long it takes their word; nil if nobody.
+    /// Returns a vendor's source of server addresses with its intervals; nil if there is none.
     private func source(_ vendor: String) throws -> [String]? {
         let loaded = try #require(try settings(of: text(vendor)).vendors.first)
         let source = loaded.account.any.source(servers: loaded.servers)
         return source.map { ["\($0.refresh.milliseconds / 3_600_000)h"] + texts($0.servers) }
     }
 
-    @Test("Tencent's conf is off unless it is there, and has start-up servers by channel")
+    @Test("Tencent's conf is off by default, and its start-up servers depend on the channel")
     func conf() throws {
         let token = "kind: tencent, token: $number"
         let key = "kind: tencent, channel: aes, id: 1, key: $short"
@@ -123,7 +124,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("Alibaba's schedule is on unless the file names the servers")
+    @Test("Alibaba's schedule is on unless the settings list servers")
     func schedule() throws {
         let account = "kind: alibaba, account: 1, region: de"
         #expect(try source(account)?.prefix(2) == ["8h", "47.89.80.182:443"])
@@ -138,7 +139,7 @@ struct SettingsVendorTests {
 
     // MARK: - How calls are made
 
-    @Test("proxy, budget, concurrent calls and batching reach the client")
+    @Test("proxy, budget, concurrent calls and batching are passed to the client")
     func client() throws {
         let loaded = try settings(
             of: text(
@@ -160,14 +161,14 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("a proxy is an HTTP proxy at an IP address and a port")
+    @Test("a proxy is an HTTP proxy with an IP address and a port")
     func proxies() {
         let rule =
             "`vendors.v.proxy` must be the URL of an HTTP proxy by its IP address,"
             + " such as http://192.0.2.1:3128, not"
         for (proxy, problem) in [
             ("192.0.2.1:3128", "\(rule) `192.0.2.1:3128` (did you mean `http://192.0.2.1:3128`?)"),
-            ("http://192.0.2.1", "\(rule) `http://192.0.2.1` (name its port)"),
+            ("http://192.0.2.1", "\(rule) `http://192.0.2.1` (add its port)"),
             (
                 "https://192.0.2.1:1",
                 "\(rule) `https://192.0.2.1:1`"
@@ -175,13 +176,12 @@ struct SettingsVendorTests {
             ),
             (
                 "http://me:secret@192.0.2.1:1",
-                "`vendors.v.proxy`: proxies that want a password are not supported"
+                "`vendors.v.proxy`: proxies with a password are not supported"
             ),
             (
                 "http://proxy.example:1",
                 "\(rule) `http://proxy.example:1`"
-                    + " (write its IP address: names cannot be looked up here, since httpdnsd is the"
-                    + " resolver that would be asked)"
+                    + " (write its IP address: httpdnsd does not resolve names in its settings)"
             ),
         ] {
             #expect(
@@ -191,7 +191,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("a budget has a number of calls")
+    @Test("a budget requires a number of calls")
     func budgets() {
         let vendor = "kind: alibaba, account: 1, budget: "
         #expect(messages(vendor + "{}") == ["`vendors.v.budget.calls-per-day` is missing"])
@@ -211,7 +211,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("HTTP/3 is for a libcurl that has it, over TLS, without a proxy")
+    @Test("HTTP/3 requires a libcurl that supports it, TLS, and no proxy")
     func http3() {
         func messages(_ vendor: String, hasHTTP3: Bool) -> [String] {
             problems(
@@ -224,24 +224,24 @@ struct SettingsVendorTests {
         #expect(messages(account, hasHTTP3: true) == [])
         #expect(
             messages(account, hasHTTP3: false) == [
-                " `vendors.v.http`: the installed libcurl was built without its feature HTTP3"
-                    + " (say `auto`)"
+                " `vendors.v.http`: the installed libcurl was built without HTTP/3"
+                    + " (set `auto`)"
             ]
         )
         #expect(
             messages(account + ", scheme: http", hasHTTP3: true) == [
-                " HTTP/3 has TLS, and calls over v2 http have not"
+                " HTTP/3 requires TLS, and v2 http calls do not use it"
             ]
         )
         #expect(
             messages(account + ", proxy: \"http://192.0.2.1:1\"", hasHTTP3: true) == [
-                " HTTP/3 does not go through a proxy (say `http: auto`)"
+                " HTTP/3 does not work through a proxy (set `http: auto`)"
             ]
         )
         #expect(self.messages(account + ", http: 3").isEmpty == LibraryVersion.hasHTTP3)
     }
 
-    @Test("Alibaba's parameters are few and short, and reach its calls")
+    @Test("Alibaba's parameters are limited in number and length and sent with calls")
     func sdns() throws {
         let vendor = "kind: alibaba, account: 1, sdns: "
         let loaded = try settings(of: text(vendor + "{city: hangzhou, \"no\": 1=}"))
@@ -265,48 +265,49 @@ struct SettingsVendorTests {
 
     // MARK: - Mistakes
 
-    @Test("Tencent's region has the channel, and start-up servers that somebody knows")
+    @Test("Tencent's region requires its channel and known start-up servers")
     func regions() {
         let abroad = "kind: tencent, region: international, id: 1"
         #expect(
             messages(abroad + ", channel: aes, key: $short") == [
-                "the region international has no channel aes (say `channel:` `des`)"
+                "the region international does not support the channel aes (set `channel` to `des`)"
             ]
         )
         #expect(
             messages(abroad + ", token: $number") == [
-                "the region international has no channel https (say `channel:` `des`)"
+                "the region international does not support the channel https"
+                    + " (set `channel` to `des`)"
             ]
         )
         #expect(
             messages(abroad + ", channel: des, key: $eight, conf: on") == [
                 "`conf` needs `servers` in the region international"
-                    + " (the vendor's support names them)"
+                    + " (ask the vendor's support for them)"
             ]
         )
     }
 
-    @Test("an option of another kind is said to be one")
+    @Test("an option of another kind is reported as such")
     func strangers() {
         #expect(
             messages("kind: alibaba, account: 1, token: $number, conf: {}, schedul: on") == [
-                "`vendors.v.token` is for vendors of the kind tencent, not alibaba",
-                "`vendors.v.conf` is for vendors of the kind tencent, not alibaba",
+                "`vendors.v.token` is an option of vendor kind tencent, not alibaba",
+                "`vendors.v.conf` is an option of vendor kind tencent, not alibaba",
                 "unknown key `schedul` in `vendors.v` (did you mean `schedule`?)",
             ]
         )
         #expect(
             messages("kind: tencent, token: $number, secret: $hex, scheme: http, url: x") == [
-                "`vendors.v.secret` is for vendors of the kinds alibaba, json, baidu, volcengine,"
+                "`vendors.v.secret` is an option of vendor kinds alibaba, json, baidu, volcengine,"
                     + " not tencent",
-                "`vendors.v.scheme` is for vendors of the kinds alibaba, baidu, volcengine,"
+                "`vendors.v.scheme` is an option of vendor kinds alibaba, baidu, volcengine,"
                     + " not tencent",
-                "`vendors.v.url` is for vendors of the kind json, not tencent",
+                "`vendors.v.url` is an option of vendor kind json, not tencent",
             ]
         )
     }
 
-    @Test("without a kind nothing else is judged but what no kind knows")
+    @Test("without a kind only options that no kind has are reported")
     func undecided() {
         #expect(messages("token: $number, url: 1") == ["`vendors.v.kind` is missing"])
         #expect(
@@ -319,7 +320,7 @@ struct SettingsVendorTests {
     }
 
     @Test(
-        "what a kind needs is missed",
+        "a missing required option of a kind is an error",
         arguments: [
             ("kind: alibaba", ["account"]), ("kind: json", ["url", "servers"]),
             ("kind: baidu", ["account", "secret"]),
@@ -330,24 +331,24 @@ struct SettingsVendorTests {
         #expect(messages(vendor) == options.map { "`vendors.v.\($0)` is missing" })
     }
 
-    @Test("Alibaba's options fit together")
+    @Test("inconsistent options of Alibaba are errors or warnings")
     func alibaba() throws {
         #expect(
             messages("kind: alibaba, account: 1, encryption: gcm") == [
-                "the vendor `v` needs `aes-key` for its encryption gcm"
+                "the vendor `v` needs `aes-key` for encryption gcm"
             ]
         )
         #expect(
             messages("kind: alibaba, account: 1, encryption: cbc, aes-key: $hex, api: v1") == [
-                "only the API v2 can be encrypted"
-                    + " (leave `api: v1` out, or say `encryption: none`)"
+                "only API v2 supports encryption"
+                    + " (remove `api: v1`, or set `encryption: none`)"
             ]
         )
         let odd = try settings(of: text("kind: alibaba, account: 1, scheme: http, aes-key: $hex"))
         #expect(
             odd.warnings.map(\.message) == [
-                "over plain HTTP others can forge answers, which are labelled as unprotected",
-                "the key is not used, as nothing is encrypted",
+                "answers over plain HTTP can be forged; they are labelled as unprotected",
+                "`aes-key` is not used, because `encryption` is none",
             ]
         )
         let good = try settings(
@@ -356,7 +357,7 @@ struct SettingsVendorTests {
         #expect(good.warnings == [])
     }
 
-    @Test("secrets are what their kind takes, and are not quoted")
+    @Test("secrets must have the form of their kind, and are not quoted in messages")
     func secrets() {
         #expect(
             messages("kind: alibaba, account: 1, secret: $words, encryption: gcm, aes-key: $short")
@@ -379,7 +380,7 @@ struct SettingsVendorTests {
         )
     }
 
-    @Test("a JSON API has a URL, and an account as a whole")
+    @Test("a JSON API requires a URL, and a complete account if any")
     func json() throws {
         let servers = "servers: [192.0.2.1]"
         for url in ["dns.example", "ftp://dns.example/", "https://u@dns.example/", "https://a/#f"] {
@@ -393,20 +394,20 @@ struct SettingsVendorTests {
         #expect(
             messages("kind: json, url: \"https://dns.example/d\", \(servers), account: 1") == [
                 "the vendor `v` needs `access-key-id` to sign calls"
-                    + " (`account`, `access-key-id` and `secret` go together)",
+                    + " (set all of `account`, `access-key-id` and `secret`)",
                 "the vendor `v` needs `secret` to sign calls"
-                    + " (`account`, `access-key-id` and `secret` go together)",
+                    + " (set all of `account`, `access-key-id` and `secret`)",
             ]
         )
         let plain = try settings(of: text("kind: json, url: \"http://dns.example/d\", \(servers)"))
         #expect(
             plain.warnings.map(\.message) == [
-                "over plain HTTP others can read and forge answers, which are labelled as unprotected"
+                "answers over plain HTTP can be read and forged; they are labelled as unprotected"
             ]
         )
     }
 
-    @Test("accounts and names of certificates can stand in a request")
+    @Test("accounts and certificate names must have characters that a request allows")
     func accounts() {
         #expect(
             messages("kind: alibaba, account: \"1/2\", tls-name: \"a b\"") == [
@@ -418,7 +419,7 @@ struct SettingsVendorTests {
 
     // MARK: - Protocols
 
-    @Test("the protocol that is spoken is the kind's")
+    @Test("the protocol of calls depends on the kind")
     func protocols() throws {
         let vendors = [
             "kind: tencent, token: $number",
@@ -433,7 +434,7 @@ struct SettingsVendorTests {
         }
     }
 
-    @Test("calls of a JSON API are billable if the settings or an account say so")
+    @Test("calls of a JSON API are billable if the settings say so or there is an account")
     func billable() throws {
         let api = "kind: json, url: \"https://dns.example/d\", servers: [192.0.2.1]"
         let account = ", account: 1, access-key-id: 1, secret: $hex"

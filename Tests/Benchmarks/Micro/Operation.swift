@@ -2,43 +2,45 @@
 import DNSCache
 import DNSWire
 
-/// What is measured.
+/// A measured operation.
 enum Operation: String, CaseIterable {
-    /// Reading a query in its buffer.
+    /// Parses a query in its buffer.
     case parse
 
-    /// The same with an OPT record.
+    /// Parses a query with an OPT record.
     case parseEDNS = "parse-edns"
 
-    /// Looking for a name that the cache has not.
+    /// Looks up a name that is not in the cache.
     case miss
 
-    /// From a datagram to its reply, with a cache of a thousand answers.
+    /// Answers a datagram from a cache of a thousand answers.
     case hit
 
-    /// The same with an OPT record.
+    /// Answers a datagram with an OPT record.
     case hitEDNS = "hit-edns"
 
-    /// The same with a hundred thousand answers, in an order that no processor foresees.
+    /// Answers from a hundred thousand answers, in an order that the processor cannot predict.
     case hitMany = "hit-many"
 
-    /// Putting a ready answer behind a question, and taking its age from four TTLs.
+    /// Writes a cached answer after a question, and subtracts its age from four TTLs.
     case patch
 
-    /// Writing a message with an alias and four addresses, compressed.
+    /// Encodes a message with a CNAME and four addresses, compressed.
     case build
 
-    /// Reading such a message.
+    /// Parses a message with a CNAME and four addresses.
     case read
 
-    /// Reading a name that ends in a pointer.
+    /// Parses a name that ends in a pointer.
     case decompress
 
-    /// Storing an answer in the cache.
+    /// Stores an answer in the cache.
     case store
 
-    /// Makes everything that is needed; the function that is returned works so many times, and
-    /// returns a number that depends on all of it, so that nothing is left out.
+    /// Prepares the operation.
+    ///
+    /// - Returns: a function that repeats the operation, and returns a number that depends on all
+    ///   results, so that the compiler removes nothing.
     func prepared() -> (Int) -> Int {
         switch self {
         case .parse: parsing(hasEDNS: false)
@@ -58,10 +60,10 @@ enum Operation: String, CaseIterable {
 
 // MARK: - The hot path
 
-/// Octets of a receive buffer.
+/// Size of a receive buffer in octets.
 private let bufferOctets = 4096
 
-/// Queries that a worker takes the lock for.
+/// Number of queries that a worker answers with one lock.
 private let batchCount = 32
 
 private func parsing(hasEDNS: Bool) -> (Int) -> Int {
@@ -76,12 +78,12 @@ private func parsing(hasEDNS: Bool) -> (Int) -> Int {
     }
 }
 
-/// What a worker does with a batch, but for the system calls.
+/// Returns a worker's processing of a batch without its system calls.
 private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
     let now = ContinuousClock.now
     let cache = AnswerCache(limit: AnswerCache.sizes.standard, origin: now, seed: 42)
     for number in 0..<names { cache.insert(Samples.answer(to: Samples.name(number)), now: now) }
-    // A prime that divides no number of names: all are asked for in turn.
+    // A prime that divides no number of names, so that all names are queried.
     let stride = 611_953
     let queries = (0..<names).map { number in
         Samples.query(
@@ -100,7 +102,7 @@ private func answering(names: Int, hasEDNS: Bool, isHit: Bool) -> (Int) -> Int {
         var next = 0
         for first in Swift.stride(from: 0, to: count, by: batchCount) {
             let slots = min(batchCount, count - first)
-            // In the place of the kernel.
+            // Copies the query in place of the kernel.
             for slot in 0..<slots {
                 buffers[slot].withUnsafeMutableBytes { $0.copyBytes(from: queries[next]) }
                 next = next + 1 == names ? 0 : next + 1

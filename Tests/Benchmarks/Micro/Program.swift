@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import Glibc
 
-/// `micro OPERATION COUNT`: does one thing so many times, and says how long it took.
+/// `micro OPERATION COUNT`: repeats an operation and prints its time.
 ///
 /// `scripts/bench micro` runs it twice with different counts, under callgrind or with a counter of
-/// allocations, and takes the difference: so what comes before the loop does not count.
+/// allocations, and uses the difference, which excludes the initialization.
 @main
 enum Program {
     static func main() {
@@ -27,7 +27,7 @@ enum Program {
         )
     }
 
-    /// The time of the processor that this program has used, in nanoseconds.
+    /// The processor time of this program, in nanoseconds.
     private static var processorTime: Int {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -2,16 +2,16 @@
 import DNSCache
 import DNSWire
 
-/// What the operations work on.
+/// Input of the operations.
 enum Samples {
-    /// One of many names, all of the same length.
+    /// Returns one of many names, all of the same length.
     static func name(_ number: Int) -> Name {
         let digits = String(number)
         let zeros = String(repeating: "0", count: 7 - digits.count)
         return known("name\(zeros)\(digits).hits.example")
     }
 
-    /// A query for the address of a name.
+    /// Returns a query for the address of a name.
     static func query(_ name: Name, hasEDNS: Bool) -> [UInt8] {
         var message = Message(header: Header(id: 4711, flags: HeaderFlags.recursionDesired))
         message.questions = [Question(name: name, type: .a)]
@@ -19,7 +19,7 @@ enum Samples {
         return message.encoded()
     }
 
-    /// Four addresses of a name.
+    /// Returns four addresses of a name.
     static func answer(to name: Name) -> CachedAnswer {
         let question = Question(name: name, type: .a)
         guard let sections = try? AnswerSections(question: question, answers: addresses(of: name))
@@ -35,7 +35,7 @@ enum Samples {
         )
     }
 
-    /// A reply with an alias and its four addresses.
+    /// A reply with a CNAME and its four addresses.
     static var message: Message {
         let target = known("server.site.example")
         var message = Message(header: Header(id: 4711, flags: HeaderFlags.response))

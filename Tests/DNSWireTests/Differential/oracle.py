@@ -30,7 +30,7 @@ import dns.rrset
 
 NOTES = set()
 
-# Types whose data the room looks into, as dnspython's own classes do.
+# Types with data that the module parses, as dnspython's own classes do.
 ANY_CLASS = {2, 5, 6, 12, 15, 16, 17, 18, 21}
 INTERNET = {1, 28, 33, 26, 35, 64, 65}
 # Types of RFC 1035 and RFC 3597 §4 that may be compressed and that dnspython does not know.

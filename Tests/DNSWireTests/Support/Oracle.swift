@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// dnspython behind `Differential/oracle.py`: another reading of the same octets.
+/// dnspython as a reference parser, through `Differential/oracle.py`.
 enum Oracle {
-    /// The interpreter that can `import dns`; Debian's own unless told otherwise.
+    /// The interpreter with dnspython; by default Debian's.
     static let python =
         ProcessInfo.processInfo.environment["HTTPDNSD_TEST_PYTHON"] ?? "/usr/bin/python3"
 
-    /// Whether that interpreter has dnspython.
+    /// True if that interpreter has dnspython.
     static let isInstalled = (try? run("-c", "import dns.message")) != nil
 
-    /// Whether a missing dnspython is a failure rather than a reason to skip.
+    /// True if a missing dnspython is a failure instead of a skip.
     static let isRequired = ProcessInfo.processInfo.environment["CI"] == "true"
 
     /// The script beside the tests.
@@ -18,29 +18,29 @@ enum Oracle {
         .deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Differential/oracle.py").path
 
-    /// How the interpreter ended when not well.
+    /// An interpreter failure.
     struct Failure: Error {
-        /// What it wrote about it.
+        /// The error output.
         let message: String
     }
 
-    /// Makes `count` valid packets, each with two mutations after it.
+    /// Creates `count` valid packets, each followed by two mutations.
     static func generate(seed: Int, count: Int) throws -> [[UInt8]] {
         split(try run(script, "generate", String(seed), String(count)))
     }
 
-    /// Reads packets and returns a line for each.
+    /// Parses packets and returns a line for each.
     static func read(_ packets: [[UInt8]]) throws -> [String] {
         let stream = packets.flatMap { two($0.count) + $0 }
         return lines(try run(script, "read", input: Data(stream)))
     }
 
-    /// Reads records as text and returns a verdict for each.
+    /// Parses records from text and returns a result for each.
     static func readText(_ records: [String]) throws -> [String] {
         lines(try run(script, "text", input: Data(records.joined(separator: "\n").utf8)))
     }
 
-    /// Cuts a stream of packets, each after its length in two octets.
+    /// Splits a stream of packets, each after its length in two octets.
     static func split(_ stream: Data) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var rest = stream[...]
@@ -52,12 +52,14 @@ enum Oracle {
         return packets
     }
 
-    /// The lines of a text that ends with a line end.
+    /// Returns the lines of a text that ends with a line end.
     private static func lines(_ output: Data) -> [String] {
         String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Runs the interpreter and returns what it wrote; files stand between, so nobody blocks.
+    /// Runs the interpreter and returns its output.
+    ///
+    /// Input and output are files, so neither side blocks on a full pipe.
     private static func run(_ arguments: String..., input: Data = Data()) throws -> Data {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("oracle-" + UUID().uuidString)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Messages of every shape this room can write, made of a seed.
+/// Random messages of every form that the module can encode, reproducible by seed.
 struct RandomMessages {
-    /// Where the randomness comes from.
+    /// The random number generator.
     var random: Seeded
 
     /// Starts the sequence of `seed`.
@@ -11,7 +11,7 @@ struct RandomMessages {
         random = Seeded(seed: seed)
     }
 
-    /// A whole message with every section, small enough for UDP more often than not.
+    /// Returns a message with every section, usually small enough for UDP.
     mutating func message() -> Message {
         var header = Header(id: random.next16(), flags: random.next16())
         header.isTruncated = false
@@ -24,7 +24,7 @@ struct RandomMessages {
         return message
     }
 
-    /// A name of zero to six labels, out of few labels so that names share their ends.
+    /// Returns a name of up to six labels from a small set, so that names share suffixes.
     mutating func name() -> Name {
         let labels = ["example", "EXAMPLE", "com", "org", "www", "a", "_dns", "x.y", "\u{1}"]
         var name = Name.root
@@ -35,12 +35,12 @@ struct RandomMessages {
         return name
     }
 
-    /// A question about anything.
+    /// Returns a random question.
     mutating func question() -> Question {
         Question(name: name(), type: RecordType(rawValue: random.next16()))
     }
 
-    /// A record of any form of data.
+    /// Returns a record with any form of data.
     mutating func record() -> Record {
         let ttl = UInt32.random(in: 0...0x7FFF_FFFF, using: &random)
         let owner = name()
@@ -68,7 +68,7 @@ struct RandomMessages {
         case 9: return Record(name: owner, type: .https, ttl: ttl, data: .svcb(binding()))
         case 10: return Record(name: owner, type: .svcb, ttl: ttl, data: .svcb(binding()))
         case 11:
-            // A chaos address is not an address: class 3 makes A opaque.
+            // In class CH (3) an A record has opaque data.
             let data = RecordData.opaque(octets(0...8))
             return Record(name: owner, type: .a, recordClass: .ch, ttl: ttl, data: data)
         default:
@@ -77,7 +77,7 @@ struct RandomMessages {
         }
     }
 
-    /// What an OPT record can say.
+    /// Returns a random OPT record.
     mutating func edns() -> EDNS {
         var edns = EDNS(udpPayloadSize: random.next16())
         edns.version = UInt8.random(in: 0...1, using: &random)
@@ -87,7 +87,7 @@ struct RandomMessages {
         return edns
     }
 
-    /// An option of any kind.
+    /// Returns an option of any kind.
     private mutating func option() -> EDNSOption {
         switch Int.random(in: 0..<7, using: &random) {
         case 0:
@@ -116,7 +116,7 @@ struct RandomMessages {
         }
     }
 
-    /// Data of an SVCB or HTTPS record.
+    /// Returns data of an SVCB or HTTPS record.
     private mutating func binding() -> ServiceBinding {
         var parameters: [ServiceBinding.Parameter] = []
         if Bool.random(using: &random) {
@@ -135,7 +135,7 @@ struct RandomMessages {
         return binding
     }
 
-    /// Data of an SOA record.
+    /// Returns data of an SOA record.
     private mutating func soa() -> SOA {
         SOA(
             primary: name(),
@@ -148,22 +148,22 @@ struct RandomMessages {
         )
     }
 
-    /// Any IPv4 address.
+    /// Returns a random IPv4 address.
     private mutating func ipv4() -> IPv4Address {
         IPv4Address(value: UInt32.random(in: 0...UInt32.max, using: &random))
     }
 
-    /// Any IPv6 address that is not v4-mapped, as chance has it.
+    /// Returns a random IPv6 address; a mapped one is practically impossible.
     private mutating func ipv6() -> IPv6Address {
         IPv6Address(high: random.next(), low: random.next())
     }
 
-    /// So many octets of any value.
+    /// Returns random octets of a length in `count`.
     private mutating func octets(_ count: ClosedRange<Int>) -> [UInt8] {
         many(count) { UInt8.random(in: 0...255, using: &$0.random) }
     }
 
-    /// So many of what `make` makes.
+    /// Returns a random number of elements from `make`.
     private mutating func many<Element>(
         _ count: ClosedRange<Int>,
         _ make: (inout RandomMessages) -> Element
@@ -174,6 +174,6 @@ struct RandomMessages {
 }
 
 extension Seeded {
-    /// Any number of sixteen bits.
+    /// Returns a random 16-bit number.
     mutating func next16() -> UInt16 { UInt16(truncatingIfNeeded: next()) }
 }

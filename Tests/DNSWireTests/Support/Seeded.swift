@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A generator whose numbers follow from its seed alone (SplitMix64), so that a failure repeats.
+/// Reproducible pseudo-random numbers (SplitMix64).
 struct Seeded: RandomNumberGenerator {
-    /// What the next number is made of.
+    /// The state of the generator.
     private var state: UInt64
 
     /// Starts the sequence of `seed`.

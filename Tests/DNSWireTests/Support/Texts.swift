@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import DNSWire
 
-/// Names and addresses as literals, which only tests write in source.
+/// Name and address literals, for tests only.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -26,28 +26,28 @@ extension IPv6Address: ExpressibleByStringLiteral {
     }
 }
 
-/// Octets written as hexadecimal digits, spaces and line ends between them as one likes.
+/// Returns octets from hexadecimal digits with any white space.
 func hex(_ text: String) -> [UInt8] {
     let digits = text.filter { !$0.isWhitespace }.map { character -> UInt8 in
         guard let digit = character.hexDigitValue else { fatalError("not a digit: \(character)") }
         return UInt8(digit)
     }
-    precondition(digits.count.isMultiple(of: 2), "an octet is two digits")
+    precondition(digits.count.isMultiple(of: 2), "an octet has two digits")
     return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }
 
-/// Octets of a text of one octet per character.
+/// Returns the octets of a text.
 func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// Two octets, most significant first.
+/// Returns two octets, most significant first.
 func two(_ value: Int) -> [UInt8] { [UInt8(value >> 8 & 0xFF), UInt8(value & 0xFF)] }
 
-/// A header with the counts given, of a reply.
+/// Returns the header of a reply with these counts.
 func header(_ questions: Int, _ answers: Int, _ authorities: Int, _ additionals: Int) -> [UInt8] {
     hex("1234 8180") + two(questions) + two(answers) + two(authorities) + two(additionals)
 }
 
-/// A record in wire form, its name as it is given.
+/// Returns a record in wire form with an encoded owner name.
 func record(_ name: [UInt8], _ type: Int, _ data: [UInt8], recordClass: Int = 1) -> [UInt8] {
     name + two(type) + two(recordClass) + hex("0000 012C") + two(data.count) + data
 }

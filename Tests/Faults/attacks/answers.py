@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upstreams answer with what looks like "no address": long chains, referrals, aliases alone, repetitions."""
+"""Upstreams send replies that look like "no address": long chains, referrals, only aliases, repetitions."""
 import contextlib
 import socket
 import struct
@@ -62,7 +62,7 @@ def record(owner, kind, data):
 
 
 def question_of(message):
-    """Returns the name of the question and where the question ends."""
+    """Returns the name of the question and the offset of its end."""
     labels, offset = [], 12
     while message[offset]:
         labels.append(message[offset + 1:offset + 1 + message[offset]].decode().lower())
@@ -78,7 +78,7 @@ def reply_to(query, answers=(), authorities=(), rcode=NOERROR, flags=RECURSION):
 
 
 def odd(query):
-    """Returns the reply of the odd upstream."""
+    """Returns the reply of the hostile upstream."""
     name = question_of(query)[0]
     label, _, parent = name.partition(".")
     if label == "long":
@@ -119,7 +119,7 @@ def serve(stack, answer):
 
 
 def skip_name(message, offset):
-    """Returns the offset behind a name, which may be compressed."""
+    """Returns the offset after a name, which may be compressed."""
     while message[offset]:
         if message[offset] >= 0xC0:
             return offset + 2
@@ -142,7 +142,7 @@ def ask(client, name):
 
 
 def has_opt(client, flags, questions):
-    """Returns whether the reply to a query with EDNS has EDNS, or nothing if there is no reply."""
+    """Returns whether the reply to a query with EDNS has EDNS; None without a reply."""
     question = b"\7example\0\0\1\0\1"
     opt = b"\0\0\x29\x04\xd0\0\0\0\0\0\0"
     client.send(struct.pack("!HHHHHH", 7, flags, questions, 0, 0, 1) + question * questions + opt)

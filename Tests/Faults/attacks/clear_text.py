@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client asks for names that no resolver answers, to switch off the encrypted upstream."""
+"""A client queries names that no resolver answers, to make the daemon avoid its encrypted upstream."""
 import socket
 import tempfile
 import threading
@@ -12,7 +12,7 @@ TITLE = "dead names of one client turn encryption off"
 PROMISE = "no name is asked in the clear while the encrypted upstream is in service"
 PEERS = ()
 
-# Never set: paces the queries.
+# An event that is never set; its timeout paces the queries.
 CLOCK = threading.Event()
 
 SETTINGS = """
@@ -31,9 +31,9 @@ def settings(dot, plain):
 
 
 def in_the_clear(programs, server, burst, pause, seconds):
-    """Asks `burst` dead names every `pause` seconds, and five other names a second.
+    """Sends `burst` queries for dead names every `pause` seconds, and five queries for other names a second.
 
-    Returns how many of the other names the plain upstream saw, and how many there were.
+    Returns how many of the other names the plain upstream saw, and their number.
     """
     with tempfile.TemporaryDirectory(prefix="attack-") as directory, \
             common.EncryptedUpstream(directory) as dot, common.PlainUpstream() as plain, \
@@ -63,7 +63,7 @@ def in_the_clear(programs, server, burst, pause, seconds):
 
 
 def run(programs, server):
-    """Returns the other names seen in the clear under both rates."""
+    """Returns the other names that the plain upstream saw under both rates."""
     steady = in_the_clear(programs, server, 1, 0.1, 12)
     page = in_the_clear(programs, server, 4, 4, 12)
     figure = (f"{steady[0]} of {steady[1]} names in the clear at 10 dead names a second, "

@@ -50,8 +50,8 @@ def free_port():
 class Server:
     """A running server and its temporary directory; use it as a context manager.
 
-    `settings` is the text of httpdnsd.yaml, or of unbound.conf for unbound, in which `{port}` and
-    `{directory}` are replaced.  Other braces are left alone.
+    `settings` is the text of httpdnsd.yaml or unbound.conf. `{port}` and `{directory}` in it are replaced, other braces
+    are kept.
     """
 
     def __init__(self, programs, server, settings, environment=None, prefix=()):
@@ -90,7 +90,7 @@ class Server:
         return self
 
     def _prepare(self):
-        """Writes what the settings refer to, before the server starts; for attacks that need more."""
+        """Writes the files that the settings name, before the server starts; subclasses add more."""
 
     def _wait(self):
         """Waits until the server answers over TCP."""
@@ -114,16 +114,16 @@ class Server:
         self._directory.cleanup()
 
     def log_text(self):
-        """Returns all that the server has logged."""
+        """Returns the server's log."""
         with open(self.log, encoding="utf-8", errors="replace") as log:
             return log.read()
 
     def is_alive(self):
-        """Returns whether the process still runs."""
+        """Returns whether the process is running."""
         return self.process.poll() is None
 
     def resident_mebibytes(self, peak=False):
-        """Returns the resident memory of the process, now or at its peak, in MiB."""
+        """Returns the current or the peak resident memory of the process in MiB."""
         key = "VmHWM:" if peak else "VmRSS:"
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             return next(int(line.split()[1]) for line in status if line.startswith(key)) / 1024
@@ -148,7 +148,7 @@ class Server:
 class EncryptedUpstream:
     """A resolver over TLS that answers every name with an address, except names below dead.example.
 
-    It never answers those, and while `is_silent` it answers nothing at all.  Use it as a context manager.
+    It never answers those; while `is_silent` is set, it answers nothing. Use it as a context manager.
     """
 
     def __init__(self, directory):
@@ -196,7 +196,7 @@ class EncryptedUpstream:
 
 
 class PlainUpstream:
-    """A resolver over UDP that answers every name with an address, and keeps the names in `names`."""
+    """A resolver over UDP that answers every name with an address, and records the names in `names`."""
 
     def __enter__(self):
         self.names = []
@@ -234,7 +234,7 @@ def address_reply(query):
 
 
 def ask_udp(port, name, seconds=5):
-    """Asks the server at `port` for an address of `name`; returns the RCODE, or None in silence."""
+    """Queries the server at `port` for an address of `name`; returns the RCODE, or None without a reply."""
     query = dns.message.make_query(name, "A")
     try:
         return dns.query.udp(query, "127.0.0.1", seconds, port).rcode()
@@ -243,7 +243,7 @@ def ask_udp(port, name, seconds=5):
 
 
 def main(module):
-    """Runs one attack as a program: `--bin DIR [--server NAME]`; exits 1 if its promise is broken."""
+    """Runs one attack as a program: `--bin DIR [--server NAME]`; exits with 1 if the promise is broken."""
     parser = argparse.ArgumentParser(description=module["__doc__"])
     parser.add_argument("--bin", default=".build/debug", help="directory of the programs")
     parser.add_argument("--server", default="httpdnsd", choices=("httpdnsd", *module["PEERS"]))
@@ -259,7 +259,7 @@ def main(module):
 
 
 def pause(seconds):
-    """Lets time pass in which the attack or the server goes on."""
+    """Waits while the attack or the server continues."""
     select.select([], [], [], seconds)
 
 
@@ -271,12 +271,12 @@ def query(name, ident=0, qtype=1):
 
 
 def framed(message):
-    """Returns a message as it goes over TCP."""
+    """Returns a message with its TCP length prefix."""
     return struct.pack(">H", len(message)) + message
 
 
 def replies(stream):
-    """Yields the messages that come over a TCP connection, to its end."""
+    """Yields the messages of a TCP connection up to its end."""
     octets = b""
     while True:
         while len(octets) >= 2 and len(octets) >= 2 + int.from_bytes(octets[:2], "big"):
@@ -295,7 +295,7 @@ def first_label(message):
 
 
 def question_end(message):
-    """Returns where the question of a message ends."""
+    """Returns the offset after the question of a message."""
     place = 12
     while message[place]:
         place += message[place] + 1
@@ -303,7 +303,7 @@ def question_end(message):
 
 
 def answer(message, records, is_truncated=False, ttl=60):
-    """Returns the reply to a query with so many A records."""
+    """Returns the reply to a query with this number of A records."""
     end = question_end(message)
     flags = 0x8380 if is_truncated else 0x8180
     header = message[:2] + struct.pack(">HHHHH", flags, 1, records, 0, 0)
@@ -315,10 +315,10 @@ def answer(message, records, is_truncated=False, ttl=60):
 
 @contextlib.contextmanager
 def upstream(rule):
-    """Runs an upstream over UDP and TCP in a process of its own; yields its port.
+    """Runs an upstream over UDP and TCP in its own process; yields its port.
 
-    `rule` gets the first label of a question and returns (seconds until the reply, A records); None
-    is no reply.  More than 25 records go over TCP.
+    `rule` maps the first label of a question to (delay in seconds, number of A records), or to None for no reply. More
+    than 25 records are sent over TCP.
     """
     port = free_port()
     child = os.fork()
@@ -337,7 +337,7 @@ async def _serve(port, rule):
     loop = asyncio.get_running_loop()
 
     def serve(message, send, limit):
-        # The root, which is not a client's name, is always answered.
+        # Queries for the root are health probes of the server, and are always answered.
         verdict = rule(first_label(message)) if message[12] else (0, 0)
         if verdict is None:
             return
@@ -416,9 +416,9 @@ def connect(port, source):
 
 
 def victim(port, source, names, seconds):
-    """Asks `names` evenly over so many seconds over UDP; returns how many were not answered.
+    """Sends queries for `names` evenly over `seconds` over UDP; returns the number of unanswered ones.
 
-    An answer is NOERROR with an address, within 2 s of the query.
+    An answer is NOERROR with an address within 2 s of the query.
     """
     asked = {}
     failed = set(range(len(names)))
@@ -446,7 +446,7 @@ def victim(port, source, names, seconds):
 
 @contextlib.contextmanager
 def attacking(work):
-    """Runs `work` in a process of its own until the block ends."""
+    """Runs `work` in its own process until the block ends."""
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients hold the control socket with `watch`, so that the administrator cannot reach the daemon."""
+"""Clients occupy the control socket with `watch`, so that the operator cannot control the daemon."""
 import contextlib
 import json
 import os
@@ -25,7 +25,7 @@ WATCH = b'{"method":"io.httpdnsd.Control.Watch","parameters":{},"more":true}\0'
 
 
 def watch(path):
-    """Opens a connection that watches queries; returns the socket and whether the daemon watches."""
+    """Opens a connection with `watch`; returns the socket and whether the daemon accepted it."""
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(5)
     client.connect(path)
@@ -37,12 +37,12 @@ def watch(path):
 
 
 def verb(programs, daemon, name):
-    """Returns whether a verb of httpdnsctl is answered."""
+    """Returns whether a verb of httpdnsctl gets a reply."""
     done = subprocess.run(
         [os.path.join(programs, "httpdnsctl"), "--socket", daemon.control, "--json", name],
         capture_output=True, timeout=20, check=False,
     )
-    # A daemon that is not well says so in its reply, which has the form of an object.
+    # A degraded daemon reports its state in the reply, which is an object.
     return done.stdout.lstrip().startswith(b"{") and b"error" not in done.stdout[:40]
 
 

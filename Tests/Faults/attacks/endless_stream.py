@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An upstream over TCP sends messages without end that answer nothing."""
+"""An upstream over TCP sends an endless stream of messages that answer no query."""
 import contextlib
 import socket
 import threading
@@ -21,7 +21,7 @@ upstreams:
 
 
 def flood(listener):
-    """Sends to each client as fast as it takes."""
+    """Sends to each client as fast as the client reads."""
     junk = common.framed(b"\x55" * 12) * 9000
 
     def send(client):

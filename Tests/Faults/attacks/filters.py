@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Public names get addresses that lead to the client's machine, its network, or a cloud's metadata."""
+"""Public names have addresses of the client's machine, its network, or a cloud's metadata service."""
 import contextlib
 import http.server
 import ipaddress
@@ -28,7 +28,7 @@ ADDRESSES = [
     "2001:0:102:304::f5ff:fffe", "2002:a00:1::1", "2002:6464:64c8::1", "fc00::1", "fd00::1",
     "fe80::1", "fec0::1", "ff02::fb",
 ]
-# These must pass: a filter that drops everything holds nothing.
+# These addresses must pass: dropping every address would fulfil the other checks.
 GLOBAL = ["192.0.2.1", "1.1.1.1", "100.128.0.1", "2001:db8::1", "2606:4700::1111", "64:ff9b::1.1.1.1"]
 
 SETTINGS = {
@@ -70,7 +70,7 @@ A, AAAA, HTTPS = 1, 28, 65
 
 
 def address_of(label):
-    """Returns the address that a name like `n3.vendor.example` stands for."""
+    """Returns the address that a name such as `n3.vendor.example` stands for."""
     return ipaddress.ip_address((ADDRESSES + GLOBAL)[int(label[1:])])
 
 
@@ -113,7 +113,7 @@ class Upstream(threading.Thread):
 
 
 class Vendor(http.server.BaseHTTPRequestHandler):
-    """A DNS API in JSON after Google's model."""
+    """A DNS API in Google's JSON format."""
 
     protocol_version = "HTTP/1.1"
 
@@ -136,7 +136,7 @@ class Vendor(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        """Logs nothing."""
+        """Disables logging."""
 
 
 def start_vendor(directory):
@@ -183,7 +183,7 @@ def passing(client, zone, is_hint):
 
 
 def run(programs, server):
-    """Asks for every address through an upstream, as a hint, and through a vendor."""
+    """Queries every address through an upstream, as a hint, and through a vendor."""
     upstream = Upstream()
     upstream.start()
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stranger on the way to a vendor forges sealed replies from one known block, without the key."""
+"""An on-path attacker forges encrypted vendor replies from one known block, without the key."""
 import os
 import sys
 import urllib.request
@@ -14,7 +14,7 @@ TITLE = "a stranger forges the answers of a vendor over `channel: aes`"
 PROMISE = "no answer forged from one known block, no server of a forged /conf, answers labelled unprotected"
 PEERS = ()
 NAMES = 20
-KNOWN = "www.dnspod.cn.:6"  # the first block of the reply to the name that the stranger asked for
+KNOWN = "www.dnspod.cn.:6"  # the first block of the reply for the name that the attacker queried
 
 SETTINGS = """
 vendors:
@@ -48,7 +48,7 @@ def run(programs, server):
             body = pass_on(path)
             sealed = bytes.fromhex(body.decode())
             if path.startswith("/conf"):
-                # The first block of every reply is documented, so the key is not needed to change it.
+                # The first block of every reply is documented, so it can be changed without the key.
                 plain = b"log:0|domain:0|i"
                 wanted = b"ip:6.6.6.6" + bytes([6]) * 6
                 vector = xor(xor(sealed[:16], plain), wanted)
@@ -80,7 +80,7 @@ def run(programs, server):
 
 
 class WithKey(Server):
-    """A server whose directory has the key of the emulator's demo account."""
+    """A server with the key of the emulator's demo account in its directory."""
 
     def _prepare(self):
         file = os.path.join(self.directory, "key")

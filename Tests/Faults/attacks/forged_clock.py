@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One forged refusal with a date in 2100 makes later calls be signed until then."""
+"""One forged refusal with a date in 2100 makes the daemon sign later calls with an expiry until then."""
 import os
 import sys
 import time
@@ -40,7 +40,7 @@ def run(programs, server):
         replies.append(path)
         if len(replies) == 1:
             return 403, {"Date": "Fri, 01 Jan 2100 00:00:00 GMT"}, b"{}"
-        # The vendor itself accepts a signature whatever its end, as far as the stranger lets it see it.
+        # The attacker lets the vendor accept any expiry.
         name = query["dn"][0]
         body = f'{{"code":"success","mode":"0","data":{{"answers":[{{"dn":"{name}",' \
             '"v4":{"ips":["192.0.2.7"],"ttl":60},"v6":{"ips":[],"ttl":60}}]}}'
@@ -56,7 +56,7 @@ def run(programs, server):
 
 
 class WithSecret(Server):
-    """A server whose directory has the secret of an account."""
+    """A server with the secret of an account in its directory."""
 
     def _prepare(self):
         file = os.path.join(self.directory, "secret")

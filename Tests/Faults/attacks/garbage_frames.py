@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TCP client sends empty and malformed messages without end."""
+"""A TCP client sends an endless stream of empty and malformed messages."""
 import socket
 import time
 
@@ -19,7 +19,7 @@ FRAMES = {
 
 
 def served_seconds(port, octets):
-    """Sends such frames for some seconds; returns how long they were taken."""
+    """Sends such messages for some seconds; returns how long the server accepted them."""
     begin = time.monotonic()
     with common.connect(port, "127.0.0.2") as client:
         client.settimeout(0.5)
@@ -39,7 +39,7 @@ def served_seconds(port, octets):
 
 
 def run(programs, server):
-    """Sends each kind of frame over a connection of its own."""
+    """Sends each kind of message over its own connection."""
     with common.upstream(lambda label: (0, 1)) as upstream:
         settings = common.forwarding(server, upstream)
         with common.Server(programs, server, settings) as daemon:

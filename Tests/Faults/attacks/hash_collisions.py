@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client fills two buckets of the cache with questions chosen to collide, and evicts a popular name."""
+"""A client fills two cache buckets with queries chosen to collide, to evict a popular name."""
 import itertools
 import socket
 import struct
@@ -43,7 +43,7 @@ forward-zone:
 
 
 class Upstream(threading.Thread):
-    """Answers every question with one record of four octets, and counts the questions."""
+    """Answers every query with one record of four octets, and counts the queries."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -66,7 +66,7 @@ class Upstream(threading.Thread):
 
 
 def question_end(message):
-    """Returns the offset behind the question."""
+    """Returns the offset after the question."""
     offset = 12
     while message[offset]:
         offset += 1 + message[offset]
@@ -74,7 +74,7 @@ def question_end(message):
 
 
 def chosen(base, tail):
-    """Yields questions that differ in the type and in eight octets that cancel it: name and type."""
+    """Yields questions as name and type; eight octets of the name cancel the type in the hash."""
     for kind in range(256, 65000):
         octets = ((base ^ (kind * GOLDEN)) & MASK).to_bytes(8, "little")
         name = octets + tail
@@ -83,7 +83,7 @@ def chosen(base, tail):
 
 
 def is_name(octets):
-    """Returns whether the octets are one name in wire form, without compression."""
+    """Returns whether the octets are one uncompressed name in wire form."""
     offset = 0
     while offset < len(octets) and 0 < octets[offset] <= 63:
         offset += 1 + octets[offset]
@@ -96,13 +96,13 @@ def base_of(name, kind):
 
 
 def ask(client, name, kind):
-    """Asks one question and waits for the reply."""
+    """Sends one query and waits for the reply."""
     client.send(struct.pack("!HHHHHH", kind, 0x0100, 1, 0, 0, 0) + name + struct.pack("!HH", kind, 1))
     client.recv(4096)
 
 
 def run(programs, server):
-    """Stores chosen questions in an empty cache, then attacks a popular name."""
+    """Stores the chosen questions in an empty cache, then attacks a popular name."""
     upstream = Upstream()
     upstream.start()
     settings = SETTINGS[server].replace("UPSTREAM", str(upstream.port))
@@ -115,13 +115,13 @@ def run(programs, server):
         first = [next(stream) for _ in range(KEPT)]
         for name, kind in first:
             ask(client, name, kind)
-        # In reverse order: an entry that is stored again evicts one that was asked already.
+        # In reverse order, because an entry stored again may evict one that was already checked.
         before = upstream.asked
         for name, kind in reversed(first):
             ask(client, name, kind)
         kept = KEPT - (upstream.asked - before)
 
-        # Each question is asked until it counts as in use; then the oldest in use goes first.
+        # Each question is queried until its entry counts as in use; then the oldest entry in use is evicted first.
         popular = b"\7popular\7example\0"
         for _ in range(4):
             ask(client, popular, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client asks for names that the vendor of all names never answers, so that other names leave it."""
+"""A client queries names that the vendor never answers, so that the daemon avoids the vendor for all names."""
 import json
 import os
 import sys
@@ -67,7 +67,7 @@ def run(programs, server):
 
 
 def attack(port, end):
-    """Asks for a new dead name every so often, until `end` is set."""
+    """Queries a new dead name at an interval until `end` is set."""
     import socket
 
     number = 0
@@ -79,7 +79,7 @@ def attack(port, end):
 
 
 class Plain:
-    """A plain upstream that answers all names and notes them in `seen`."""
+    """A plain upstream that answers all names and records them in `seen`."""
 
     def __init__(self, seen):
         self.seen = seen

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An upstream fails and recovers as often as it can, to fill the log."""
+"""An upstream fails and recovers as often as possible, to fill the log."""
 import contextlib
 import socket
 import threading
@@ -11,7 +11,7 @@ TITLE = "an upstream that comes and goes fills the log"
 PROMISE = "at most 8 lines about one server in 12 s"
 PEERS = ()
 
-# Never set: paces the queries and the upstream.
+# An event that is never set; its timeout paces the queries and the upstream.
 CLOCK = threading.Event()
 
 SETTINGS = """
@@ -23,18 +23,18 @@ upstreams:
 
 
 def run(programs, server):
-    """Returns the lines about the upstream in 12 s."""
+    """Returns the number of log lines about the upstream in 12 s."""
     port = common.free_port()
     end = time.monotonic() + 12
 
     def flap():
-        """Is open for 30 ms, and closed for 30 ms."""
+        """Opens the upstream's port for 30 ms and closes it for 30 ms, in turn."""
         while time.monotonic() < end:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream:
                 try:
                     upstream.bind(("127.0.0.1", port))
                 except OSError:
-                    continue  # A socket of a query has the port for the moment.
+                    continue  # The socket of a query has the port at this moment.
                 upstream.settimeout(0.03)
                 close = time.monotonic() + 0.03
                 with contextlib.suppress(TimeoutError):

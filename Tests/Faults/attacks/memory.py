@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients ask over TCP for answers of 64 KiB behind a slow upstream, and do not read the replies."""
+"""Clients query answers of 64 KiB from a slow upstream over TCP, and do not read the replies."""
 import common
 
 TITLE = "one client fills memory over TCP"
@@ -11,7 +11,7 @@ LIMIT = 96
 
 
 def run(programs, server):
-    """Asks for one name on all connections, then for another one with each query."""
+    """Queries one name on all connections, then a different name with each query."""
     with common.upstream(lambda label: (1.5, RECORDS)) as port:
         settings = common.forwarding(server, port)
         with common.Server(programs, server, settings) as daemon:
@@ -27,7 +27,7 @@ def run(programs, server):
                             for ident, name in enumerate(names)
                         ))
                     except OSError:
-                        # The server may close what takes too much.
+                        # The server may close connections with too many octets.
                         continue
                 common.pause(6)
             alive = daemon.is_alive()

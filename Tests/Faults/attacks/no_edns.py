@@ -38,7 +38,7 @@ forward-zone:
 
 
 def serve(upstream):
-    """Answers queries without EDNS, and the others with FORMERR."""
+    """Answers queries without EDNS, and rejects others with FORMERR."""
     with contextlib.suppress(OSError):
         while True:
             octets, client = upstream.recvfrom(4096)

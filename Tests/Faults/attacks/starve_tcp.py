@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One client keeps as many questions open as it can, over TCP, for names that nobody answers."""
+"""One client keeps as many queries pending over TCP as possible, for names that are never answered."""
 import contextlib
 import itertools
 import common
@@ -20,7 +20,7 @@ class Connection:
         self.waiting, self.unsent, self.unread = 0, b"", b""
 
     def ask(self, numbers):
-        """Asks as many names as the connection may have open."""
+        """Sends as many queries as the connection may have pending."""
         while self.waiting < QUERIES:
             number = next(numbers)
             message = common.query(f"dead{number}.example", number & 0xFFFF)
@@ -46,7 +46,7 @@ class Connection:
 
 
 def attack(port):
-    """Keeps all connections full of queries for dead names, and connects again where closed."""
+    """Keeps all connections full of queries for dead names, and reopens closed ones."""
     connections, numbers = [], itertools.count()
     while True:
         with contextlib.suppress(OSError):
@@ -65,7 +65,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Asks live names from another address meanwhile."""
+    """Queries live names from another address during the attack."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)

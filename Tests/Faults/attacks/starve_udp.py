@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One client asks 3,000 new names a second over UDP that nobody answers."""
+"""One client sends 3,000 queries a second over UDP for new names that are never answered."""
 import contextlib
 import socket
 import time
@@ -29,7 +29,7 @@ def attack(port):
 
 
 def run(programs, server):
-    """Asks live names from another address meanwhile, once the attack has gone on for 3 s."""
+    """Queries live names from another address, from 3 s after the start of the attack."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two addresses hold all TCP connections, each with one query that nobody answers."""
+"""Two addresses hold all TCP connections, each with one query that is never answered."""
 import contextlib
 import common
 
@@ -11,7 +11,7 @@ CONNECTIONS, TRIES, SECONDS = 128, 40, 8
 
 
 def attack(port):
-    """Keeps 128 connections of each address open, and asks a dead name on each every second."""
+    """Keeps 128 connections of each address open, and queries a dead name on each every second."""
     clients, number = [], 0
     while True:
         for source in ("127.0.0.2", "127.0.0.3"):
@@ -46,7 +46,7 @@ def is_answered(port, number):
 
 
 def run(programs, server):
-    """Connects from a third address meanwhile."""
+    """Connects from a third address during the attack."""
     rule = lambda label: None if label.startswith("dead") else (0.05, 1)
     with common.upstream(rule) as upstream:
         settings = common.forwarding(server, upstream)
@@ -58,7 +58,7 @@ def run(programs, server):
                     failed += not is_answered(daemon.port, number)
                     common.pause(SECONDS / TRIES)
                     if number >= 7 and failed == number + 1:
-                        # Nobody gets in: the rest would take 2 s each.
+                        # No connection succeeds; the remaining tries would take 2 s each.
                         failed = TRIES
                         break
             alive = daemon.is_alive()

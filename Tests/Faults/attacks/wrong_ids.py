@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A forger who has found the port of a query sends replies with guessed IDs."""
+"""An attacker that knows the port of a query sends replies with guessed IDs."""
 import contextlib
 import socket
 import struct
@@ -24,7 +24,7 @@ upstreams:
 
 
 def forge(upstream):
-    """Sends `GUESSES` replies with other IDs for each query, and no right one."""
+    """Sends `GUESSES` replies with wrong IDs for each query."""
     with contextlib.suppress(OSError):
         while True:
             query, client = upstream.recvfrom(4096)
@@ -38,7 +38,7 @@ def forge(upstream):
 
 
 def answer(listener):
-    """Answers over TCP, one query a connection."""
+    """Answers over TCP, one query per connection."""
     with contextlib.suppress(OSError):
         while True:
             client, _ = listener.accept()
@@ -49,7 +49,7 @@ def answer(listener):
 
 
 def run(programs, server):
-    """Returns the answers, and the forged messages that were counted."""
+    """Returns the number of answers, and of the forged messages that were counted."""
     port = common.free_port()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as upstream, \
             socket.create_server(("127.0.0.1", port)) as listener:
@@ -64,7 +64,7 @@ def run(programs, server):
     answered = sum(rcode == 0 for rcode in rcodes)
     counted = stats.get("foreign-replies")
     figure = f"{answered} of {QUERIES} names answered, {counted} forged replies counted"
-    # A query is sent again, and a probe as well, on sockets of their own.
+    # Retries and probes use their own sockets, so that one query may count forged replies twice.
     return figure, answered == QUERIES and counted is not None and 0 < counted <= QUERIES * 8 * 2
 
 

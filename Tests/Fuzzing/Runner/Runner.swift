@@ -2,16 +2,18 @@
 import Fuzzing
 import Glibc
 
-/// The target that `scripts/fuzz` names in `HTTPDNSD_FUZZ_TARGET`.
+/// The target named by `HTTPDNSD_FUZZ_TARGET`, which `scripts/fuzz` sets.
 private let target: FuzzTarget = {
     let name = unsafe getenv("HTTPDNSD_FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
-        fatalError("HTTPDNSD_FUZZ_TARGET is one of \(FuzzTarget.all.map(\.name))")
+        fatalError("HTTPDNSD_FUZZ_TARGET must be one of \(FuzzTarget.all.map(\.name))")
     }
     return target
 }()
 
-/// Gives the target one input of libFuzzer's; what is found ends the process, as it is to be.
+/// Runs the target on one input of libFuzzer.
+///
+/// A finding ends the process, as libFuzzer requires.
 private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = unsafe Array(UnsafeBufferPointer(start: start, count: count))
     do {
@@ -22,7 +24,7 @@ private func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The package manager calls a program's `main` after the program, and so leaves out libFuzzer's.
+/// The package manager renames a program's `main`, which drops libFuzzer's own `main`.
 @_cdecl("fuzz_main")
 public func main(
     _ count: CInt,
@@ -33,7 +35,7 @@ public func main(
     return unsafe runDriver(&count, &arguments, test)
 }
 
-/// libFuzzer's own: reads its options and runs `test` as they say.
+/// libFuzzer's driver: parses its options and runs `test` accordingly.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
     _ count: UnsafeMutablePointer<CInt>,

@@ -3,10 +3,9 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// Replies that are kept: what the cache makes of one in the client's own query is what is made
-    /// of it afresh.
+    /// Cached replies: the reply written over the client's query equals the one built from parts.
     ///
-    /// Three octets say how many seconds pass and what the client wants; then comes the reply.
+    /// Three octets set the elapsed seconds and the client's flags; then comes the reply.
     static let cache = FuzzTarget(name: "cache") { octets in
         var input = FuzzInput(octets)
         let age = UInt32(input.number())
@@ -24,7 +23,7 @@ extension FuzzTarget {
     }
 }
 
-/// One reply, and one client who asks for it some time later.
+/// A reply, and a client that queries the same name later.
 private struct CacheOracle {
     let reply: Message
     let question: Question
@@ -34,7 +33,7 @@ private struct CacheOracle {
     /// The client's query.
     let query: Message
 
-    /// The most octets that the client takes.
+    /// The client's maximum reply size in octets.
     let limit: Int
 
     init(
@@ -52,7 +51,7 @@ private struct CacheOracle {
         header.recursionDesired = true
         header.checkingDisabled = wishes & 1 != 0
         var asked = question
-        // Another spelling of the same name (0x20).
+        // Another case of letters in the same name (0x20).
         if wishes & 2 != 0 { asked.name = question.name.lowercased }
         query = Message(
             header: header,
@@ -78,7 +77,7 @@ private struct CacheOracle {
             ),
             now: origin
         )
-        // What is larger than half the smallest cache is not kept.
+        // An answer larger than half the smallest cache is not stored.
         guard cache.numbers.insertions > 0 else { return }
         let octets = query.encoded()
         let facts = try QueryFacts(checking: octets.rawSpan)
@@ -88,24 +87,24 @@ private struct CacheOracle {
                 table.answer(facts, in: &span, limit: limit, now: now)
             }
         }
-        guard let hit else { throw Finding(description: "what was kept is not found") }
+        guard let hit else { throw Finding(description: "the stored answer is not found") }
         try promise(hit.length <= limit, "\(hit.length) octets where \(limit) are allowed")
         let patched = try Message(parsing: Array(buffer[..<hit.length]))
         try promise(
             patched.questions.first?.name.octets == query.questions.first?.name.octets,
-            "the client's spelling is lost"
+            "the case of letters of the question is lost"
         )
-        try promise(patched.header.isTruncated == hit.isTruncated, "TC is not as told")
+        try promise(patched.header.isTruncated == hit.isTruncated, "TC differs from the result")
         let expected = rebuilt(rcode, isTruncated: hit.isTruncated)
         try promise(patched == expected, "patched: \(patched)\nrebuilt: \(expected)")
-        // Cut if it does not fit, and only then.
+        // The reply is truncated if and only if it does not fit.
         let length =
             facts.questionEnd + sections.octets.count + (query.edns?.octets.count ?? 0)
         try promise(hit.isTruncated == (length > limit), "cut, or not, at \(length) octets")
         try promise(hit.isTruncated || hit.length == length, "\(hit.length) octets")
     }
 
-    /// The same reply made of its parts.
+    /// Returns the same reply, built from its parts.
     private func rebuilt(_ rcode: RCode, isTruncated: Bool) -> Message {
         var header = query.header
         header.isResponse = true
@@ -120,7 +119,7 @@ private struct CacheOracle {
         return message
     }
 
-    /// A record as it is after that time.
+    /// Returns a record after that time.
     private func aged(_ record: Record) -> Record {
         var record = record
         record.ttl -= min(record.ttl, age)

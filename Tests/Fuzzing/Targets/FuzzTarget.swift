@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Something that reads what strangers wrote, and what is promised of it whatever they wrote.
+/// A parser of untrusted input, and the invariants of its results.
 package struct FuzzTarget: Sendable {
-    /// The name, which is that of its folders of seeds and findings.
+    /// The name of the target and of its folders of seeds and findings.
     package let name: String
 
-    /// Reads an input and holds what comes of it to all that is promised.
+    /// Parses an input and checks all invariants of the result.
     ///
-    /// - Throws: `Finding`, for a promise that is broken.
+    /// - Throws: `Finding` for a broken invariant.
     package let check: @Sendable ([UInt8]) throws -> Void
 }
 
 extension FuzzTarget {
-    /// All of them.
+    /// All targets.
     package static let all = [
         wire, name, cache, upstream, snapshot, settings, varlink,
         tencent, alibabaV1, alibabaV2, baidu, volcengine, json,
     ]
 }
 
-/// A promise that is broken.
+/// A broken invariant.
 package struct Finding: Error, CustomStringConvertible {
-    /// What is not as promised.
+    /// Description of the broken invariant.
     package let description: String
 }
 
-/// Takes note of a promise that is broken.
+/// Throws a `Finding` if an invariant is broken.
 func promise(
     _ isKept: @autoclosure () throws -> Bool,
     _ description: @autoclosure () -> String
@@ -33,20 +33,20 @@ func promise(
     guard try isKept() else { throw Finding(description: description()) }
 }
 
-/// An input read from front to back; at its end come zeroes.
+/// An input that is consumed from the front; after its end it yields zeros.
 struct FuzzInput {
-    /// What was not taken yet.
+    /// The octets that were not consumed yet.
     private(set) var rest: ArraySlice<UInt8>
 
     init(_ octets: [UInt8]) { rest = octets[...] }
 
-    /// The next octet.
+    /// Consumes the next octet.
     mutating func octet() -> UInt8 { rest.popFirst() ?? 0 }
 
-    /// The next two octets as a number.
+    /// Consumes the next two octets as a number.
     mutating func number() -> UInt16 { UInt16(octet()) << 8 | UInt16(octet()) }
 
-    /// That many octets, or fewer if there are no more.
+    /// Consumes up to `count` octets.
     mutating func octets(_ count: Int) -> [UInt8] {
         defer { rest = rest.dropFirst(count) }
         return Array(rest.prefix(count))
@@ -54,6 +54,6 @@ struct FuzzInput {
 }
 
 extension [UInt8] {
-    /// Whether these octets follow each other somewhere in it.
+    /// Returns true if the collection contains these octets as a sequence.
     func has(_ octets: some Collection<UInt8>) -> Bool { firstRange(of: octets) != nil }
 }

@@ -2,7 +2,7 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Texts of names and addresses: read, shown and read again they are the same.
+    /// Texts of names and addresses: parsing and printing are inverse.
     static let name = FuzzTarget(name: "name") { octets in
         switch NameOracle.read(octets) {
         case .success(let name): try NameOracle.judge(name)
@@ -15,12 +15,12 @@ extension FuzzTarget {
 }
 
 private enum NameOracle {
-    /// Reads a name or says why it is none.
+    /// Returns the parsed name or the error.
     static func read(_ octets: [UInt8]) -> Result<Name, NameTextError> {
         Result { () throws(NameTextError) in try Name(text: octets[...]) }
     }
 
-    /// A name has one wire form, and each of its texts leads back to it.
+    /// Checks that a name has one wire form, and that each of its texts is parsed as that name.
     static func judge(_ name: Name) throws {
         for text in [name.text, name.description] {
             try promise(text.utf8.allSatisfy { 0x21...0x7E ~= $0 }, "not printable: \(text)")
@@ -28,7 +28,7 @@ private enum NameOracle {
             try promise(again.octets == name.octets, "\(text) is another name")
         }
         let wire = try Name(wire: name.octets)
-        try promise(wire == name && wire.hashValue == name.hashValue, "its wire form is another")
+        try promise(wire == name && wire.hashValue == name.hashValue, "the wire form differs")
         try promise(name.octets.count <= 255, "too long")
 
         let lower = name.lowercased
@@ -41,7 +41,7 @@ private enum NameOracle {
         try judgeLabels(name)
     }
 
-    /// The labels are those of the wire form.
+    /// Checks that the labels are those of the wire form.
     private static func judgeLabels(_ name: Name) throws {
         var built = Name.root
         for label in Array(name.labels).reversed() {
@@ -56,7 +56,7 @@ private enum NameOracle {
         try promise(built.octets == name.octets, "the labels are of another name")
     }
 
-    /// An error points into the text.
+    /// Checks that an error has a place inside the text.
     static func judge(_ error: NameTextError, _ octets: [UInt8]) throws {
         let place: Int? =
             switch error {
@@ -69,7 +69,7 @@ private enum NameOracle {
         try promise((error == .empty) == octets.isEmpty, "\(error)")
     }
 
-    /// Addresses and blocks of them, too, are read as they are shown.
+    /// Checks that addresses and networks survive printing and parsing.
     static func judgeAddresses(_ text: String) throws {
         if let address = IPAddress(text) {
             try promise(IPAddress(address.description) == address, "\(text) is another address")

@@ -2,10 +2,11 @@
 import Server
 
 extension FuzzTarget {
-    /// Settings: a mistake has its place in the file, and what is in effect is a file of the same
+    /// Settings: every error has a place in the file, and printed settings are parsed as equal
     /// settings.
     static let settings = FuzzTarget(name: "settings") { octets in
-        // Neither the machine's addresses nor its libcurl have a say; files that are named have.
+        // Independent of the machine's addresses and its libcurl, but not of files named in the
+        // input.
         let environment = SettingsEnvironment(hasHTTP3: false)
         let settings: Settings
         do throws(SettingsErrors) {
@@ -23,9 +24,9 @@ extension FuzzTarget {
     }
 }
 
-/// The places that a text has.
+/// The lines and columns of a text.
 private struct SettingsPlaces {
-    /// Characters of each line, and one more for its end.
+    /// Number of characters in each line, plus one for its end.
     private let columns: [Int]
 
     init(of octets: [UInt8]) {
@@ -34,7 +35,7 @@ private struct SettingsPlaces {
         columns = lines.map { String(decoding: $0, as: UTF8.self).unicodeScalars.count + 1 }
     }
 
-    /// A problem is in the text, and is one line to whoever reads it.
+    /// Checks that a problem has a place in the text and is printed as one line.
     func judge(_ problem: SettingsProblem) throws {
         try promise(
             columns.indices.contains(problem.line - 1)
@@ -43,7 +44,7 @@ private struct SettingsPlaces {
         )
         try promise(
             "\(problem)".unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
-            "a complaint with characters that terminals obey"
+            "an error message with terminal control characters"
         )
     }
 }

@@ -3,11 +3,10 @@ import DNSCache
 import DNSWire
 
 extension FuzzTarget {
-    /// Snapshots: what is damaged is found out before any of it is used, and what is used was in the
-    /// file.
+    /// Snapshots: damage is detected before any entry is used, and restored entries are those of
+    /// the file.
     ///
-    /// The first octet says whether the checksums are put right, as somebody who makes up a file
-    /// would do.
+    /// If the first octet says so, the checksums are corrected, as an attacker would do.
     static let snapshot = FuzzTarget(name: "snapshot") { octets in
         var input = FuzzInput(octets)
         let isMadeUp = input.octet() & 1 != 0
@@ -16,12 +15,12 @@ extension FuzzTarget {
     }
 }
 
-/// A cache that starts with a file.
+/// A cache that starts with a snapshot file.
 private struct SnapshotOracle {
     private let cache: AnswerCache
     private let start: ContinuousClock.Instant
 
-    /// The time of day at which the tests' snapshots are written, and read.
+    /// The wall clock time of the snapshots, in seconds.
     private static let wallTime: UInt64 = 1_000_000
 
     init() {
@@ -38,19 +37,19 @@ private struct SnapshotOracle {
             try promise((0...file.count).contains(error.offset), "\(error) is not in the file")
             return
         }
-        try promise(summary.restored <= summary.entries, "more came out than is in it")
+        try promise(summary.restored <= summary.entries, "more restored than in the file")
         let entries = self.entries
-        try promise(entries.count <= summary.restored, "an entry from nowhere")
+        try promise(entries.count <= summary.restored, "an entry was not restored")
         for entry in entries { try judge(entry, in: file) }
         try judgeAnother(entries)
     }
 
-    /// An entry's name and records are in the file, and make a message.
+    /// Checks that an entry's name and records are in the file and form a message.
     private func judge(_ entry: CacheEntry, in file: [UInt8]) throws {
         let question = 12 + entry.name.octets.count + 4
         try promise(file.has(entry.name.octets), "\(entry.name) is not in the file")
         let message = try Message(parsing: entry.message)
-        // The TTLs are as they are now; what lies between them is as it was.
+        // TTLs are current values; the octets between them are unchanged.
         for record in message.answers where record.name == entry.name {
             try promise(file.has(record.data.octets) || isCompressed(record), "\(record) is new")
         }
@@ -63,7 +62,7 @@ private struct SnapshotOracle {
         )
     }
 
-    /// Whether data may have been written otherwise than it is shown.
+    /// Returns true if the record's data may be compressed in the file.
     private func isCompressed(_ record: Record) -> Bool {
         switch record.data {
         case .a, .aaaa, .txt: false
@@ -71,7 +70,7 @@ private struct SnapshotOracle {
         }
     }
 
-    /// The snapshot of what came out of a snapshot has the same entries.
+    /// Checks that the snapshot of a restored cache has the same entries.
     private func judgeAnother(_ entries: [CacheEntry]) throws {
         var writer = SnapshotWriter(of: cache, now: start, wallTime: Self.wallTime)
         var file: [UInt8] = []
@@ -87,7 +86,7 @@ private struct SnapshotOracle {
         self.start = start
     }
 
-    /// What an entry is about, and what it says.
+    /// The name, type, variant and content of an entry.
     private struct Key: Hashable {
         let question: Question
         let variant: AnswerVariant
@@ -100,7 +99,7 @@ private struct SnapshotOracle {
         }
     }
 
-    /// All that is in the cache.
+    /// All entries of the cache.
     private var entries: [CacheEntry] {
         var names: Set<Name> = []
         cache.remove(now: start) { name, _, _, _ in
@@ -112,10 +111,10 @@ private struct SnapshotOracle {
 
     // MARK: - Checksums
 
-    /// The file with each block's checksum put right, as far as there are blocks.
+    /// Returns the file with corrected checksums in all complete blocks.
     static func withChecksums(_ file: [UInt8]) -> [UInt8] {
         var file = file
-        // Behind mark and version.
+        // The offset after magic number and version.
         var block = 10
         while block + 9 <= file.count {
             let count = file[block + 1..<block + 5].reduce(0) { $0 << 8 | Int($1) }
@@ -129,7 +128,7 @@ private struct SnapshotOracle {
         return file
     }
 
-    /// CRC-32C (RFC 3720 appendix B.4), bit by bit.
+    /// Returns CRC-32C (RFC 3720 appendix B.4), computed bit by bit.
     private static func checksum(_ octets: some Sequence<UInt8>) -> UInt32 {
         var sum = UInt32.max
         for octet in octets {

@@ -3,9 +3,9 @@ import DNSWire
 import Upstream
 
 extension FuzzTarget {
-    /// Replies of upstreams: none is taken for the reply to another query.
+    /// Replies of upstreams: no reply is accepted for another query.
     ///
-    /// The first octet says how much of the open query a forger knows; then comes the reply.
+    /// The first octet sets how much of the query an attacker knows; then comes the reply.
     static let upstream = FuzzTarget(name: "upstream") { octets in
         var input = FuzzInput(octets)
         let knows = input.octet()
@@ -21,7 +21,7 @@ extension FuzzTarget {
     }
 }
 
-/// Numbers that follow from the first of them (SplitMix64).
+/// Reproducible pseudo-random numbers (SplitMix64).
 private struct Draw: RandomNumberGenerator {
     var state: UInt64
 
@@ -35,18 +35,18 @@ private struct Draw: RandomNumberGenerator {
 }
 
 private enum UpstreamOracle {
-    /// The name that is asked for, `www.example.com`.
+    /// The query name, `www.example.com`.
     static let name = ["com", "example", "www"].reduce(Name.root) {
         $0.prepending(label: $1.utf8) ?? $0
     }
 
-    /// An open query; equal draws give equal IDs.
+    /// Returns a pending query; equal draws give equal IDs.
     static func exchange(_ query: ForwardedQuery, draw: UInt64) -> UpstreamExchange {
         var random = Draw(state: draw)
         return UpstreamExchange(query, random: &random)
     }
 
-    /// A reply with what its forger knows of the query: the ID, the question.
+    /// Returns a reply with the parts of the query that the attacker knows: ID and question.
     static func forge(_ octets: [UInt8], _ knows: UInt8, _ message: [UInt8]) -> [UInt8] {
         var reply = octets
         if knows & 2 != 0, reply.count >= 2 { reply.replaceSubrange(..<2, with: message[..<2]) }
@@ -57,7 +57,8 @@ private enum UpstreamOracle {
         return reply
     }
 
-    /// A reply is taken only with our ID, QR and the very question; then no other query takes it.
+    /// Checks that an accepted reply has QR and the query's ID and question, and that no other
+    /// query accepts it.
     static func judge(
         _ octets: [UInt8],
         _ query: ForwardedQuery,
@@ -88,7 +89,7 @@ private enum UpstreamOracle {
         }
     }
 
-    /// No query about another name, type or class with that ID takes the reply, nor one with another.
+    /// Checks that no query with another name, type, class or ID accepts the reply.
     private static func judgeOthers(_ octets: [UInt8], _ query: ForwardedQuery) throws {
         var others = [query, query, query]
         others[0].question.type = .aaaa
@@ -96,7 +97,7 @@ private enum UpstreamOracle {
         others[2].question.name = name.parent ?? .root
         for exchange in others.map({ exchange($0, draw: 1) }) + [exchange(query, draw: 2)] {
             guard case .foreign = exchange.judge(octets) else {
-                throw Finding(description: "taken for the reply to \(exchange.message)")
+                throw Finding(description: "accepted as the reply to \(exchange.message)")
             }
         }
     }

@@ -2,10 +2,10 @@
 import Control
 
 extension FuzzTarget {
-    /// What comes on the control socket: cut alike in whatever pieces it comes, and what is a call
-    /// or a reply is the same when it is written and read.
+    /// Control socket input: messages are split the same for any read sizes, and calls and replies
+    /// survive encoding and parsing.
     ///
-    /// The first octet says in which pieces it comes.
+    /// The first octet sets the read sizes.
     static let varlink = FuzzTarget(name: "varlink") { octets in
         var input = FuzzInput(octets)
         let size = Int(input.octet()) + 1
@@ -22,17 +22,17 @@ extension FuzzTarget {
 }
 
 private enum VarlinkOracle {
-    /// The longest message; short, so that some are too long.
+    /// The maximum message length; short, so that some messages exceed it.
     static let limit = 2048
 
-    /// The messages of a stream that comes in pieces, up to the first that is too long.
+    /// Returns the messages of a stream read in pieces, up to the first that is too long.
     static func messages(of stream: [UInt8], inPiecesOf size: Int) throws -> [[UInt8]] {
         var decoder = MessageDecoder(maximumOctets: limit)
         var messages: [[UInt8]] = []
         var rest = stream[...]
         while !rest.isEmpty {
             let piece = rest.prefix(min(size, decoder.room))
-            try promise(!piece.isEmpty, "there is no room, and no message")
+            try promise(!piece.isEmpty, "the buffer has no capacity, and there is no message")
             decoder.append(piece)
             rest = rest.dropFirst(piece.count)
             do throws(ProtocolError) {
@@ -42,11 +42,12 @@ private enum VarlinkOracle {
             }
         }
         let isCut = stream.last != 0 && !stream.isEmpty
-        try promise(decoder.isInsideMessage == isCut, "the end is not where it is")
+        try promise(decoder.isInsideMessage == isCut, "the end of a message is misplaced")
         return messages
     }
 
-    /// A call is the same when it is read again; its arguments are of their method or refused.
+    /// Checks that a call survives encoding and parsing, and that its arguments match its method or
+    /// are refused.
     static func judge(_ call: Call) throws {
         let message = try call.message()
         try promise(message.last == 0 && !message.dropLast().contains(0), "a NUL in a message")
@@ -69,7 +70,7 @@ private enum VarlinkOracle {
         }
     }
 
-    /// Arguments that are taken are the same when they are sent again.
+    /// Checks that accepted arguments survive encoding and parsing.
     @discardableResult
     private static func judge<Arguments: CallParameters & Equatable>(
         _ call: Call,
@@ -88,7 +89,7 @@ private enum VarlinkOracle {
         return arguments
     }
 
-    /// A reply is the same when it is read again, and so is the error in it.
+    /// Checks that a reply and its error survive encoding and parsing.
     static func judge(_ reply: Reply) throws {
         let again = try Reply(message: reply.message().dropLast())
         try promise(again == reply, "\(again) is another reply")

@@ -3,21 +3,21 @@ import DNSWire
 import HTTPDNS
 import Net
 
-/// What is promised of all answers that a vendor's reply is read as.
+/// Invariants of all answers that are parsed from a vendor's reply.
 struct VendorOracle {
-    /// The vendor, asked in one of its ways.
+    /// The vendor with one set of options.
     let vendor: any Vendor
 
-    /// Whether an answer with addresses has the name in its body.
+    /// True if a reply with addresses has the name in its body.
     let namesItsAnswers: Bool
 
-    /// The names that are asked for, in all vendors' replies.
+    /// The query names of all vendor calls.
     static let names = ["www.example.com", "example.org"].compactMap { try? Name($0) }
 
-    /// A server of the vendor's.
+    /// A server of the vendor.
     private static let server = SocketAddress("192.0.2.1:80")
 
-    /// Reads `body` as the reply to look-ups of each kind.
+    /// Parses `body` as the reply to lookups of each kind.
     func judge(_ body: [UInt8]) throws {
         let reply = HTTPReply(status: 200, body: body)
         for families in [Families.both, .v4, .v6] {
@@ -32,7 +32,8 @@ struct VendorOracle {
         try judgeSchedule(reply)
     }
 
-    /// Answers are those that were asked for, within their bounds; or none can be believed.
+    /// Checks that answers are for the requested names and within bounds; a reply may also be
+    /// refused.
     private func judge(_ reply: HTTPReply, to lookup: Lookup) throws -> [VendorAnswer] {
         let answers: [VendorAnswer]
         do throws(VendorError) {
@@ -52,7 +53,7 @@ struct VendorOracle {
         return answers
     }
 
-    /// Addresses are of the family, usable, and not too many.
+    /// Checks that addresses have the right family, are usable, and are not too many.
     private func judge(_ set: AddressSet?, octets: Int) throws {
         guard let set else { return }
         try promise(set.addresses.count <= VendorLimits.maximumAddresses, "too many addresses")
@@ -62,17 +63,17 @@ struct VendorOracle {
         try promise((set.reason?.text.utf8.count ?? 0) <= VendorLimits.maximumCode, "a long word")
     }
 
-    /// Addresses for a name come from a reply that names it.
+    /// Checks that addresses for a name come from a reply with that name.
     private func judgeNaming(_ answers: [VendorAnswer], in body: [UInt8]) throws {
         guard let answer = answers.first, !answer.isEmpty,
-            // Escapes have many ways to write a name.
+            // With escapes a name can be written in many ways.
             !body.contains(UInt8(ascii: "\\"))
         else { return }
         let small = body.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
-        try promise(small.has(answer.name.text.utf8), "a reply about another name is believed")
+        try promise(small.has(answer.name.text.utf8), "a reply for another name is accepted")
     }
 
-    /// A refusal with whatever body is no answer.
+    /// Checks that an error status gives no answer, whatever the body.
     private func judgeRefusal(_ body: [UInt8]) throws {
         let lookup = Lookup(names: [Self.names[0]], families: .v4)
         for status in [204, 401, 429, 500] {
@@ -85,7 +86,7 @@ struct VendorOracle {
         }
     }
 
-    /// The service that names servers names few, and none that leads into this machine.
+    /// Checks that the address service returns few servers, and none on this machine.
     private func judgeSchedule(_ reply: HTTPReply) throws {
         guard let scheduling = vendor.scheduling, let server = Self.server,
             let found = try? scheduling.servers(in: reply, from: server)
@@ -97,13 +98,14 @@ struct VendorOracle {
             try promise(server.port != 0, "port 0")
             try promise(
                 IPAddress(octets: server.octets)?.canBeServer ?? false,
-                "a server that cannot be one"
+                "an address that cannot be a server"
             )
         }
         try promise(found.validFor.map { $0 > .zero } ?? true, "servers for no time")
     }
 
-    /// A sealed text is read like the same text in plain, or refused: the sealed channels demand more.
+    /// Checks that encrypted text is parsed like the same plain text, or refused: encrypted
+    /// channels have more requirements.
     func judgeSame(_ body: [UInt8], as other: VendorOracle, _ plain: [UInt8]) throws {
         let lookup = Lookup(names: [Self.names[0]], families: .both)
         let left = try? vendor.answers(to: lookup, in: HTTPReply(status: 200, body: body))
@@ -116,7 +118,7 @@ struct VendorOracle {
 }
 
 extension IPAddress {
-    /// Whether a server on the Internet can have it.
+    /// True if a server on the Internet can have the address.
     fileprivate var canBeServer: Bool {
         reach != .none
     }

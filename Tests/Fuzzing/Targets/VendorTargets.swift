@@ -3,26 +3,26 @@ import FoundationEssentials
 import HTTPDNS
 
 extension FuzzTarget {
-    /// Tencent's text, plain and sealed in both of its ways.
+    /// Tencent's text format, plain and with both ciphers.
     static let tencent = FuzzTarget(name: "tencent") { body in
         let plain = try tencentPlain.get()
         try plain.judge(body)
-        // Space behind the text is dropped before it is opened, and after.
+        // Trailing space is removed both before and after decryption.
         guard body.last.map({ $0 > 0x20 }) ?? false else { return }
         for (sealed, cipher) in try tencentSealed.get() {
             try sealed.judge(body)
             let text = hexadecimal(try cipher.seal(body, vector: vector(of: cipher)))
-            // Sealed, a text is longer, and so may be too long.
+            // Encrypted text is longer, so it may exceed the limit.
             guard text.count <= VendorLimits.maximumBody else { return }
             try sealed.judge(text)
             try sealed.judgeSame(text, as: plain, body)
         }
     }
 
-    /// Alibaba's first generation.
+    /// Alibaba's API v1.
     static let alibabaV1 = json("alibaba-v1") { try Alibaba(account: "100000", api: .v1) }
 
-    /// Alibaba's second generation: a whole reply, and data that is sealed in both of its ways.
+    /// Alibaba's API v2: a whole reply, and data encrypted with both ciphers.
     static let alibabaV2 = FuzzTarget(name: "alibaba-v2") { body in
         let plain = try alibabaPlain.get()
         try plain.judge(body)
@@ -44,7 +44,7 @@ extension FuzzTarget {
     /// The JSON of public resolvers.
     static let json = json("json") { try DNSJSON(url: "https://dns.example/resolve") }
 
-    /// A vendor whose replies are JSON that names what it is about.
+    /// Returns the target of a vendor with JSON replies that contain the name.
     private static func json(_ name: String, _ vendor: () throws -> any Vendor) -> FuzzTarget {
         let oracle = Result { VendorOracle(vendor: try vendor(), namesItsAnswers: true) }
         return FuzzTarget(name: name) { try oracle.get().judge($0) }
@@ -88,12 +88,12 @@ extension FuzzTarget {
         }
     }
 
-    /// What a cipher begins with in place of randomness.
+    /// Returns the fixed vector of a cipher.
     private static func vector(of cipher: any Cipher) -> [UInt8] {
         [UInt8](repeating: 0xA5, count: cipher.vectorOctets)
     }
 
-    /// The digits of octets.
+    /// Returns the hexadecimal digits of octets.
     private static func hexadecimal(_ octets: [UInt8]) -> [UInt8] {
         let digits = [UInt8]("0123456789abcdef".utf8)
         return octets.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }

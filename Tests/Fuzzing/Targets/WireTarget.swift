@@ -2,8 +2,7 @@
 import DNSWire
 
 extension FuzzTarget {
-    /// Messages: what is read in place and what is read as a message agree, and what is written of
-    /// a message is that message.
+    /// Messages: both parsers agree, and encoding and parsing are inverse.
     static let wire = FuzzTarget(name: "wire") { octets in
         let message = try? Message(parsing: octets)
         if let message { try WireOracle.judgeWriting(message) }
@@ -12,26 +11,26 @@ extension FuzzTarget {
 }
 
 private enum WireOracle {
-    /// What is written is read as it was, whole or cut.
+    /// Checks that an encoded message is parsed unchanged, whole or truncated.
     static func judgeWriting(_ read: Message) throws {
         var message = read
         message.header.isTruncated = false
         let whole = message.encoded()
         let again = try Message(parsing: whole)
-        // A name may be longer written out than it was as a pointer.
+        // A name may be longer uncompressed than it was with pointers.
         if !again.header.isTruncated {
-            try promise(again == message, "written and read, a message is another")
+            try promise(again == message, "a message changes by encoding and parsing")
         }
-        try promise(again.encoded() == whole, "a message is written in two ways")
+        try promise(again.encoded() == whole, "a message has two encodings")
         let records = message.answers + message.authorities + message.additionals
         try promise(
             records.allSatisfy { "\($0)".utf8.allSatisfy { 0x20...0x7E ~= $0 } },
-            "a record is shown with characters that terminals obey"
+            "a record is printed with terminal control characters"
         )
         for limit in [12, 512, 1232] { try judge(message.encoded(limit: limit), limit, message) }
     }
 
-    /// What is cut says so, is no longer than allowed, and has record sets whole or not at all.
+    /// Checks that a truncated message has TC, is within its limit, and has complete RRsets only.
     private static func judge(_ octets: [UInt8], _ limit: Int, _ message: Message) throws {
         try promise(octets.count <= limit, "\(octets.count) octets where \(limit) are allowed")
         let cut = try Message(parsing: octets)
@@ -49,14 +48,15 @@ private enum WireOracle {
         ] {
             let sets = Dictionary(grouping: all, by: \.setKey)
             for (key, records) in Dictionary(grouping: left, by: \.setKey) {
-                try promise(records == sets[key], "a part of a record set (RFC 2181 §9)")
+                try promise(records == sets[key], "a part of an RRset (RFC 2181 §9)")
             }
         }
     }
 
     // MARK: - In place
 
-    /// The facts read in place are those of the message; what is refused is none, or a rare one.
+    /// Checks that in-place parsing agrees with the message, or refuses an invalid or unusual
+    /// query.
     static func judgeReading(_ octets: [UInt8], _ message: Message?) throws {
         let facts: QueryFacts
         do throws(QueryFault) {
@@ -71,18 +71,18 @@ private enum WireOracle {
             try promise(asks == facts.edns?.asksKeepalive, "another keepalive")
             try judgeCookies(facts, octets, message)
         } else {
-            // The one documented difference: what is inside an option is not looked at in place.
+            // The one documented difference: in-place parsing ignores option contents.
             let bare = Array(octets[..<(facts.questionEnd + 9)]) + [0, 0]
-            try promise(facts.edns != nil, "taken in place, refused as a message")
+            try promise(facts.edns != nil, "accepted in place, refused as a message")
             try judge(facts, bare, try Message(parsing: bare))
         }
         try judgeEmptyReply(facts, octets)
     }
 
-    /// The facts are those of the message.
+    /// Compares the in-place facts with the message.
     private static func judge(_ facts: QueryFacts, _ octets: [UInt8], _ message: Message) throws {
         guard let question = message.question else {
-            throw Finding(description: "taken in place without a question")
+            throw Finding(description: "accepted in place without a question")
         }
         let header = message.header
         try promise(!header.isResponse && header.opcode == .query, "a query that is none")
@@ -101,7 +101,7 @@ private enum WireOracle {
         try promise((message.edns?.dnssecOK ?? false) == facts.dnssecOK, "another DO")
     }
 
-    /// A cookie that is read as a message is read in place: the first one.
+    /// Checks that the first cookie of a message is the one of the in-place parser.
     private static func judgeCookies(
         _ facts: QueryFacts,
         _ octets: [UInt8],
@@ -115,8 +115,8 @@ private enum WireOracle {
         try promise(cookies?.client == number, "another client cookie")
     }
 
-    /// What was refused in place is, as a message, broken or no plain query; and is answered with a
-    /// bare header, or with nothing.
+    /// Checks that a query refused in place is invalid or not plain as a message, and is answered
+    /// with a header only or not at all.
     private static func judge(_ fault: QueryFault, _ octets: [UInt8], _ message: Message?) throws {
         if let message {
             let isRight =
@@ -137,8 +137,9 @@ private enum WireOracle {
         try promise(header.isResponse && reply[..<2] == octets[..<2], "no reply to this")
     }
 
-    /// Whether the question's name has a pointer, which leads into the header: who reads a message
-    /// follows it, but nobody writes such a thing.
+    /// Returns true if the question's name has a pointer into the header.
+    ///
+    /// Message parsing follows it, in-place parsing refuses it.
     private static func hasPointer(_ octets: [UInt8]) -> Bool {
         var position = 12
         while position < octets.count, 1...63 ~= octets[position] {
@@ -147,7 +148,7 @@ private enum WireOracle {
         return position < octets.count && octets[position] >= 0xC0
     }
 
-    /// The reply without records has the question as it came, and is as long as it says.
+    /// Checks that the reply without records has the unchanged question and a correct length.
     private static func judgeEmptyReply(_ facts: QueryFacts, _ octets: [UInt8]) throws {
         var buffer = octets + [UInt8](repeating: 0, count: 512)
         let count = buffer.withMutableRawSpan {
@@ -158,11 +159,11 @@ private enum WireOracle {
         try promise(reply.header.id == UInt16(octets[0]) << 8 | UInt16(octets[1]), "another ID")
         try promise(
             buffer[12..<facts.questionEnd] == octets[12..<facts.questionEnd],
-            "the question is not as it came"
+            "the question is changed"
         )
         try promise(
             reply.edns?.extendedErrors.first?.code == (facts.edns == nil ? nil : .networkError),
-            "EDNS is not as asked"
+            "EDNS is not as in the query"
         )
     }
 }

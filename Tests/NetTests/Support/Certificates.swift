@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import Foundation
 
-/// A certificate authority of an hour's use and a server's certificate signed by it, as PEM texts.
+/// A certificate authority that is valid for an hour, and a server certificate of it, as PEM texts.
 struct Certificates: Sendable {
-    /// What the server's certificate is for.
+    /// The host name in the server certificate.
     static let name = "vendor.example.com"
     static let address = "192.0.2.7"
 
@@ -11,7 +11,7 @@ struct Certificates: Sendable {
     let certificate: String
     let key: String
 
-    /// Made once for all tests.
+    /// The certificates of all tests, created once.
     static let shared = Result { try Certificates() }
 
     private init() throws {

@@ -4,15 +4,15 @@ import Testing
 
 @testable import Net
 
-/// A real HTTP server: HTTP/1.1 in the clear on one port, TLS with HTTP/2 on another.
+/// An nginx server: HTTP/1.1 without TLS on one port, HTTP/2 and HTTP/1.1 over TLS on another.
 final class Nginx: Sendable {
-    /// HTTP/1.1 without TLS.
+    /// The port of HTTP/1.1 without TLS.
     let clear: SocketAddress
 
-    /// HTTPS with HTTP/2 and HTTP/1.1.
+    /// The port of HTTPS with HTTP/2 and HTTP/1.1.
     let secure: SocketAddress
 
-    /// Trusts the server's certificate.
+    /// The file of the authority that signed the server certificate.
     let authorityFile: String
 
     private let directory: TemporaryDirectory
@@ -20,8 +20,8 @@ final class Nginx: Sendable {
 
     /// Starts a server.
     ///
-    /// It inherits sockets that listen already (the way of its binary upgrade), so it can be
-    /// connected to at once and no port can be lost to somebody else.
+    /// The server inherits listening sockets, as in a binary upgrade. So it accepts connections
+    /// immediately, and no other program can take its port.
     init() throws {
         let certificates = try Certificates.shared.get()
         directory = try TemporaryDirectory()
@@ -41,7 +41,7 @@ final class Nginx: Sendable {
         )
     }
 
-    /// Calls `body` while the process that serves is stopped: connections stay, and are silent.
+    /// Calls `body` while the server process is stopped: connections stay open without responses.
     func whileSilent<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         let workers = program.children
         for worker in workers { kill(worker, SIGSTOP) }
@@ -90,12 +90,12 @@ final class Nginx: Sendable {
     }
 }
 
-/// A TCP socket on a free port of loopback that listens, for a program to inherit.
+/// A TCP socket on a free loopback port, for a program to inherit.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let address: SocketAddress
 
-    /// - Parameter listens: if not, the port refuses, and is nobody else's meanwhile.
+    /// - Parameter listens: false for a port that refuses connections but stays reserved.
     init(listens: Bool = true) throws {
         let any = try #require(SocketAddress("127.0.0.1:0"))
         let descriptor = socket(

@@ -2,9 +2,9 @@
 import Foundation
 import Synchronization
 
-/// A program that runs beside the tests, and ends with this object at the latest.
+/// A program that runs beside the tests and ends with this object at the latest.
 final class Program: Sendable {
-    /// What could not be started, and why.
+    /// A start that failed, and the reason.
     struct Failure: Error {
         let what: String
     }
@@ -14,8 +14,8 @@ final class Program: Sendable {
     /// Starts `path` with `arguments`.
     ///
     /// - Parameters:
-    ///   - descriptors: what it inherits besides the standard three, by its own numbers.
-    ///   - errors: the file that its standard error goes to, if not to ours.
+    ///   - descriptors: further descriptors to inherit, by their numbers in the program.
+    ///   - errors: the file for standard error; nil inherits that of the tests.
     init(
         _ path: String,
         _ arguments: [String],
@@ -35,7 +35,7 @@ final class Program: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Tests may run on threads that block signals, which the program must not inherit.
+        // Test threads may block signals. The program must not inherit that mask.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -52,16 +52,16 @@ final class Program: Sendable {
         self.pid = pid
     }
 
-    /// The processes it has started.
+    /// The child processes of the program.
     var children: [pid_t] {
         let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
         return text?.split(separator: " ").compactMap { pid_t($0) } ?? []
     }
 
-    /// Whether the program has been waited for, so that its number may be another's.
+    /// True after waitpid(2), when the process number may be reused.
     private let hasEnded = Atomic(false)
 
-    /// Waits for its end and returns what waitpid(2) says of it.
+    /// Waits for the end and returns the status of waitpid(2).
     func end() -> Int32 {
         var status: Int32 = 0
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
@@ -71,7 +71,7 @@ final class Program: Sendable {
 
     deinit {
         guard !hasEnded.load(ordering: .relaxed) else { return }
-        // Not SIGTERM: nginx overlooks one that comes while it starts, and then waits for ever.
+        // SIGTERM is not reliable: nginx ignores it during its start and then waits forever.
         kill(pid, SIGSTOP)
         for process in children + [pid] { kill(process, SIGKILL) }
         _ = end()
@@ -79,8 +79,8 @@ final class Program: Sendable {
 
     /// Runs a program to its end, which must be a success.
     ///
-    /// What it says goes into a file: a pipe may be inherited by whatever is started meanwhile, and
-    /// then has no end.
+    /// The output goes to a file. A pipe could be inherited by programs that start meanwhile, and
+    /// would then not end.
     static func run(_ path: String, _ arguments: [String], in directory: URL) throws {
         let errors = directory.appendingPathComponent("errors").path
         // posix_spawn of Swift's Glibc cannot change the directory.
@@ -102,10 +102,10 @@ final class TemporaryDirectory: Sendable {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the directory.
     func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-    /// Writes a file in it.
+    /// Writes a file in the directory.
     func write(_ text: String, to name: String) throws {
         try text.write(toFile: path(name), atomically: false, encoding: .utf8)
     }

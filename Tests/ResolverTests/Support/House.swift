@@ -9,7 +9,7 @@ import Upstream
 
 @testable import Resolver
 
-/// A resolver with scripted vendors and upstreams, in a world of its own.
+/// Test harness: a resolver with scripted vendors and upstreams in a simulated world.
 @ServiceLoop
 final class House {
     let world = World()
@@ -19,34 +19,34 @@ final class House {
     let accounts: [Account]
     let vendors: [VendorClient]
 
-    /// What all vendors know.
+    /// The records of all vendors.
     var zone = House.zone
 
-    /// How soon servers answer when they are tried, by address and port; others do not.
+    /// Connect times of probed servers by address and port; others do not respond.
     var latencies: [String: Duration] = [:]
 
-    /// Servers that were tried, and when.
+    /// Probed servers and the time of each probe.
     private(set) var tried: [(at: ContinuousClock.Instant, whom: String)] = []
 
     /// A snapshot of the cache, if a test has taken one.
     var snapshot: [UInt8] = []
 
-    /// What is wrong with servers, by names such as `tencent 1`.
+    /// Faults of servers, by names such as `tencent 1`.
     var faults: [String: Fault] = [:]
 
-    /// Who was asked for clients, and when: `tencent 1` and `upstream A`.
+    /// Vendor calls and upstream queries for clients, with their times: `tencent 1`, `upstream A`.
     private(set) var asked: [(at: ContinuousClock.Instant, whom: String)] = []
 
-    /// Lets the resolver, which is made first, know the house.
+    /// Late reference from the resolver to the harness, which is created after it.
     private final class Box {
         weak var house: House?
     }
     private let probing = Box()
 
-    /// What went wrong with the scene itself.
+    /// Errors of the test script.
     private var mistakes: [any Error] = []
 
-    /// Makes one whose vendors have all of `example.com`, unless `routes` are made otherwise.
+    /// Creates a harness with vendors for `example.com`, unless `routes` differs.
     ///
     /// - Parameter accounts: in the order of the route.
     init(
@@ -116,7 +116,7 @@ final class House {
         world.script = { [unowned self] request in step(for: request) }
     }
 
-    /// What is registered with all vendors.
+    /// The records of all vendors by default.
     static let zone: [String: Known] = [
         "www.example.com": Known(v4: ["192.0.2.101", "192.0.2.102"], v6: ["2001:db8::101"]),
         "four.example.com": Known(v4: ["192.0.2.104"], ttl4: 90),
@@ -124,12 +124,12 @@ final class House {
         "none.example.com": Known(),
     ]
 
-    /// The names of vendors' trials.
+    /// The names that vendor probes query.
     private static let trialNames: Set<String> = [
         "www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "dns.example.net",
     ]
 
-    /// The billable calls of each vendor that were made for clients.
+    /// Billable calls for clients, per vendor.
     private var billed: [UInt64] {
         vendors.map { vendor in
             let trials = vendor.costliestNames(1_000).filter {
@@ -141,7 +141,7 @@ final class House {
 
     private func note(_ whom: String) { asked.append((world.now, whom)) }
 
-    /// Lets a server answer that is tried, if it does.
+    /// Completes a probe of a server if the server responds.
     private func attempt(
         _ target: AddressRanking.Target,
         _ deadline: ContinuousClock.Instant
@@ -153,7 +153,7 @@ final class House {
         return end < deadline
     }
 
-    /// What the server does that is asked.
+    /// Returns the scripted behavior of the called server.
     private func step(for request: HTTPRequest) -> World.Step {
         let digits = Int(request.server.host.split(separator: ".").last ?? "") ?? 0
         guard let account = accounts.first(where: { digits / 10 * 10 == $0.base }) else {
@@ -163,7 +163,7 @@ final class House {
         let server = "\(account.rawValue) \(digits % 10)"
         do {
             let names = try account.names(in: request)
-            // The daemon's own question is no client's.
+            // The daemon's own probe is not a client's query.
             if Self.trialNames.isDisjoint(with: names) {
                 note(names.count > 1 ? "\(server) for \(names.count)" : server)
             }
@@ -183,7 +183,7 @@ final class House {
 // MARK: - Asking
 
 extension House {
-    /// Begins to ask, as the server does for a client: it waits for 4.8 s.
+    /// Starts a query with the server's limit of 4.8 s.
     func begin(
         _ name: Name,
         _ type: RecordType = .a,
@@ -201,14 +201,14 @@ extension House {
         return Asked(query: query, errand: errand, asked: asked.count, billed: billed)
     }
 
-    /// What came of it, when it has.
+    /// Returns the answer to a query after its completion.
     func answer(to asked: Asked) async throws -> Answer {
         let resolution = try await world.value(of: asked.errand)
         if let mistake = mistakes.first { throw mistake }
         return try Answer(resolution, to: asked.query.question)
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a query and waits for the answer.
     func ask(
         _ name: Name,
         _ type: RecordType = .a,
@@ -220,7 +220,7 @@ extension House {
         )
     }
 
-    /// Asks as a client does whom a worker answers from the cache: nil if it cannot.
+    /// Returns a worker's answer from the cache, or nil.
     func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
         let query = Query(question: Question(name: name, type: type))
         var message = Message(header: Header())
@@ -237,12 +237,12 @@ extension House {
         return try Message(parsing: Array(octets[..<hit.length]))
     }
 
-    /// Who was asked since the start, each with the second.
+    /// Calls and queries since the start, each with its second.
     var askedAt: [String] {
         asked.map { at, whom in "\(whom) at \((at - world.start).milliseconds / 1_000) s" }
     }
 
-    /// What the cache has of a name, as `A 2` for an A entry of two answers.
+    /// Returns the cached entries of a name, as `A 2` for an A entry of two answers.
     func cached(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).map { entry in
             let message = try? Message(parsing: entry.message)
@@ -250,8 +250,7 @@ extension House {
         }
     }
 
-    /// The network is another one, and what follows from that is done; tells how many answers are
-    /// stale now.
+    /// Changes the network, with all consequences; returns the number of answers that became stale.
     @discardableResult
     func networkChanged() -> Int {
         var sweep = resolver.networkChanged()
@@ -259,33 +258,33 @@ extension House {
         return sweep.count
     }
 
-    /// Makes the cache forget everything, so that the next question is a call again.
+    /// Empties the cache, so that the next query is a call.
     func emptyCache() { cache.remove(.all, now: world.now) }
 
-    /// Who gave an answer.
+    /// Returns the origin label of an answer.
     func origin(_ answer: Answer) -> String {
         resolver.origins.name(answer.resolution.provenance.origin)
     }
 }
 
-/// A question that was asked, and how things stood then.
+/// A pending query, and the counters at its start.
 @ServiceLoop
 struct Asked {
     let query: Query
     let errand: Errand<Resolution>
 
-    /// How many were asked before.
+    /// Number of earlier calls and queries.
     let asked: Int
 
-    /// What each vendor had billed before.
+    /// Calls billed earlier, per vendor.
     let billed: [UInt64]
 }
 
 // MARK: - The whole story
 
 extension House {
-    /// Asks, and expects the whole story: what the client is told and when, who was asked when, what
-    /// the cache holds of the name after, and what it cost.
+    /// Sends a query and compares its whole story: answer and time, calls, cached entries, and
+    /// cost.
     ///
     ///     NOERROR from tencent/192.0.2.11:443 after 20 ms
     ///     answer: A 192.0.2.101 60
@@ -293,8 +292,8 @@ extension House {
     ///     kept: A 60, AAAA NODATA 60
     ///     billed: tencent 1
     ///
-    /// Numbers behind records are TTLs; behind an SOA stands its last field too, behind entries of
-    /// the cache the time they are kept for.
+    /// The number after a record is its TTL, after an SOA also its minimum field, after a cache
+    /// entry its remaining seconds.
     func expect(
         _ name: Name,
         _ type: RecordType = .a,
@@ -305,7 +304,7 @@ extension House {
         try await expect(begin(name, type), story: story, comment, sourceLocation: sourceLocation)
     }
 
-    /// Holds the story of a question that was asked against the one that is expected.
+    /// Compares the story of a query with the expected one.
     func expect(
         _ asked: Asked,
         story: String,
@@ -316,7 +315,7 @@ extension House {
         #expect(told == story, comment, sourceLocation: sourceLocation)
     }
 
-    /// Tells the story of a question that was asked.
+    /// Returns the story of a query.
     func story(of asked: Asked) async throws -> String {
         let answer = try await answer(to: asked)
         let took = (asked.errand.end ?? world.now) - asked.errand.start
@@ -344,7 +343,7 @@ extension House {
         return lines.joined(separator: "\n")
     }
 
-    /// The cache's entries for a name.
+    /// Returns the cache's entries for a name, with their remaining seconds.
     func kept(_ name: Name) -> [String] {
         cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
             .map { entry in

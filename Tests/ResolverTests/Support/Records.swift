@@ -5,7 +5,7 @@ import Testing
 
 @testable import Resolver
 
-/// Names as literals, which only tests write in source.
+/// Name literals, for tests only.
 extension Name: ExpressibleByStringLiteral {
     package init(stringLiteral text: String) {
         do {
@@ -55,7 +55,7 @@ extension Record {
     }
 }
 
-/// A resolution, and what a client would read.
+/// A resolution and the message that a client reads.
 struct Answer {
     let resolution: Resolution
     let message: Message

@@ -4,7 +4,7 @@ import Net
 import TestWorld
 import Upstream
 
-/// An upstream that does as it is told, in its world's time.
+/// A scripted upstream in simulated time.
 final class ScriptedUpstream: Forwarding {
     let name: String
     let url = "scripted"
@@ -14,21 +14,21 @@ final class ScriptedUpstream: Forwarding {
     let validates: Bool
     let numbers = UpstreamNumbers()
 
-    /// The queries of clients that it was sent; probes, `. NS`, are not among them.
+    /// Queries for clients; health probes (`. NS`) are not included.
     private(set) var asked: [ForwardedQuery] = []
 
-    /// All queries that it was sent.
+    /// All queries, with probes.
     private(set) var sent: [ForwardedQuery] = []
 
-    /// Where its time passes, and who wants to know of each query; set by its house.
+    /// The simulated world, and an observer of each query; both set by the harness.
     var world: World?
     var note: (ForwardedQuery) -> Void = { _ in }
 
-    /// How long its replies take; nil if it is silent.
+    /// Delay of replies; nil if the upstream never replies.
     private let delay: Duration?
     private let script: @Sendable (inout Message) throws(UpstreamError) -> Void
 
-    /// `script` makes the reply of an empty one.
+    /// Creates an upstream; `script` fills an empty reply.
     init(
         _ name: String = "upstream",
         after delay: Duration? = .milliseconds(10),
@@ -88,12 +88,12 @@ final class ScriptedUpstream: Forwarding {
 }
 
 extension ContinuousClock.Instant {
-    /// Later than every deadline.
+    /// A time later than every deadline.
     fileprivate static var distant: Self { .now + .seconds(1 << 30) }
 }
 
 extension ScriptedUpstream {
-    /// One that has 192.0.2.99 or 2001:db8::99 for every name.
+    /// Creates an upstream with 192.0.2.99 or 2001:db8::99 for every name.
     convenience init(
         _ name: String = "upstream",
         address: UInt32 = 0xC000_0263,
@@ -109,7 +109,7 @@ extension ScriptedUpstream {
         }
     }
 
-    /// One that says of every name that there is none, or nothing of that type.
+    /// Returns an upstream that denies every name or type.
     static func denying(_ rcode: RCode) -> ScriptedUpstream {
         ScriptedUpstream { (message) throws(UpstreamError) in
             message.rcode = rcode
@@ -117,7 +117,7 @@ extension ScriptedUpstream {
         }
     }
 
-    /// One that cannot be asked.
+    /// Returns an upstream that fails.
     static func failing(
         _ error: UpstreamError,
         after delay: Duration = .milliseconds(10)
@@ -125,7 +125,7 @@ extension ScriptedUpstream {
         ScriptedUpstream(after: delay) { (_) throws(UpstreamError) in throw error }
     }
 
-    /// One that never says anything.
+    /// Returns an upstream that never replies.
     static func silent(timeout: Duration) -> ScriptedUpstream {
         ScriptedUpstream(after: nil, timeout: timeout) { _ in }
     }

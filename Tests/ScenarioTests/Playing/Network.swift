@@ -138,7 +138,7 @@ extension Network {
             // A reply with a wrong ID is a forgery; the upstream's own reply follows.
             if entry.adjust.contains(.copyID) { return .datagrams(datagrams) }
         }
-        if datagrams.isEmpty { regret("nobody answers `\(what)`, which was asked in this step") }
+        if datagrams.isEmpty { regret("no entry answers `\(what)`, which was sent in this step") }
         return .datagrams(datagrams)
     }
 }
@@ -223,7 +223,7 @@ extension Network {
             else { return nil }
             return .some(accepts)
         }
-        if delays.isEmpty { regret("nobody plays `\(who)`, which was tried in this step") }
+        if delays.isEmpty { regret("no range plays `\(who)`, which was probed in this step") }
         let end = delays.first.flatMap(\.self).map { world.now + $0 } ?? deadline
         do throws(CancellationError) {
             try await world.pause(until: min(end, deadline))
@@ -245,7 +245,7 @@ extension Network {
         if let upstream { return answer(request, as: upstream) }
         guard let vendor = vendors.first(where: { $0.settings.servers.contains(request.server) })
         else {
-            regret("\(request.server) is asked, which is nobody's in the settings")
+            regret("\(request.server) got a request, but is not in the settings")
             return .silence()
         }
         do {
@@ -292,7 +292,7 @@ extension Network {
             return server == nil || server == host
         }
         guard let entries else {
-            regret("nobody plays \(vendor)/\(host), which was asked in this step")
+            regret("no range plays \(vendor)/\(host), which was called in this step")
             return .silence()
         }
         var zone: [String: Known] = [:]

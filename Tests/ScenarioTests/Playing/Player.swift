@@ -149,7 +149,7 @@ extension Player {
     }
 }
 
-// MARK: - Those who are asked
+// MARK: - Upstreams and vendors
 
 extension Player {
     private func checkOutQuery(_ entry: Entry) async throws {
@@ -192,7 +192,7 @@ extension Player {
         await world.drive(until: world.now + .seconds(60)) { [network] in
             network.timeouts > before
         }
-        guard network.timeouts > before else { throw failure(["nobody is waited for in vain"]) }
+        guard network.timeouts > before else { throw failure(["no request timed out within 60 s"]) }
     }
 
     /// Compares the output of `explain`, without its first line, and the cost.

@@ -143,7 +143,7 @@ extension Account {
             self = .alibaba
         case .json: self = .json
         default:
-            throw ScenarioError(place: place, message: "nobody can play \(vendor.name)")
+            throw ScenarioError(place: place, message: "no emulation for vendor \(vendor.name)")
         }
         guard vendor.account.any.source(servers: vendor.servers) == nil else {
             throw ScenarioError(

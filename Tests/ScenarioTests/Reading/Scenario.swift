@@ -39,7 +39,7 @@ struct ScenarioError: Error, CustomStringConvertible {
     var description: String { "\(place): \(message)" }
 }
 
-// MARK: - Who is there
+// MARK: - Simulated servers
 
 extension Scenario {
     /// Replies of a simulated server during some steps.
