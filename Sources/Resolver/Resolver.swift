@@ -9,7 +9,7 @@ package import Upstream
 ///     hosts -> special names -> [no AAAA] -> serve stale
 ///     ║ deduplicate -> route -> vendors -> upstreams -> cache -> [order addresses]
 ///
-/// `resolve` runs the steps before `║` separately for each client.  `Inquiry` runs the steps after
+/// `resolve` runs the steps before `║` separately for each client.  `SharedResolution` runs the steps after
 /// it once for all clients that sent the same query.
 ///
 /// A step that knows its answer returns it.  A step that must wait takes a completion handler, so
@@ -17,10 +17,10 @@ package import Upstream
 @ServiceLoop
 package final class Resolver {
     /// Counters, shared with the previous resolvers of this process.
-    package let books: Bookkeeping
+    package let books: ResolverStatistics
 
     /// Registry of answer sources; cache entries carry its numbers.
-    package nonisolated var origins: Origins { books.origins }
+    package nonisolated var origins: AnswerSourceRegistry { books.origins }
 
     /// The vendor stage; exposed for its counters.
     package let vendors: VendorStage
@@ -29,7 +29,7 @@ package final class Resolver {
     package let upstreams: UpstreamStage
 
     /// The query deduplication stage; exposed for its counters.
-    package let merging: Merging
+    package let merging: SingleFlight
 
     /// Prefetching of cached answers before they expire.
     package let refreshing: Refreshing
@@ -41,17 +41,17 @@ package final class Resolver {
     private let probing: Probing?
 
     private let cache: AnswerCache
-    private let overrides: Overrides
-    private let storing: Storing
+    private let overrides: LocalAnswers
+    private let storing: CacheWriter
     private let clocks: Clocks
     /// The configured routes.
     package let routes: RouteTable
     private var comparison: RouteTable.Comparison?
-    private let plan: Succession.Plan
+    private let plan: ReloadInvalidation.Plan
     private let staticHosts: StaticHosts
     private let router: Router
-    private let inquiry: Inquiry
-    private let patience: Patience
+    private let inquiry: SharedResolution
+    private let patience: ServeStale
     private let policy: TTLPolicy
 
     /// Connects the stages.
@@ -79,10 +79,10 @@ package final class Resolver {
         self.cache = cache
         self.clocks = clocks
         self.routes = routes
-        plan = Succession.Plan(routes: routes, standard: standard, answers: answers)
-        let books = old?.books ?? Bookkeeping()
+        plan = ReloadInvalidation.Plan(routes: routes, standard: standard, answers: answers)
+        let books = old?.books ?? ResolverStatistics()
         self.books = books
-        overrides = Overrides(suppressesAAAA: answers.suppressesAAAA)
+        overrides = LocalAnswers(suppressesAAAA: answers.suppressesAAAA)
         vendors = VendorStage(policy: policy, books: books, clocks: clocks)
         // Alias targets go to upstreams only: an upstream's reply must never cause a billable
         // vendor call.
@@ -95,7 +95,7 @@ package final class Resolver {
         router = Router(
             policy: policy,
             vendors: vendors,
-            upstreams: Aligning(
+            upstreams: ServiceBindingFilter(
                 answers,
                 policy,
                 routes: routes,
@@ -107,9 +107,9 @@ package final class Resolver {
             denials: DenialFilter(cache: cache, clocks: clocks),
             standard: standard
         )
-        patience = Patience(freshness.stale, cache: cache)
+        patience = ServeStale(freshness.stale, cache: cache)
         restoring = Restoring(patience, clocks: clocks)
-        storing = Storing(freshness, cache: cache, restoring: restoring, clocks: clocks)
+        storing = CacheWriter(freshness, cache: cache, restoring: restoring, clocks: clocks)
         var ordering: Ordering?
         if case .fastest(let rules) = answers.order {
             let probing = old?.probing ?? Probing(probe, cache: cache, clocks: clocks)
@@ -118,8 +118,8 @@ package final class Resolver {
         } else {
             probing = nil
         }
-        inquiry = Inquiry(router, overrides, storing, ordering)
-        merging = Merging(
+        inquiry = SharedResolution(router, overrides, storing, ordering)
+        merging = SingleFlight(
             inquiry,
             books: books,
             clocks: clocks
@@ -137,7 +137,7 @@ package final class Resolver {
     }
 
     /// Completion handler of `resolve`.
-    package typealias Tell = @ServiceLoop (Resolution) -> Void
+    package typealias Completion = @ServiceLoop (Resolution) -> Void
 
     /// Answers `query` by `deadline`, with SERVFAIL if there is no better answer.
     ///
@@ -148,29 +148,29 @@ package final class Resolver {
         _ query: Query,
         of client: ClientNetwork? = nil,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
         let match = routes.route(for: query.question.name)
-        if let own = ownAnswer(query.question, match) { return tell(own.answer) }
+        if let own = ownAnswer(query.question, match) { return completion(own.answer) }
         let now = clocks.now()
         guard let lastResort = patience.lastResort(query, match, now: now) else {
             guard restoring.isLoading else {
                 return merging.ask(query, match, for: client, now: now, deadline: deadline) {
-                    tell($0.resolution)
+                    completion($0.resolution)
                 }
             }
             let began = merging.began(query) ?? now
-            let place = restoring.add(query, match, began: began, deadline: deadline, tell)
+            let place = restoring.add(query, match, began: began, deadline: deadline, completion)
             return merging.ask(query, match, for: client, now: now, deadline: deadline) {
                 [restoring] in
                 restoring.resolved(place, $0.resolution)
             }
         }
-        guard let patience = lastResort.patience else { return tell(lastResort.resolution) }
+        guard let patience = lastResort.patience else { return completion(lastResort.resolution) }
         // The wait counts from the first query for this name, so that later clients wait less.
         let end = (merging.began(query) ?? now) + patience
         merging.ask(query, match, for: client, now: now, deadline: min(deadline, end)) {
-            tell(lastResort.unless($0.resolution))
+            completion(lastResort.unless($0.resolution))
         }
     }
 
@@ -205,7 +205,7 @@ package final class Resolver {
         if let answer = SpecialNames.refusal(question) { return (.types, answer) }
         if let answer = SpecialNames.answer(question, match) { return (.specialNames, answer) }
         guard overrides.suppressesAAAA else { return nil }
-        return Suppressing.answer(question, match, policy).map { (.suppressing, $0) }
+        return AAAASuppression.answer(question, match, policy).map { (.suppressing, $0) }
     }
 
     /// Returns the cache entry from which a worker would answer `query` before `resolve` is called.
@@ -298,7 +298,7 @@ extension Resolver {
         // The comparison refers to the former vendors, and their secrets must be released.
         defer { comparison = nil }
         overrides.hosts = hosts
-        let succession = Succession(
+        let succession = ReloadInvalidation(
             from: old.plan,
             to: plan,
             comparison: comparison,
@@ -313,7 +313,7 @@ extension Resolver {
                 || overrides.suppressesAAAA && !old.overrides.suppressesAAAA
                 || !succession.isUneventful
         else { return nil }
-        // `Storing.isRight` checks later answers, so the sweep covers only the present entries.
+        // `CacheWriter.isRight` checks later answers, so the sweep covers only the present entries.
         return CacheSweep(removingFrom: cache, now: clocks.now()) { name, type, source, server in
             !succession.keeps(Question(name: name, type: type), source, server)
         }

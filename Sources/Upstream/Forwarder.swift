@@ -60,7 +60,7 @@ package final class Forwarder: Forwarding {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         let start = clocks.now()
         var query = query
@@ -69,12 +69,12 @@ package final class Forwarder: Forwarding {
             [self, query] reply in
             guard query.usesEDNS, case .success(let message) = reply, message.rejectsEDNS,
                 clocks.now() < deadline
-            else { return finish(query, reply, since: start, tell) }
+            else { return finish(query, reply, since: start, completion) }
             var plain = query
             plain.usesEDNS = false
             transport.carry(plain, repeating: nil, deadline: deadline, place) { [self] reply in
                 if case .success(let message) = reply, !message.rejectsEDNS { testEDNS() }
-                finish(query, reply, since: start, tell)
+                finish(query, reply, since: start, completion)
             }
         }
     }
@@ -84,18 +84,18 @@ package final class Forwarder: Forwarding {
         _ query: ForwardedQuery,
         _ reply: Result<Message, UpstreamError>,
         since start: ContinuousClock.Instant,
-        _ tell: @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         let end = clocks.now()
         do throws(UpstreamError) {
             let answer = try reply.get().answer
             counted.note(nil, at: end)
             latency.note(end - start)
-            tell(.success(answer))
+            completion(.success(answer))
         } catch {
             // A cancelled query says nothing about the server.
             if !query.isCancelled { counted.note(error, at: end) }
-            tell(.failure(error))
+            completion(.failure(error))
         }
     }
 

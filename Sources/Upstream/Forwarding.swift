@@ -53,7 +53,7 @@ package protocol Forwarding: AnyObject, Sendable {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     )
 
     /// Drops all connections after a network change; queries in flight are retried.

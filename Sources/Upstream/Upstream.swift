@@ -57,9 +57,9 @@ package final class Upstream: Forwarding {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
-        group.ask(query, deadline: deadline) { tell($0.map(\.message)) }
+        group.ask(query, deadline: deadline) { completion($0.map(\.message)) }
     }
 
     package func networkChanged() {

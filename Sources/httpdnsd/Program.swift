@@ -101,7 +101,7 @@ struct Program: ParsableCommand {
         from file: String,
         level: Logger.Level?
     ) -> Int32 {
-        let log = LogDesk(settings.look { $0.log }, level: level)
+        let log = LogSink(settings.look { $0.log }, level: level)
         log.writeAtCrash()
         let source = SettingsSource(file: file)
         ServiceLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGUSR1])

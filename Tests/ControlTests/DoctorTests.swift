@@ -39,7 +39,7 @@ struct DoctorTests {
 
     @Test("without a daemon all checks are reported")
     func down() {
-        var machine = Surroundings()
+        var machine = MachineFacts()
         machine.isRoot = false
         let report = DoctorReport(Check.examine(machine))
         #expect(report.state == .failure)

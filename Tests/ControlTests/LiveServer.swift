@@ -23,11 +23,13 @@ struct FixedHandler: ControlHandling {
         return reply
     }
 
-    func stats(every interval: Duration, _ tell: @escaping Tell<StatsReply>) async throws {
+    func stats(every interval: Duration, _ completion: @escaping Completion<StatsReply>)
+        async throws
+    {
         var reply = counters
         for second in 0..<3 {
             reply.sinceSeconds = second
-            try await tell(reply)
+            try await completion(reply)
         }
         // No further reply during the test.
         try await Clocks.system.sleep(Clock.now + .day)
@@ -71,24 +73,26 @@ struct FixedHandler: ControlHandling {
 
     func resolve(
         _ request: ResolveRequest,
-        _ tell: Tell<ResolveReply>?
+        _ completion: Completion<ResolveReply>?
     ) async throws -> ResolveReply {
         var all: [Resolved] = []
         for name in request.names {
             guard name != "bad..example.com" else {
                 throw MethodError.invalidArgument(argument: "names", reason: "empty label")
             }
-            guard let tell else {
+            guard let completion else {
                 all += Samples.resolved.results
                 continue
             }
-            try await tell(Samples.resolved)
+            try await completion(Samples.resolved)
         }
         return ResolveReply(results: all)
     }
 
-    func dump(_ tell: @escaping Tell<DumpReply>) async throws -> DumpReply {
-        for entry in Samples.dump.entries { try await tell(DumpReply(entries: [entry], total: 2)) }
+    func dump(_ completion: @escaping Completion<DumpReply>) async throws -> DumpReply {
+        for entry in Samples.dump.entries {
+            try await completion(DumpReply(entries: [entry], total: 2))
+        }
         return DumpReply(entries: [], total: 2)
     }
 
@@ -113,11 +117,12 @@ struct FixedHandler: ControlHandling {
         return reply
     }
 
-    func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws {
+    func watch(_ request: WatchRequest, _ completion: @escaping Completion<WatchReply>) async throws
+    {
         guard request.name != "bad..example.com" else {
             throw MethodError.invalidArgument(argument: "name", reason: "empty label")
         }
-        try await tell(Samples.watch)
+        try await completion(Samples.watch)
     }
 
     func pause(_ subject: PauseRequest.Subject) async throws(MethodError) -> PauseReply {

@@ -17,10 +17,10 @@ struct OracleTests {
             isBillable: false,
             defaultPort: 80
         )
-        let answer: @Sendable (Lookup) -> [VendorAnswer]
+        let answer: @Sendable (VendorQuery) -> [VendorAnswer]
 
         func request(
-            for lookup: Lookup,
+            for lookup: VendorQuery,
             at server: SocketAddress,
             now wallSeconds: Int64,
             entropy: Entropy
@@ -29,7 +29,7 @@ struct OracleTests {
         }
 
         func answers(
-            to lookup: Lookup,
+            to lookup: VendorQuery,
             in reply: HTTPReply
         ) throws(VendorError) -> [VendorAnswer] {
             guard reply.status == 200 else { throw .serverStatus(reply.status) }
@@ -38,12 +38,14 @@ struct OracleTests {
     }
 
     /// Returns the addresses as the answer for the first name.
-    private static func answer(_ lookup: Lookup, v4: [String], ttl: UInt32 = 1) -> [VendorAnswer] {
+    private static func answer(_ lookup: VendorQuery, v4: [String], ttl: UInt32 = 1)
+        -> [VendorAnswer]
+    {
         let set = AddressSet(addresses: v4.compactMap { IPAddress($0) }, ttl: ttl)
         return [VendorAnswer(name: lookup.names[0], v4: lookup.families.includesV4 ? set : nil)]
     }
 
-    private static let lies: [(String, @Sendable (Lookup) -> [VendorAnswer])] = [
+    private static let lies: [(String, @Sendable (VendorQuery) -> [VendorAnswer])] = [
         ("no answer", { _ in [] }),
         ("another name", { _ in [VendorAnswer(name: .root, v4: AddressSet.none)] }),
         (
@@ -58,7 +60,7 @@ struct OracleTests {
     ]
 
     @Test("a vendor answer that breaks an invariant is detected", arguments: lies)
-    func vendor(_ label: String, _ lie: @escaping @Sendable (Lookup) -> [VendorAnswer]) {
+    func vendor(_ label: String, _ lie: @escaping @Sendable (VendorQuery) -> [VendorAnswer]) {
         let oracle = VendorOracle(vendor: Liar(answer: lie), namesItsAnswers: true)
         #expect(throws: Finding.self) { try oracle.judge([UInt8]("{}".utf8)) }
     }

@@ -22,7 +22,7 @@ struct AlibabaReplyTests {
     }
 
     /// Parses a body as a v1 reply.
-    private func read1(_ body: String, _ lookup: Lookup) throws -> [VendorAnswer] {
+    private func read1(_ body: String, _ lookup: VendorQuery) throws -> [VendorAnswer] {
         try alibaba(api: .v1).answers(to: lookup, in: ok(body))
     }
 

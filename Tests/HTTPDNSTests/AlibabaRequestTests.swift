@@ -10,7 +10,7 @@ struct AlibabaRequestTests {
     /// Returns path and query of the request.
     private func path(
         _ vendor: Alibaba,
-        _ lookup: Lookup,
+        _ lookup: VendorQuery,
         vector: [UInt8] = [],
         now: Int64 = AlibabaVectors.now
     ) throws -> String {

@@ -14,7 +14,7 @@ struct BaiduTests {
     }
 
     /// Returns the URL of a request made ten minutes before the expiry of the page's example.
-    private func url(_ lookup: Lookup) throws -> String {
+    private func url(_ lookup: VendorQuery) throws -> String {
         try vendor.request(
             for: lookup,
             at: try server("180.76.76.200:443"),

@@ -40,14 +40,16 @@ struct BatchTests {
             $0.url.contains("dead") ? .silence() : .reply(good($0), after: .milliseconds(20))
         }
         let client = try world.client { $0.concurrentCalls = 4 }
-        func ask(_ name: String, for asker: String, _ tell: @escaping VendorClient.Tell) throws {
+        func ask(_ name: String, for asker: String, _ completion: @escaping VendorClient.Completion)
+            throws
+        {
             client.ask(
                 try Name(name),
                 .v4,
                 route: "",
                 deadline: world.now + .seconds(3),
                 cancellation: CancellationSignal(client: asker),
-                tell
+                completion
             )
         }
         for number in 0..<20 { try ask("dead\(number).example.com", for: "attacker") { _ in } }

@@ -145,7 +145,7 @@ struct BreakerExplorationTests {
 
     /// An account's circuit breaker and the calls in flight; true marks a probe.
     private struct Account: Hashable {
-        var gate = AccountGate()
+        var gate = AccountBreaker()
         var underWay: [Bool] = []
         var time = Duration.zero
 
@@ -190,7 +190,7 @@ struct BreakerExplorationTests {
     }
 
     /// Checks the invariants that hold after every event.
-    private func check(_ state: Account, _ event: AccountEvent, _ before: AccountGate) {
+    private func check(_ state: Account, _ event: AccountEvent, _ before: AccountBreaker) {
         let now = Self.epoch + state.time
         let gate = state.gate
         // An operator's pause lasts until the operator resumes, and takes precedence.

@@ -10,8 +10,8 @@ struct EndpointPoolCourseTests {
 
     private static let servers = (1...3).compactMap { SocketAddress("192.0.2.\($0):1") }
 
-    private func course(within time: Duration = .seconds(3)) -> Course {
-        Course(
+    private func course(within time: Duration = .seconds(3)) -> AttemptPlan {
+        AttemptPlan(
             order: Self.servers,
             timeout: .seconds(2),
             hedgeAfter: .milliseconds(300),
@@ -65,7 +65,7 @@ struct EndpointPoolCourseTests {
 
     /// A plan and an independent record of events.
     private struct State: Hashable {
-        var course: Course
+        var course: AttemptPlan
         var running: [Int: SocketAddress] = [:]
         var asked: [SocketAddress] = []
         var fresh: [SocketAddress] = []
@@ -75,7 +75,7 @@ struct EndpointPoolCourseTests {
     }
 
     /// Records an action of the plan.
-    private func apply(_ move: Course.Move?, to state: inout State) {
+    private func apply(_ move: AttemptPlan.Move?, to state: inout State) {
         switch move {
         case .ask(let number, let server, let isFresh, let until):
             #expect(state.ends + state.answers == 0, "nothing is sent after the end")
@@ -99,8 +99,8 @@ struct EndpointPoolCourseTests {
     private func follow(_ state: State, _ event: Event) -> State? {
         var state = state
         let now = epoch + state.time
-        var move: Course.Move?
-        func failed(_ number: Int?, _ fault: Course.Fault) -> Bool {
+        var move: AttemptPlan.Move?
+        func failed(_ number: Int?, _ fault: AttemptPlan.Fault) -> Bool {
             guard let number else { return false }
             state.running[number] = nil
             move = state.course.failed(number, fault, now: now)

@@ -10,7 +10,7 @@ struct JSONAPITests {
     /// Returns the URL and headers of a request.
     private func request(
         _ url: String,
-        _ lookup: Lookup,
+        _ lookup: VendorQuery,
         account: DNSJSON.Account? = nil,
         at server: String = "192.0.2.1:443",
         now: Int64 = 1_614_927_253

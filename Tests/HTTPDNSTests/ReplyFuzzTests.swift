@@ -29,7 +29,7 @@ struct ReplyFuzzTests {
     }
 
     /// Checks the invariants of all answers.
-    private func check(_ answers: [VendorAnswer], to lookup: Lookup) {
+    private func check(_ answers: [VendorAnswer], to lookup: VendorQuery) {
         #expect(answers.map(\.name) == lookup.names)
         for answer in answers {
             #expect(lookup.families.includesV4 || answer.v4 == nil)

@@ -16,8 +16,8 @@ func address(_ text: String) throws -> IPAddress {
 }
 
 /// Returns a lookup of `names`.
-func lookup(_ names: String..., families: Families = .both) throws -> Lookup {
-    Lookup(names: try names.map { try Name($0) }, families: families)
+func lookup(_ names: String..., families: Families = .both) throws -> VendorQuery {
+    VendorQuery(names: try names.map { try Name($0) }, families: families)
 }
 
 /// Returns the account of the test vectors, in the channel `aes` or `des`.

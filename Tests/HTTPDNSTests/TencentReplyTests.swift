@@ -8,7 +8,7 @@ import Testing
 @Suite("Tencent's replies, pages 379/95497 and 379/95498")
 struct TencentReplyTests {
     /// Parses `body` as the reply to a lookup, in the plain channel.
-    private func read(_ body: String, _ lookup: Lookup) throws -> [VendorAnswer] {
+    private func read(_ body: String, _ lookup: VendorQuery) throws -> [VendorAnswer] {
         try plainTencent().answers(to: lookup, in: ok(body))
     }
 

@@ -13,7 +13,7 @@ struct TencentRequestTests {
     /// Returns the URL of a request.
     private func url(
         _ vendor: Tencent,
-        _ lookup: Lookup,
+        _ lookup: VendorQuery,
         at server: String = "119.29.29.98:80"
     ) throws -> String {
         let address = try #require(SocketAddress(server))

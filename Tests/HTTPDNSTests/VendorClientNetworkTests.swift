@@ -27,7 +27,7 @@ struct VendorClientNetworkTests {
         }
 
         func request(
-            for lookup: Lookup,
+            for lookup: VendorQuery,
             at server: SocketAddress,
             now wallSeconds: Int64,
             entropy: Entropy
@@ -42,7 +42,9 @@ struct VendorClientNetworkTests {
             return request
         }
 
-        func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+        func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError)
+            -> [VendorAnswer]
+        {
             try plain.answers(to: lookup, in: reply)
         }
 

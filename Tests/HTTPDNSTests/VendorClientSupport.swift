@@ -58,7 +58,7 @@ struct ClockedVendor: Vendor {
     var facts: VendorFacts { plain.facts }
 
     func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -73,7 +73,8 @@ struct ClockedVendor: Vendor {
         return request
     }
 
-    func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+    func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
+    {
         try plain.answers(to: lookup, in: reply)
     }
 }
@@ -89,7 +90,7 @@ struct SingleFamilyVendor: Vendor {
     )
 
     func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -97,7 +98,8 @@ struct SingleFamilyVendor: Vendor {
         HTTPRequest(url: "https://dns/?type=\(lookup.families)", server: server)
     }
 
-    func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+    func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
+    {
         guard reply.status == 200 else { throw .serverStatus(reply.status) }
         let text = String(decoding: reply.body, as: UTF8.self)
         let set = IPAddress(text).map { AddressSet(addresses: [$0], ttl: 60) } ?? .none
@@ -128,7 +130,7 @@ struct TwoNamedVendor: Vendor {
     }
 
     func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -136,7 +138,8 @@ struct TwoNamedVendor: Vendor {
         HTTPRequest(url: "https://\(name).example.com/", server: server)
     }
 
-    func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer] {
+    func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
+    {
         lookup.names.map { VendorAnswer(name: $0) }
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPDNS
 
 /// A pending lookup.
-typealias Begun = Errand<Result<VendorReply, VendorFailure>>
+typealias Begun = TestOperation<Result<VendorReply, VendorFailure>>
 
 extension World {
     /// Requests for clients: all but the daemon's own probes.

@@ -76,7 +76,7 @@ struct AbuseTests {
 
     @Test("a client that sends queries and never reads is disconnected, with little memory used")
     func unread() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let before = try stack.daemon.stats()["process", "rss-octets"].int ?? 0
         let client = try Socket(.stream, to: stack.daemon.port)
         let batch = (0..<500).map { RawMessage.query("forty.example.org", id: UInt16($0)) }
@@ -211,7 +211,7 @@ struct AbuseTests {
 
     @Test("hundreds of random names cost at most the configured calls per second")
     func randomNames() throws {
-        let stack = try Stack(vendor: "calls-per-second: 5")
+        let stack = try ProgramHarness(vendor: "calls-per-second: 5")
         let clock = ContinuousClock()
         let start = clock.now
         let client = try Socket(.datagram, to: stack.daemon.port)
@@ -231,7 +231,7 @@ struct AbuseTests {
 
     @Test("names with line ends, NUL or markup are sent to no vendor")
     func splitting() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let client = try Socket(.datagram, to: stack.daemon.port)
         let labels = ["a\r\nX-Evil: 1", "a\0b", "a&ip=192.0.2.1", "a b", "%0d%0a", "<a>", "a\"b"]
         for label in labels {

@@ -33,7 +33,7 @@ struct AccelerationTests {
 
     @Test("kernel answers appear in all counters like answers of the daemon")
     func counted() throws {
-        let stack = try Stack(settings: "accelerate: {loopback: required}")
+        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = stack.daemon
         let socket = try Socket(.datagram, to: daemon.port)
         _ = try ask(socket, "www.example.com", times: 1000)
@@ -54,7 +54,7 @@ struct AccelerationTests {
 
     @Test("after a flush the kernel gives no flushed entry")
     func flushed() throws {
-        let stack = try Stack(settings: "accelerate: {loopback: required}")
+        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = stack.daemon
         let socket = try Socket(.datagram, to: daemon.port)
         for round in 1...20 {
@@ -71,7 +71,7 @@ struct AccelerationTests {
 
     @Test("during `watch` the kernel gives no answers, and `watch` shows every query")
     func watched() throws {
-        let stack = try Stack(settings: "accelerate: {loopback: required}")
+        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let daemon = stack.daemon
         let socket = try Socket(.datagram, to: daemon.port)
         _ = try ask(socket, "www.example.com", times: 10)
@@ -114,7 +114,7 @@ struct AccelerationTests {
 
     @Test("kernel answers end when the process is killed")
     func killed() throws {
-        let stack = try Stack(settings: "accelerate: {loopback: required}")
+        let stack = try ProgramHarness(settings: "accelerate: {loopback: required}")
         let socket = try Socket(.datagram, to: stack.daemon.port)
         _ = try ask(socket, "www.example.com", times: 10)
         #expect(try #require(acceleration(stack.daemon)["answers"].int) > 0)
@@ -127,7 +127,7 @@ struct AccelerationTests {
 
     @Test("with `loopback: off` the kernel gives no answers")
     func off() throws {
-        let stack = try Stack(settings: "accelerate: {loopback: off}")
+        let stack = try ProgramHarness(settings: "accelerate: {loopback: off}")
         let socket = try Socket(.datagram, to: stack.daemon.port)
         _ = try ask(socket, "www.example.com", times: 10)
         let status = try acceleration(stack.daemon)

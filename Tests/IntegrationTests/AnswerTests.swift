@@ -9,7 +9,7 @@ struct AnswerTests {
         arguments: VendorText.Channel.allCases
     )
     func oneCall(channel: VendorText.Channel) throws {
-        let stack = try Stack(channel)
+        let stack = try ProgramHarness(channel)
         let daemon = stack.daemon
         for transport in ["+notcp", "+tcp"] {
             let four = try daemon.dig("www.example.com", "A", transport)
@@ -32,7 +32,7 @@ struct AnswerTests {
 
     @Test("the answer repeats the client's spelling of the name, on a miss and on a hit")
     func spelling() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         for name in ["wWw.ExAmPlE.cOm.", "WWW.example.COM.", "www.example.com."] {
             let reply = try stack.daemon.dig(name, "A")
             #expect(reply.question == name)
@@ -44,7 +44,7 @@ struct AnswerTests {
 
     @Test("other types and names come from the upstream unchanged")
     func forwarded() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         var reply = try daemon.dig("example.com", "MX")
         #expect(reply.data("MX") == ["10 mail.example.com.", "20 mail.example.org."])
@@ -73,7 +73,7 @@ struct AnswerTests {
 
     @Test("forty addresses are truncated over UDP and complete over TCP", arguments: [true, false])
     func truncation(isMiss: Bool) throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         if !isMiss { _ = try daemon.dig("forty.example.org", "A", "+tcp") }
         let cut = try daemon.dig("forty.example.org", "A", "+noedns", "+ignore")
@@ -88,7 +88,7 @@ struct AnswerTests {
 
     @Test("a TXT set over 4,096 octets arrives complete, over TCP on both sides")
     func big() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let reply = try stack.daemon.dig("big.example.org", "TXT", "+bufsize=4096")
         #expect(reply.status == "NOERROR", "\(reply.text)")
         #expect(reply.transport == "TCP")
@@ -101,7 +101,7 @@ struct AnswerTests {
 
     @Test("missing names and types are denied with an SOA, also from the cache")
     func denials() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         for attempt in ["miss", "hit"] {
             var reply = try daemon.dig("nowhere.example.org", "A")
@@ -122,7 +122,7 @@ struct AnswerTests {
 
     @Test("if the vendor has no address, the upstream answers, and the vendor is called once")
     func empty() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         var reply = try stack.daemon.dig("upstream.example.com", "A")
         #expect(reply.data("A") == ["198.51.100.98"])
         reply = try stack.daemon.dig("upstream.example.com", "AAAA")
@@ -135,7 +135,7 @@ struct AnswerTests {
 
     @Test("an answer from the cache has the remaining TTL")
     func ageing() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let first = try stack.daemon.dig("four.example.com", "A")
         let entry = try #require(try stack.daemon.cached("four.example.com", "A").first)
         let second = try stack.daemon.dig("four.example.com", "A")

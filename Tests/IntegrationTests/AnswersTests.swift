@@ -16,7 +16,7 @@ struct AnswersTests {
             """,
             to: "hosts"
         )
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             settings: "hosts: {files: [\(file)], records: {fixed.lan: [\"2001:db8::200\"]}}"
         )
         let daemon = stack.daemon
@@ -56,7 +56,7 @@ struct AnswersTests {
 
     @Test("HTTPS records of a vendor's name have only its hints, and with DO there are none")
     func alignment() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         var reply = try daemon.dig("www.example.com", "HTTPS")
         #expect(reply.data("HTTPS") == ["1 . alpn=\"h2\""], "\(reply.text)")
@@ -82,7 +82,7 @@ struct AnswersTests {
 
     @Test("with AAAA suppression no answer has an IPv6 address or hint")
     func suppressed() throws {
-        let stack = try Stack(settings: "answers: {aaaa: suppress}")
+        let stack = try ProgramHarness(settings: "answers: {aaaa: suppress}")
         let daemon = stack.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A").count == 2)
         for name in ["www.example.com", "onlyhere.example.com", "mail.example.org"] {
@@ -99,7 +99,7 @@ struct AnswersTests {
 
     @Test("private addresses of public names are removed, with EDE 15")
     func rebinding() throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             settings: "rebinding: {protect: on, except: [allowed.example.org]}"
         )
         let daemon = stack.daemon
@@ -117,7 +117,7 @@ struct AnswersTests {
 
     @Test("addresses rotate over UDP and TCP")
     func rotation() throws {
-        let stack = try Stack(settings: "answers: {order: rotate}")
+        let stack = try ProgramHarness(settings: "answers: {order: rotate}")
         let daemon = stack.daemon
         var firsts: [String] = []
         for number in 0..<5 {
@@ -135,7 +135,7 @@ struct AnswersTests {
     func fastest() throws {
         let server = try Socket(.stream, bound: true)
         try server.listen()
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             settings: """
                 answers:
                   order: fastest

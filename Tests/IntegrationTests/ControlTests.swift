@@ -6,7 +6,7 @@ import Testing
 struct ControlTests {
     @Test("status reports ready, with listeners, vendors and upstreams")
     func status() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let end = try stack.daemon.control("status", "--json")
         #expect(end.status == 0 && end.errors.isEmpty)
         let status = try JSON(end.output)
@@ -32,7 +32,7 @@ struct ControlTests {
 
     @Test("version lists the libraries, and stats has a text form")
     func version() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let version = try JSON(stack.daemon.control("version", "--json").output)
         #expect(version.keys == ["libcurl", "libyaml", "openssl", "swift", "version"])
         for key in version.keys { #expect(version[key].string?.isEmpty == false, "\(key)") }
@@ -43,8 +43,8 @@ struct ControlTests {
     }
 
     /// Fills the cache with six entries, two of them negative.
-    private func filled() throws -> Stack {
-        let stack = try Stack()
+    private func filled() throws -> ProgramHarness {
+        let stack = try ProgramHarness()
         _ = try stack.daemon.dig("www.example.com", "A")  // and AAAA
         _ = try stack.daemon.dig("four.example.com", "A")  // and a negative AAAA
         #expect(try stack.daemon.dig("three.example.org", "A").status == "NOERROR")
@@ -111,7 +111,7 @@ struct ControlTests {
 
     @Test("watch prints queries as they are answered, and top counts them")
     func watch() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         let all = try Child(
             Product.control,
@@ -188,7 +188,7 @@ struct ControlTests {
 
     @Test("a daemon with a failing vendor is degraded: exit code 4 and the reason")
     func degraded() throws {
-        let stack = try Stack(faults: ["status=500"])
+        let stack = try ProgramHarness(faults: ["status=500"])
         _ = try stack.daemon.dig("www.example.com", "A")
         let end = try stack.daemon.control("status", "--json")
         #expect(end.status == 4)

@@ -35,7 +35,7 @@ struct CostTests {
     @Test("billable calls, names and routes agree with the vendor's count, batched calls included")
     func bill() throws {
         // More names than calls may be in flight, so that waiting names share calls.
-        let stack = try Stack(faults: ["delay=400"], route: Self.secondRoute)
+        let stack = try ProgramHarness(faults: ["delay=400"], route: Self.secondRoute)
         let names =
             ["www.example.com", "none.example.com"] + (0..<60).map { "n\($0).many.example.com" }
         let others = names.prefix(10)
@@ -81,7 +81,7 @@ struct CostTests {
 
     @Test("top cost lists each name with its calls, route and vendor")
     func top() throws {
-        let stack = try Stack(route: Self.secondRoute)
+        let stack = try ProgramHarness(route: Self.secondRoute)
         let daemon = stack.daemon
         for (name, count) in [("www.example.com", 3), ("a.many.example.com", 2)] {
             for _ in 0..<count {
@@ -119,7 +119,7 @@ struct CostTests {
         "a hit counts for its vendor, and an empty name saves the call for the other family"
     )
     func avoided() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         for _ in 0..<3 { _ = try stack.daemon.dig("www.example.com", "A") }
         for _ in 0..<2 { _ = try stack.daemon.dig("three.example.org", "A") }
         // The vendor has neither family. It is called once, and the upstream answers.
@@ -139,7 +139,7 @@ struct CostTests {
 
     @Test("failed calls are not billable")
     func failures() throws {
-        let stack = try Stack(faults: ["status=500"])
+        let stack = try ProgramHarness(faults: ["status=500"])
         _ = try stack.daemon.dig("www.example.com", "A")
         let vendor = try #require(try stack.daemon.stats()["vendors"].array.first)
         #expect(try #require(vendor["calls"].int) >= 1)
@@ -154,7 +154,7 @@ struct CostTests {
 
     @Test("a reset sets all counters and costs to zero, but not those of status")
     func reset() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         for name in ["www.example.com", "www.example.com", "none.example.com", "two.example.org"] {
             _ = try daemon.dig(name, "A")
@@ -193,7 +193,7 @@ struct CostTests {
 
     @Test("with a spent budget the fallback answers, and status names the end")
     func budget() throws {
-        let stack = try Stack(vendor: "budget: {calls-per-day: 2}")
+        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 2}")
         let daemon = stack.daemon
         for name in ["four.example.com", "six.example.com"] { _ = try daemon.dig(name, "A") }
         var status = try daemon.control("status", "--json")
@@ -227,7 +227,7 @@ struct CostTests {
 
     @Test("with `on-exceeded: warn` calls continue beyond the budget, and status is not degraded")
     func warning() throws {
-        let stack = try Stack(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
+        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
         for name in ["four.example.com", "www.example.com"] {
             #expect(try stack.daemon.dig(name, "A").status == "NOERROR")
         }
@@ -245,7 +245,7 @@ struct CostTests {
 
     @Test("a paused vendor is not called, its fallback answers, and status is not degraded")
     func pause() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         let end = try daemon.control("pause", "tencent")
         #expect(end.status == 0 && end.output.hasPrefix("tencent is paused until"), "\(end)")
@@ -280,7 +280,7 @@ struct CostTests {
 
     @Test("a pause under load loses no query")
     func pauseUnderLoad() throws {
-        let stack = try Stack(faults: ["delay=100"])
+        let stack = try ProgramHarness(faults: ["delay=100"])
         let socket = try Socket(.datagram, to: stack.daemon.port)
         let count = 200
         for id in 0..<count {
@@ -302,7 +302,7 @@ struct CostTests {
 
     @Test("an unknown vendor is an error with a suggestion and exit code 1")
     func unknown() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         for verb in ["pause", "resume"] {
             let near = try stack.daemon.control(verb, "tencnet")
             #expect(near.status == 1)
@@ -318,7 +318,7 @@ struct CostTests {
         arguments: [("status=401", "account", 300), ("status=429", "limit", 1)]
     )
     func refused(_ fault: String, _ reason: String, _ seconds: Int) throws {
-        let stack = try Stack(faults: [fault])
+        let stack = try ProgramHarness(faults: [fault])
         let daemon = stack.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
         let isAccount = reason == "account"
@@ -354,9 +354,9 @@ struct CostTests {
         arguments: [true, false]
     )
     func refresh(works: Bool) throws {
-        let service = try TestEmulator(zone: Stack.zone)
+        let service = try TestEmulator(zone: ProgramHarness.zone)
         let start = try TestEmulator(
-            zone: Stack.zone,
+            zone: ProgramHarness.zone,
             faults: works ? [] : ["status=500:path:/100000/ss"],
             options: ["--ss-servers", service.address],
             // Over plain HTTP the daemon accepts servers only with the port of the server that

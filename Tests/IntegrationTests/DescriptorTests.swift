@@ -27,7 +27,7 @@ struct DescriptorTests {
 
     @Test("vendors remain reachable over new connections")
     func vendors() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let clients = try Self.exhaust(stack.daemon)
         try withExtendedLifetime(clients) {
             for number in 0..<10 {

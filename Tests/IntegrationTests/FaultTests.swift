@@ -88,7 +88,7 @@ struct FaultTests {
 
     @Test("a vendor with one server: the upstream answers", arguments: FaultCase.onChannels)
     func alone(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             channel,
             faults: [fault.fault],
             vendor: fault.isSilence ? "timeout: 500ms" : ""
@@ -105,7 +105,7 @@ struct FaultTests {
 
     @Test("a vendor with two servers: the second server answers", arguments: FaultCase.onChannels)
     func second(_ fault: FaultCase, _ channel: VendorText.Channel) throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             channel,
             firstFaults: [fault.fault],
             vendor: fault.isSilence ? "hedge-after: 100ms" : "hedge-after: 5s"

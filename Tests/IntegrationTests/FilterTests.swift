@@ -68,7 +68,7 @@ struct FilterTests {
     func works() throws {
         let scratch = try Scratch()
         let upstream = try TestUpstream()
-        let emulator = try TestEmulator(zone: Stack.zone)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let authority = try Authority()
         let front = try TestNginx([.front()], backend: emulator.address, authority: authority)
         let vendor = try VendorText(

@@ -20,7 +20,10 @@ struct FreshnessTests {
 
     @Test("if the vendor is silent, the stale answer has the stale TTL and EDE 3")
     func stale() throws {
-        let stack = try Stack(route: "fallback: none", settings: briefly("stale: {ttl: 7s}"))
+        let stack = try ProgramHarness(
+            route: "fallback: none",
+            settings: briefly("stale: {ttl: 7s}")
+        )
         let daemon = stack.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
         try stack.emulator.misbehave("silent")
@@ -40,7 +43,7 @@ struct FreshnessTests {
 
     @Test("with `stale: off` a failure is SERVFAIL, and the cached failure has EDE 13")
     func off() throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             route: "fallback: none\n    stale: off",
             vendor: "timeout: 200ms",
             settings: briefly()
@@ -60,7 +63,7 @@ struct FreshnessTests {
 
     @Test("a popular name is refreshed before it expires, over UDP and TCP")
     func prefetch() throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             settings: "cache: {maximum-ttl: 10s, prefetch: {at: 50%}}"
         )
         let daemon = stack.daemon
@@ -83,7 +86,7 @@ struct FreshnessTests {
 
     @Test("prefetch names are resolved at the start")
     func names() throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             settings: "cache: {prefetch: {names: [www.example.com, three.example.org]}}"
         )
         let daemon = stack.daemon
@@ -101,7 +104,7 @@ struct FreshnessTests {
 
     @Test("a softly flushed entry is resolved again, and is the stale answer if that fails")
     func softly() throws {
-        let stack = try Stack(route: "fallback: none")
+        let stack = try ProgramHarness(route: "fallback: none")
         let daemon = stack.daemon
         for name in ["www.example.com", "four.example.com"] {
             #expect(try daemon.dig(name, "A").status == "NOERROR")
@@ -125,7 +128,7 @@ struct FreshnessTests {
 
     @Test("flush --stale and --source remove exactly the matching entries")
     func selections() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         for name in ["www.example.com", "four.example.com", "three.example.org"] {
             #expect(try daemon.dig(name, "A").status == "NOERROR")

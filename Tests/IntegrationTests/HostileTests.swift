@@ -43,7 +43,7 @@ struct HostileTests {
         accelerated mode: String,
         _ nastiness: (TestDaemon) throws -> Void
     ) throws {
-        let stack = try Stack(settings: "accelerate: {loopback: \(mode)}")
+        let stack = try ProgramHarness(settings: "accelerate: {loopback: \(mode)}")
         let daemon = stack.daemon
         try Self.check(daemon)
         let first = try Holding(daemon)

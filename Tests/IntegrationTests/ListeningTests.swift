@@ -135,7 +135,7 @@ struct ListeningTests {
 
     @Test("fifty concurrent queries for one name cost one vendor call")
     func merged() throws {
-        let stack = try Stack(faults: ["delay=300"])
+        let stack = try ProgramHarness(faults: ["delay=300"])
         let clients = try (0..<50).map { _ in try Socket(.datagram, to: stack.daemon.port) }
         for (number, client) in clients.enumerated() {
             try client.send(

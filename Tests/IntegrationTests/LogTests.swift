@@ -41,7 +41,7 @@ private final class TestJournal: Sendable {
 struct LogTests {
     @Test("the query log has one line per query, over UDP and TCP")
     func queries() throws {
-        let stack = try Stack(settings: "log: {queries: true}")
+        let stack = try ProgramHarness(settings: "log: {queries: true}")
         let names = ["www.example.com", "four.example.com", "three.example.org"]
         for name in names {
             _ = try stack.daemon.dig(name, "A")
@@ -71,7 +71,7 @@ struct LogTests {
 
     @Test("control characters, quotes and line ends in names cannot forge log fields or lines")
     func hostile() throws {
-        let stack = try Stack(settings: "log: {queries: true}")
+        let stack = try ProgramHarness(settings: "log: {queries: true}")
         let labels = [
             "\u{1B}[2J\u{1B}]0;owned\u{7}", "a\nhttpdnsd: error", "x level=critical", "\u{202E}txt",
             "\"quoted\" \\", "\u{0}\u{7F}\u{9B}31m",
@@ -106,7 +106,7 @@ struct LogTests {
         .timeLimit(.minutes(15))
     )
     func failures() throws {
-        let stack = try Stack(firstFaults: ["status=500"])
+        let stack = try ProgramHarness(firstFaults: ["status=500"])
         for number in 0..<3 { _ = try stack.daemon.dig("\(number).many.example.com", "A") }
         let line = try stack.daemon.program.line(with: "warning: vendor tencent: ")
         #expect(line.contains("trying \(stack.emulator.address)"), "\(line)")
@@ -124,7 +124,7 @@ struct LogTests {
 
     @Test("a refused account is logged with the time of the next attempt")
     func refused() throws {
-        let stack = try Stack(faults: ["status=403"])
+        let stack = try ProgramHarness(faults: ["status=403"])
         _ = try stack.daemon.dig("www.example.com", "A")
         let line = try stack.daemon.program.line(with: "account refused")
         #expect(line.contains("next attempt in 300 s"), "\(line)")

@@ -82,7 +82,7 @@ struct MetricsTests {
     func live() throws {
         let scratch = try Scratch()
         let path = scratch.file("metrics.sock")
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             vendor: "budget: {calls-per-day: 100}",
             settings: "metrics: {listen: [\"127.0.0.1:0\", \(path)]}"
         )
@@ -133,7 +133,7 @@ struct MetricsTests {
     @Test("every metric in the Grafana dashboard exists")
     func dashboard() throws {
         let scratch = try Scratch()
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             firstFaults: ["status=500"],
             vendor: "budget: {calls-per-day: 100}",
             settings:

@@ -71,7 +71,7 @@ struct PrivacyTests {
     @Test("a token that is sent in URLs does not accumulate in memory")
     func token() throws {
         let scratch = try Scratch()
-        let emulator = try TestEmulator(zone: Stack.zone)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let authority = try Authority()
         let front = try TestNginx([.front()], backend: emulator.address, authority: authority)
         let vendor = try VendorText(

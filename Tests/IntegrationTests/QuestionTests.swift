@@ -6,7 +6,7 @@ import Testing
 struct QuestionTests {
     @Test("explain predicts route, cache result and cost without any traffic")
     func prediction() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         let before = try stack.emulator.lookups()
         let dry = try JSON(daemon.control("explain", "www.example.com", "--json").output)
@@ -43,7 +43,7 @@ struct QuestionTests {
         arguments: [VendorText.Channel.https, .aes]
     )
     func live(_ channel: VendorText.Channel) throws {
-        let stack = try Stack(channel, firstFaults: ["status=500"])
+        let stack = try ProgramHarness(channel, firstFaults: ["status=500"])
         let daemon = stack.daemon
         let end = try daemon.control("explain", "www.example.com", "--live", "--json")
         #expect(end.status == 0, "\(end.errors)")
@@ -78,7 +78,7 @@ struct QuestionTests {
 
     @Test("resolve resolves all names in order, and its exit code says whether all were found")
     func resolve() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         let before = try stack.emulator.lookups()
         let good = try daemon.control(
@@ -111,7 +111,7 @@ struct QuestionTests {
 
     @Test("dump prints every entry, as lines or as JSON")
     func dump() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         let names = (0..<100).map { "n\($0).many.example.com" }
         let filled = try run(

@@ -222,14 +222,14 @@ struct ReloadTests {
     }
 
     /// A slow vendor and a daemon that uses it.
-    private struct Scene {
+    private struct Fixture {
         let emulator: TestEmulator
         let upstream: TestUpstream
         let daemon: TestDaemon
         private let vendor: @Sendable (String) throws -> String
 
         init(_ faults: String...) throws {
-            let emulator = try TestEmulator(zone: Stack.zone, faults: faults)
+            let emulator = try TestEmulator(zone: ProgramHarness.zone, faults: faults)
             let upstream = try TestUpstream()
             let scratch = try Scratch()
             self.emulator = emulator
@@ -273,7 +273,7 @@ struct ReloadTests {
 
     @Test("a pending call ends normally when its vendor is changed or removed")
     func underWay() throws {
-        let scene = try Scene("delay=1500")
+        let scene = try Fixture("delay=1500")
         for (name, address, reload) in [
             ("a.many.example.com", true, { try scene.reload("timeout: 1900ms") }),
             ("b.many.example.com", true, { try scene.reloadWithoutVendor() }),
@@ -295,7 +295,7 @@ struct ReloadTests {
 
     @Test("a reload keeps pauses, counters and cache entries of a vendor")
     func vendor() throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         #expect(try scene.daemon.dig("www.example.com").data("A").count == 2)
         #expect(try scene.daemon.control("pause", "tencent").status == 0)
         for options in ["", "timeout: 1s", "timeout: 1s"] {

@@ -19,12 +19,16 @@ struct ServiceAddressTests {
         // The daemon gives the servers of /conf the port of the server that named them.
         let namespace = try Namespace()
         let start = try TestEmulator(
-            zone: Stack.zone,
+            zone: ProgramHarness.zone,
             options: ["--conf-servers", "127.0.0.2,127.0.0.3"],
             listen: "127.0.0.1:80",
             in: namespace
         )
-        let service = try TestEmulator(zone: Stack.zone, listen: "127.0.0.2:80", in: namespace)
+        let service = try TestEmulator(
+            zone: ProgramHarness.zone,
+            listen: "127.0.0.2:80",
+            in: namespace
+        )
         let scratch = try Scratch()
         let vendor = try VendorText(
             channel,
@@ -56,11 +60,11 @@ struct ServiceAddressTests {
         .needs(.curl, .dig)
     )
     func schedule() throws {
-        let service = try TestEmulator(zone: Stack.zone)
+        let service = try TestEmulator(zone: ProgramHarness.zone)
         // Over plain HTTP the daemon accepts servers only with the port of the server that names
         // them.
         let start = try TestEmulator(
-            zone: Stack.zone,
+            zone: ProgramHarness.zone,
             options: ["--ss-servers", service.address],
             listen: service.address.replacingOccurrences(of: "127.0.0.1:", with: "127.0.0.2:")
         )
@@ -87,7 +91,7 @@ struct ServiceAddressTests {
 
     @Test("without the setting there is no request for servers", .needs(.curl, .dig))
     func off() throws {
-        let emulator = try TestEmulator(zone: Stack.zone)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let scratch = try Scratch()
         let vendor = try AlibabaText(
             servers: [emulator.address],
@@ -102,7 +106,10 @@ struct ServiceAddressTests {
 
     @Test("a failed endpoint refresh is logged, and the configured servers remain", .needs(.dig))
     func failing() throws {
-        let start = try TestEmulator(zone: Stack.zone, faults: ["status=500:path:/100000/ss"])
+        let start = try TestEmulator(
+            zone: ProgramHarness.zone,
+            faults: ["status=500:path:/100000/ss"]
+        )
         let scratch = try Scratch()
         let vendor = try AlibabaText(
             servers: [start.address],
@@ -130,7 +137,7 @@ struct CertificateNameTests {
         _ names: [String],
         _ options: String...
     ) throws -> (addresses: [String], lookups: Int) {
-        let emulator = try TestEmulator(zone: Stack.zone)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let site = TestNginx.Site(
             // nginx selects the site by a name of its own, which no client uses.
             names: names + ["DNS:front.example.net"],

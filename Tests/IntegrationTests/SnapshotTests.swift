@@ -21,7 +21,7 @@ private final class Machine: Sendable {
             atPath: directory,
             withIntermediateDirectories: false
         )
-        emulator = try TestEmulator(zone: Stack.zone, in: namespace)
+        emulator = try TestEmulator(zone: ProgramHarness.zone, in: namespace)
         vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
     }
 

@@ -41,7 +41,7 @@ struct StatsTests {
 
     @Test("each query is counted once by source, once by RCODE and once by transport")
     func partition() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         var sources: [String: Int] = [:]
         var outcomes: [String: Int] = [:]
         let sockets = try [
@@ -98,7 +98,7 @@ struct StatsTests {
 
     @Test("every query of two concurrent clients is counted")
     func load() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let clients = try (0..<2).map { _ in try Socket(.datagram, to: stack.daemon.port) }
         for client in clients { try client.send(RawMessage.query("www.example.com")) }
         for client in clients { _ = try client.receive() }
@@ -126,7 +126,7 @@ struct StatsTests {
 
     @Test("after a reset the counters start from zero")
     func reset() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         _ = try stack.daemon.dig("www.example.com", "A")
         let before = try stack.daemon.control("stats", "--reset", "--json")
         #expect(try JSON(before.output)["queries", "total"].int == 1)

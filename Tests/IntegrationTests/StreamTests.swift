@@ -5,7 +5,7 @@ import Testing
 struct StreamTests {
     @Test("twenty queries in one segment are all answered, with one vendor call")
     func pipeline() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let client = try Socket(.stream, to: stack.daemon.port)
         let ids = Set<UInt16>(1...20)
         try client.sendFramed(
@@ -28,7 +28,7 @@ struct StreamTests {
     @Test("a slow miss does not delay a later hit (RFC 7766 §6.2.1.1)")
     func overtaking() throws {
         let upstream = try Socket(.datagram, bound: true)
-        let emulator = try TestEmulator(zone: Stack.zone)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone)
         let scratch = try Scratch()
         let vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
         let daemon = try TestDaemon(
@@ -54,7 +54,7 @@ struct StreamTests {
 
     @Test("a slow vendor call does not delay the result of a later one")
     func overtakingVendor() throws {
-        let stack = try Stack(faults: ["delay=1000:name:www.example.com"])
+        let stack = try ProgramHarness(faults: ["delay=1000:name:www.example.com"])
         let client = try Socket(.stream, to: stack.daemon.port)
         try client.sendFramed([
             RawMessage.query("www.example.com", id: 1), RawMessage.query("four.example.com", id: 2),
@@ -66,7 +66,7 @@ struct StreamTests {
 
     @Test("a client that closed its sending side still gets its answers")
     func halfClosed() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let client = try Socket(.stream, to: stack.daemon.port)
         try client.sendFramed([
             RawMessage.query("www.example.com", id: 1),
@@ -81,7 +81,7 @@ struct StreamTests {
 
     @Test("a query that arrives octet by octet is answered")
     func trickling() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let client = try Socket(.stream, to: stack.daemon.port)
         let query = RawMessage.query("www.example.com", id: 7)
         for octet in [0, UInt8(query.count)] + query { try client.send([octet]) }

@@ -53,7 +53,7 @@ struct VarlinkTests {
 
     @Test("a Python client can call every method and finds every declared result")
     func everyMethod() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         _ = try stack.daemon.dig("www.example.com", "A")
         let client = try Child("python3", ["-c", Self.program, stack.daemon.socket])
         let end = try client.end(within: 60)

@@ -5,7 +5,7 @@ import Testing
 struct VendorFailureTests {
     @Test("after an empty answer the upstream answers, and no failure is counted")
     func empty() throws {
-        let stack = try Stack(faults: ["empty"])
+        let stack = try ProgramHarness(faults: ["empty"])
         #expect(
             try stack.daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"]
         )
@@ -21,7 +21,7 @@ struct VendorFailureTests {
 
     @Test("an unreachable vendor is replaced by the cache, then by the upstream")
     func gone() throws {
-        let stack = try Stack()
+        let stack = try ProgramHarness()
         let daemon = stack.daemon
         #expect(try daemon.dig("www.example.com", "A").data("A") == ["192.0.2.1", "192.0.2.2"])
         try stack.emulator.program.stop()
@@ -35,7 +35,7 @@ struct VendorFailureTests {
 
     @Test("with `fallback: none` a failure is SERVFAIL and an empty answer NODATA")
     func noFallback() throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             faults: ["status=500:name:www.example.com"],
             route: "fallback: none",
             vendor: "timeout: 500ms"
@@ -52,7 +52,7 @@ struct VendorFailureTests {
     @Test("if all servers and upstreams are silent, the client gets SERVFAIL within 5 s")
     func allSilent() throws {
         let upstream = try Socket(.datagram, bound: true)
-        let emulator = try TestEmulator(zone: Stack.zone, faults: ["silent"])
+        let emulator = try TestEmulator(zone: ProgramHarness.zone, faults: ["silent"])
         let scratch = try Scratch()
         let vendor = try VendorText(.aes, servers: [emulator.address], in: scratch)
         let daemon = try TestDaemon(
@@ -74,7 +74,10 @@ struct VendorFailureTests {
         // silent.
         let first = try Socket(.stream, bound: true)
         if !isDead { try first.listen() }
-        let stack = try Stack(deadServers: ["127.0.0.1:\(first.port)"], vendor: "timeout: 500ms")
+        let stack = try ProgramHarness(
+            deadServers: ["127.0.0.1:\(first.port)"],
+            vendor: "timeout: 500ms"
+        )
         let reply = try stack.daemon.dig("www.example.com", "A")
         #expect(reply.data("A") == ["192.0.2.1", "192.0.2.2"], "\(reply.text)")
         #expect(try stack.emulator.lookups() == 1)
@@ -83,7 +86,7 @@ struct VendorFailureTests {
 
     @Test("a vendor is used again after its recovery")
     func back() throws {
-        let stack = try Stack(vendor: "timeout: 500ms")
+        let stack = try ProgramHarness(vendor: "timeout: 500ms")
         try stack.emulator.misbehave("status=500")
         #expect(try stack.daemon.dig("www.example.com", "A").data("A") == ["198.51.100.99"])
         try stack.emulator.misbehave()

@@ -10,7 +10,7 @@ struct VendorOptionTests {
         [("off", "--require-expiry"), ("on", "--refuse-expiry")]
     )
     func otherForm(channel: VendorText.Channel, account: (setting: String, wants: String)) throws {
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             channel,
             vendor: "auth-expiry: \(account.setting)",
             emulator: [account.wants]
@@ -29,7 +29,7 @@ struct VendorOptionTests {
         arguments: [("on", "--require-expiry"), ("off", "--refuse-expiry")]
     )
     func configuredForm(setting: String, wants: String) throws {
-        let stack = try Stack(vendor: "auth-expiry: \(setting)", emulator: [wants])
+        let stack = try ProgramHarness(vendor: "auth-expiry: \(setting)", emulator: [wants])
         #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
         #expect(try stack.emulator.calls()["channels"].keys == ["tencent-aes"])
         try stack.daemon.stop()
@@ -37,7 +37,7 @@ struct VendorOptionTests {
 
     @Test("after its budget a vendor is not called, and the fallback answers")
     func budget() throws {
-        let stack = try Stack(vendor: "budget: {calls-per-day: 1}")
+        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 1}")
         #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
         _ = try stack.daemon.program.line(
             with: "vendor tencent: daily budget of 1 calls spent, not used until midnight UTC"
@@ -50,7 +50,7 @@ struct VendorOptionTests {
 
     @Test("with `on-exceeded: warn` calls continue after a warning")
     func warning() throws {
-        let stack = try Stack(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
+        let stack = try ProgramHarness(vendor: "budget: {calls-per-day: 1, on-exceeded: warn}")
         #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
         #expect(try stack.daemon.dig("four.example.com", "A").data("A") == ["192.0.2.4"])
         _ = try stack.daemon.program.line(
@@ -64,7 +64,7 @@ struct VendorOptionTests {
     @Test("names that wait for a free call share one call")
     func batches() throws {
         // All queries arrive in one segment, before the first call ends.
-        let stack = try Stack(
+        let stack = try ProgramHarness(
             faults: ["delay=300:first:1"],
             vendor: "concurrent-calls: 1\nhedge-after: 5s"
         )
@@ -78,7 +78,7 @@ struct VendorOptionTests {
 
     @Test("with `batching: together` simultaneous names share calls")
     func together() throws {
-        let stack = try Stack(vendor: "batching: together\nhedge-after: 5s")
+        let stack = try ProgramHarness(vendor: "batching: together\nhedge-after: 5s")
         let client = try Socket(.stream, to: stack.daemon.port)
         let ids = UInt16(1)...8
         try client.sendFramed(ids.map { RawMessage.query("n\($0).many.example.com", id: $0) })
@@ -90,7 +90,7 @@ struct VendorOptionTests {
     @Test("calls use the configured HTTP version", .needs(.nginx, .openssl))
     func version() throws {
         for (setting, version) in [("auto", "HTTP/2.0"), ("1.1", "HTTP/1.1"), ("2", "HTTP/2.0")] {
-            let stack = try Stack(.https, vendor: "http: \(setting)")
+            let stack = try ProgramHarness(.https, vendor: "http: \(setting)")
             #expect(try stack.daemon.dig("www.example.com", "A").data("A").count == 2)
             try stack.daemon.stop()
             let log = try #require(try stack.front?.stop())
@@ -150,7 +150,7 @@ struct ProxyTests {
     @Test("plain HTTP is forwarded")
     func forward() throws {
         let namespace = try Namespace()
-        let emulator = try TestEmulator(zone: Stack.zone, in: namespace)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone, in: namespace)
         let scratch = try Scratch()
         let vendor = try VendorText(
             .aes,
@@ -167,7 +167,7 @@ struct ProxyTests {
     @Test("TLS is tunneled, and the certificate is checked", .needs(.nginx, .openssl))
     func tunnel() throws {
         let namespace = try Namespace()
-        let emulator = try TestEmulator(zone: Stack.zone, in: namespace)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone, in: namespace)
         let authority = try Authority()
         let front = try TestNginx(
             [.front()],
@@ -195,7 +195,7 @@ struct ProxyTests {
     @Test("an unreachable proxy makes the vendor unreachable")
     func gone() throws {
         let namespace = try Namespace()
-        let emulator = try TestEmulator(zone: Stack.zone, in: namespace)
+        let emulator = try TestEmulator(zone: ProgramHarness.zone, in: namespace)
         let scratch = try Scratch()
         let vendor = try VendorText(
             .aes,

@@ -10,7 +10,7 @@ struct FileWatchTests {
 
     /// A test folder, and the notifications of a watch on a file in it.
     @ServiceLoop
-    private final class Scene {
+    private final class Fixture {
         let folder: String
         private var watch: FileWatch?
         private var waiting: CheckedContinuation<Void, Never>?
@@ -32,7 +32,7 @@ struct FileWatchTests {
         }
 
         /// Waits for a notification after `action`.
-        func expect(_ action: (Scene) throws -> Void) async throws {
+        func expect(_ action: (Fixture) throws -> Void) async throws {
             // Discard a notification that an earlier step caused.
             isTold = false
             try action(self)
@@ -65,7 +65,7 @@ struct FileWatchTests {
     @Test
     @ServiceLoop
     func `a file that is created, written, replaced, removed and created again`() async throws {
-        let scene = try Scene("hosts")
+        let scene = try Fixture("hosts")
         try await scene.expect { try $0.write("one", to: "hosts") }
         try await scene.expect { try $0.write("two", to: "hosts") }
         for round in 0..<3 {
@@ -79,7 +79,7 @@ struct FileWatchTests {
     @Test
     @ServiceLoop
     func `a file whose directory is created later, removed and created again`() async throws {
-        let scene = try Scene("a/b/hosts")
+        let scene = try Fixture("a/b/hosts")
         for _ in 0..<2 {
             try await scene.expect { try $0.makeFolder("a") }
             try await scene.expect { try $0.makeFolder("a/b") }
@@ -94,7 +94,7 @@ struct FileWatchTests {
     @Test
     @ServiceLoop
     func `a symbolic link and its target`() async throws {
-        let scene = try Scene("hosts")
+        let scene = try Fixture("hosts")
         try scene.makeFolder("elsewhere")
         try scene.write("one", to: "elsewhere/first")
         try scene.write("one", to: "elsewhere/second")
@@ -111,7 +111,7 @@ struct FileWatchTests {
     @Test
     @ServiceLoop
     func `a new file with the inode of a removed one`() async throws {
-        let scene = try Scene("hosts")
+        let scene = try Fixture("hosts")
         for _ in 0..<20 {
             // Another watch still has the removed file when the new file gets its inode.
             try scene.write("one", to: "old")
@@ -127,7 +127,7 @@ struct FileWatchTests {
     @Test
     @ServiceLoop
     func `a released watch sends no notifications`() async throws {
-        let scene = try Scene("hosts")
+        let scene = try Fixture("hosts")
         var told = 0
         var other: FileWatch? = try FileWatch("\(scene.folder)/hosts") { told += 1 }
         try await scene.expect { try $0.write("one", to: "hosts") }

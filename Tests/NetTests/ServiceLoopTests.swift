@@ -45,7 +45,7 @@ struct ServiceLoopTests {
             let busy = Task { @ServiceLoop in while !Task.isCancelled { await Task.yield() } }
             defer { busy.cancel() }
             let called = Waiter()
-            let bell = try Doorbell { called.resume(.ready) }
+            let bell = try LoopWakeup { called.resume(.ready) }
             bell.ring()
             #expect(await called.wait(until: nil) == .ready)
         }
@@ -68,7 +68,7 @@ struct ServiceLoopTests {
 }
 
 @Suite("A doorbell", .timeLimit(.minutes(15)))
-struct DoorbellTests {
+struct LoopWakeupTests {
     init() { ServiceLoop.start() }
 
     @Test
@@ -76,7 +76,7 @@ struct DoorbellTests {
         try await onLoop {
             var calls = 0
             let called = Waiter()
-            let bell = try Doorbell {
+            let bell = try LoopWakeup {
                 calls += 1
                 called.resume(.ready)
             }
@@ -92,7 +92,7 @@ struct DoorbellTests {
         try await onLoop {
             var seen = 0
             let all = Waiter()
-            let bell = try Doorbell {
+            let bell = try LoopWakeup {
                 seen += box.take()
                 if seen == 40_000 { all.resume(.ready) }
             }

@@ -10,7 +10,7 @@ struct WatchedSocketsTests {
 
     /// Watched sockets with a wait for the next event.
     @ServiceLoop
-    private final class Scene {
+    private final class Fixture {
         let sockets = WatchedSockets()
         private let waiter = Waiter()
         private(set) var heard: [Int32] = []
@@ -43,7 +43,7 @@ struct WatchedSocketsTests {
         async throws
     {
         let listener = try ListeningSocket()
-        let scene = Scene()
+        let scene = Fixture()
         // Other tests open and close sockets, so this repeats until the same number is assigned
         // twice.
         var descriptor: Int32
@@ -70,8 +70,8 @@ struct WatchedSocketsTests {
     func `a socket that was closed without a report and has a duplicate is removed normally`()
         async throws
     {
-        let scene = Scene()
-        let other = Scene()
+        let scene = Fixture()
+        let other = Fixture()
         let descriptor = try scene.open()
         // A program that was started at this moment would have such a duplicate.
         let elsewhere = dup(descriptor)

@@ -25,8 +25,8 @@ struct AnswerTests {
     @Test("one call answers with addresses and caches A and AAAA", arguments: pairing)
     @ServiceLoop
     func addresses(_ account: Account) async throws {
-        let house = try House(account)
-        try await house.expect(
+        let harness = try ResolverHarness(account)
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from \(Self.origin(account)) after 20 ms
@@ -36,7 +36,7 @@ struct AnswerTests {
                 billed: \(account.rawValue) 1
                 """
         )
-        try await House(account).expect(
+        try await ResolverHarness(account).expect(
             "www.example.com",
             .aaaa,
             story: """
@@ -57,9 +57,9 @@ struct AnswerTests {
     func clamps(_ ttl: UInt32, _ expected: UInt32) async throws {
         var policy = TTLPolicy()
         policy.positive = 60...600
-        let house = try House(.tencent, policy: policy)
-        house.zone["www.example.com"]?.ttl4 = ttl
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, policy: policy)
+        harness.zone["www.example.com"]?.ttl4 = ttl
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -74,10 +74,10 @@ struct AnswerTests {
     @Test("an answer with TTL 0 is not cached, so every query is a call")
     @ServiceLoop
     func zeroTTL() async throws {
-        let house = try House(.tencent)
-        house.zone["www.example.com"]?.ttl4 = 0
+        let harness = try ResolverHarness(.tencent)
+        harness.zone["www.example.com"]?.ttl4 = 0
         for _ in 0..<2 {
-            try await house.expect(
+            try await harness.expect(
                 "www.example.com",
                 story: """
                     NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -93,7 +93,7 @@ struct AnswerTests {
     @Test("an empty family is NODATA if the other family has addresses")
     @ServiceLoop
     func otherFamily() async throws {
-        try await House(.tencent).expect(
+        try await ResolverHarness(.tencent).expect(
             "four.example.com",
             .aaaa,
             story: """
@@ -104,7 +104,7 @@ struct AnswerTests {
                 billed: tencent 1
                 """
         )
-        try await House(.alibaba).expect(
+        try await ResolverHarness(.alibaba).expect(
             "six.example.com",
             .a,
             story: """
@@ -123,9 +123,9 @@ struct AnswerTests {
     )
     @ServiceLoop
     func impliedDenial(_ ttl: UInt32, _ expected: UInt32) async throws {
-        let house = try House(.tencent)
-        house.zone["four.example.com"]?.ttl4 = ttl
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent)
+        harness.zone["four.example.com"]?.ttl4 = ttl
+        try await harness.expect(
             "four.example.com",
             .aaaa,
             story: """
@@ -147,7 +147,7 @@ struct AnswerTests {
     )
     @ServiceLoop
     func nothing(_ account: Account, _ name: String) async throws {
-        try await House(account).expect(
+        try await ResolverHarness(account).expect(
             Name(name),
             story: """
                 NOERROR from upstream/scripted after 30 ms
@@ -162,7 +162,7 @@ struct AnswerTests {
     @Test("an NXDOMAIN of the fallback is answered and cached")
     @ServiceLoop
     func fallbackNXDomain() async throws {
-        try await House(.tencent, upstream: .denying(.nxDomain)).expect(
+        try await ResolverHarness(.tencent, upstream: .denying(.nxDomain)).expect(
             "none.example.com",
             story: """
                 NXDOMAIN from upstream/scripted after 30 ms
@@ -177,7 +177,7 @@ struct AnswerTests {
     @Test("a NODATA of the fallback is answered and cached")
     @ServiceLoop
     func fallbackNoData() async throws {
-        try await House(.tencent, upstream: .denying(.noError)).expect(
+        try await ResolverHarness(.tencent, upstream: .denying(.noError)).expect(
             "none.example.com",
             story: """
                 NOERROR from upstream/scripted after 30 ms
@@ -192,20 +192,20 @@ struct AnswerTests {
     @Test("a vendor's lack of addresses is remembered, so the other family costs no call")
     @ServiceLoop
     func remembered() async throws {
-        let house = try House(.tencent)
-        _ = try await house.ask("none.example.com")
+        let harness = try ResolverHarness(.tencent)
+        _ = try await harness.ask("none.example.com")
         let second = """
             NOERROR from upstream/scripted after 10 ms
             answer: AAAA 2001:db8::99 300
             asked: upstream AAAA at 0
             kept: A 300, AAAA 300
             """
-        try await house.expect("none.example.com", .aaaa, story: second)
-        #expect(house.resolver.vendors.numbers.paired == 1)
+        try await harness.expect("none.example.com", .aaaa, story: second)
+        #expect(harness.resolver.vendors.numbers.paired == 1)
         // The memory lasts 5 s: the name may have been registered since.
-        house.emptyCache()
-        await house.world.advance(by: .seconds(5))
-        try await house.expect(
+        harness.emptyCache()
+        await harness.world.advance(by: .seconds(5))
+        try await harness.expect(
             "none.example.com",
             .aaaa,
             story: """
@@ -221,21 +221,21 @@ struct AnswerTests {
     @Test("only the vendor that had no addresses is skipped, not a vendor that failed")
     @ServiceLoop
     func rememberedOfTheSecond() async throws {
-        let house = try House(.tencent, .alibaba)
+        let harness = try ResolverHarness(.tencent, .alibaba)
         for server in 1...2 {
-            house.faults["tencent \(server)"] = .broken(.connect("refused"))
+            harness.faults["tencent \(server)"] = .broken(.connect("refused"))
         }
-        _ = try await house.ask("none.example.com")
-        _ = try await house.ask("none.example.com", .aaaa)
-        #expect(house.resolver.vendors.numbers.pairedByVendor == ["alibaba": 1])
+        _ = try await harness.ask("none.example.com")
+        _ = try await harness.ask("none.example.com", .aaaa)
+        #expect(harness.resolver.vendors.numbers.pairedByVendor == ["alibaba": 1])
     }
 
     @Test("without a fallback a name without addresses is NODATA, registered or not")
     @ServiceLoop
     func nothingWithoutFallback() async throws {
         for name in ["none.example.com", "unregistered.example.com"] {
-            let house = try House(.tencent, fallsBack: false)
-            try await house.expect(
+            let harness = try ResolverHarness(.tencent, fallsBack: false)
+            try await harness.expect(
                 Name(name),
                 story: """
                     NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -245,7 +245,7 @@ struct AnswerTests {
                     billed: tencent 1
                     """
             )
-            try await house.expect(
+            try await harness.expect(
                 Name(name),
                 .aaaa,
                 story: """
@@ -260,11 +260,11 @@ struct AnswerTests {
     @Test("`fallback: none` affects address queries only")
     @ServiceLoop
     func otherTypesFallBack() async throws {
-        let house = try House(.tencent, fallsBack: false)
+        let harness = try ResolverHarness(.tencent, fallsBack: false)
         for type in [RecordType.mx, .https, .txt] {
-            _ = try await house.ask("www.example.com", type)
+            _ = try await harness.ask("www.example.com", type)
         }
-        #expect(house.asked.map(\.whom) == ["upstream MX", "upstream HTTPS", "upstream TXT"])
+        #expect(harness.asked.map(\.whom) == ["upstream MX", "upstream HTTPS", "upstream TXT"])
     }
 
     // MARK: - One call
@@ -272,14 +272,14 @@ struct AnswerTests {
     @Test("concurrent A and AAAA queries of any clients share one call")
     @ServiceLoop
     func atOnce() async throws {
-        let house = try House(.tencent)
+        let harness = try ResolverHarness(.tencent)
         let asked = [
-            house.begin("www.example.com"), house.begin("WWW.example.com", .aaaa),
-            house.begin("wWw.example.com"),
-            house.begin("www.example.com", dnssecOK: true, checkingDisabled: true),
+            harness.begin("www.example.com"), harness.begin("WWW.example.com", .aaaa),
+            harness.begin("wWw.example.com"),
+            harness.begin("www.example.com", dnssecOK: true, checkingDisabled: true),
         ]
         var stories: Set<String> = []
-        for one in asked { stories.insert(try await house.story(of: one)) }
+        for one in asked { stories.insert(try await harness.story(of: one)) }
         let end = """
             asked: tencent 1 at 0
             kept: A 60, AAAA 120
@@ -300,34 +300,34 @@ struct AnswerTests {
             ]
         )
         // The repeated query joins its duplicate; A and AAAA share the vendor call.
-        #expect(house.resolver.merging.merged == 1)
-        #expect(house.vendors[0].statistics.merged == 1)
-        #expect(house.vendors[0].statistics.paired == 1)
+        #expect(harness.resolver.merging.merged == 1)
+        #expect(harness.vendors[0].statistics.merged == 1)
+        #expect(harness.vendors[0].statistics.paired == 1)
     }
 
     @Test("a client that joins a call waits for the remaining time and is counted as merged")
     @ServiceLoop
     func joining() async throws {
-        let house = try House(.tencent)
-        let first = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(15))
-        let second = house.begin("www.example.com")
-        let late = try await house.answer(to: second)
+        let harness = try ResolverHarness(.tencent)
+        let first = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(15))
+        let second = harness.begin("www.example.com")
+        let late = try await harness.answer(to: second)
         #expect(second.errand.end.map { $0 - second.errand.start } == .milliseconds(5))
         #expect(late.resolution.provenance.wasMerged)
-        #expect(try await !house.answer(to: first).resolution.provenance.wasMerged)
-        #expect(house.asked.map(\.whom) == ["tencent 1"])
+        #expect(try await !harness.answer(to: first).resolution.provenance.wasMerged)
+        #expect(harness.asked.map(\.whom) == ["tencent 1"])
     }
 
     @Test("a call continues when the client that caused it has gone")
     @ServiceLoop
     func firstGone() async throws {
-        let house = try House(.tencent)
-        let first = house.begin("www.example.com")
-        let second = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(5))
+        let harness = try ResolverHarness(.tencent)
+        let first = harness.begin("www.example.com")
+        let second = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(5))
         first.errand.cancel()
-        try await house.expect(
+        try await harness.expect(
             second,
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -345,15 +345,17 @@ struct AnswerTests {
     @ServiceLoop
     func batch() async throws {
         for account in Self.pairing {
-            let house = try House(account) { $0.batching = .together }
+            let harness = try ResolverHarness(account) { $0.batching = .together }
             let names: [Name] = [
                 "www.example.com", "unregistered.example.com", "four.example.com",
             ]
-            let asked = names.map { house.begin($0) }
+            let asked = names.map { harness.begin($0) }
             var answers: [String] = []
             for one in asked {
-                let answer = try await house.answer(to: one)
-                answers.append("\(house.origin(answer)): \(answer.answers.joined(separator: ", "))")
+                let answer = try await harness.answer(to: one)
+                answers.append(
+                    "\(harness.origin(answer)): \(answer.answers.joined(separator: ", "))"
+                )
             }
             let origin = try Self.origin(account)
             #expect(
@@ -363,13 +365,13 @@ struct AnswerTests {
                     "\(origin): A 192.0.2.104",
                 ]
             )
-            #expect(house.asked.map(\.whom) == ["\(account.rawValue) 1 for 3", "upstream A"])
-            #expect(asked[1].errand.end == house.world.start + .milliseconds(30))
-            #expect(house.kept("unregistered.example.com") == ["A 300"])
-            #expect(house.kept("four.example.com") == ["A 90", "AAAA NODATA 90"])
-            #expect(house.vendors[0].statistics.billable == 1)
-            #expect(house.vendors[0].statistics.billableNames == 3)
-            #expect(house.vendors[0].statistics.billableByRoute == ["test:1": 3])
+            #expect(harness.asked.map(\.whom) == ["\(account.rawValue) 1 for 3", "upstream A"])
+            #expect(asked[1].errand.end == harness.world.start + .milliseconds(30))
+            #expect(harness.kept("unregistered.example.com") == ["A 300"])
+            #expect(harness.kept("four.example.com") == ["A 90", "AAAA NODATA 90"])
+            #expect(harness.vendors[0].statistics.billable == 1)
+            #expect(harness.vendors[0].statistics.billableNames == 3)
+            #expect(harness.vendors[0].statistics.billableByRoute == ["test:1": 3])
         }
     }
 }

@@ -29,8 +29,8 @@ struct AuthenticTests {
 
     /// Returns true if the cached answer of a name is marked as validated.
     @ServiceLoop
-    private static func kept(_ name: Name, in house: House) -> [Bool] {
-        house.cache.entries(named: name, type: nil, now: house.world.now).map(\.isAuthentic)
+    private static func kept(_ name: Name, in harness: ResolverHarness) -> [Bool] {
+        harness.cache.entries(named: name, type: nil, now: harness.world.now).map(\.isAuthentic)
     }
 
     @Test(arguments: [true, false])
@@ -38,11 +38,11 @@ struct AuthenticTests {
     func `AD is accepted from trusted upstreams only, and cached`(
         _ isBelieved: Bool
     ) async throws {
-        let house = try House(upstream: Self.validating(isBelieved))
-        let answer = try await house.ask("www.example.org")
+        let harness = try ResolverHarness(upstream: Self.validating(isBelieved))
+        let answer = try await harness.ask("www.example.org")
         #expect(answer.resolution.isAuthentic == isBelieved)
         #expect(answer.resolution.flags == (isBelieved ? HeaderFlags.authenticData : 0))
-        #expect(Self.kept("www.example.org", in: house) == [isBelieved])
+        #expect(Self.kept("www.example.org", in: harness) == [isBelieved])
     }
 
     @Test
@@ -51,15 +51,15 @@ struct AuthenticTests {
         let upstream = ScriptedUpstream(validates: true) { (message) throws(UpstreamError) in
             message.answers = [.a("www.example.org", 1)]
         }
-        let house = try House(upstream: upstream)
-        #expect(try await house.ask("www.example.org").resolution.isAuthentic == false)
-        #expect(Self.kept("www.example.org", in: house) == [false])
+        let harness = try ResolverHarness(upstream: upstream)
+        #expect(try await harness.ask("www.example.org").resolution.isAuthentic == false)
+        #expect(Self.kept("www.example.org", in: harness) == [false])
     }
 
     @Test
     @ServiceLoop
     func `CNAME chains and denials keep the AD bit of their reply`() async throws {
-        let chain = try House(
+        let chain = try ResolverHarness(
             upstream: Self.validating { message in
                 message.answers = [
                     .cname("www.example.org", "a.example.net"), .a("a.example.net", 1),
@@ -69,7 +69,7 @@ struct AuthenticTests {
         )
         let answer = try await chain.ask("www.example.org")
         #expect(answer.resolution.isAuthentic && answer.message.answers.count == 2)
-        let denial = try House(
+        let denial = try ResolverHarness(
             upstream: Self.validating { message in
                 message.rcode = .nxDomain
                 message.authorities = [.soa("example.org", minimum: 30)]
@@ -85,22 +85,22 @@ struct AuthenticTests {
         policy.positive = 60...3_600
         policy.negative = 5...300
         for (isBelieved, seconds) in [(true, 7), (false, 60)] as [(Bool, UInt32)] {
-            let house = try House(
+            let harness = try ResolverHarness(
                 upstream: Self.validating(isBelieved) { message in
                     message.answers = [.a("www.example.org", 1, ttl: 7)]
                 },
                 policy: policy
             )
-            #expect(try await house.ask("www.example.org").resolution.lifetime == seconds)
+            #expect(try await harness.ask("www.example.org").resolution.lifetime == seconds)
         }
         for (isBelieved, seconds) in [(true, 2), (false, 5)] as [(Bool, UInt32)] {
-            let house = try House(
+            let harness = try ResolverHarness(
                 upstream: Self.validating(isBelieved) { message in
                     message.authorities = [.soa("example.org", minimum: 2)]
                 },
                 policy: policy
             )
-            #expect(try await house.ask("www.example.org").resolution.lifetime == seconds)
+            #expect(try await harness.ask("www.example.org").resolution.lifetime == seconds)
         }
     }
 
@@ -109,7 +109,7 @@ struct AuthenticTests {
     func `removing a private address clears AD`() async throws {
         var policy = AnswerPolicy()
         policy.rebinding.protects = true
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: Self.validating { message in
                 message.answers = [.a("www.example.org", 0xC000_0263)]
                 if message.questions.first?.name == "mixed.example.org" {
@@ -120,8 +120,8 @@ struct AuthenticTests {
             },
             answers: policy
         )
-        #expect(try await house.ask("mixed.example.org").resolution.isAuthentic == false)
-        #expect(try await house.ask("www.example.org").resolution.isAuthentic)
+        #expect(try await harness.ask("mixed.example.org").resolution.isAuthentic == false)
+        #expect(try await harness.ask("www.example.org").resolution.isAuthentic)
     }
 
     @Test
@@ -129,18 +129,18 @@ struct AuthenticTests {
     func `reordering the addresses keeps AD`() async throws {
         var policy = AnswerPolicy()
         policy.order = .fastest([AnswerPolicy.ProbeRule(names: .suffix("example.org"), port: 443)])
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: Self.validating { message in
                 guard let name = message.questions.first?.name else { return }
                 message.answers = [.a(name, 0xC000_0201), .a(name, 0xC000_0202)]
             },
             answers: policy
         )
-        house.latencies = ["192.0.2.1 443": .milliseconds(90), "192.0.2.2 443": .milliseconds(5)]
-        #expect(try await house.ask("www.example.org").resolution.isAuthentic)
-        await house.world.advance(by: .seconds(2))
-        house.emptyCache()
-        let answer = try await house.ask("www.example.org")
+        harness.latencies = ["192.0.2.1 443": .milliseconds(90), "192.0.2.2 443": .milliseconds(5)]
+        #expect(try await harness.ask("www.example.org").resolution.isAuthentic)
+        await harness.world.advance(by: .seconds(2))
+        harness.emptyCache()
+        let answer = try await harness.ask("www.example.org")
         #expect(answer.answers == ["A 192.0.2.2", "A 192.0.2.1"])
         #expect(answer.resolution.isAuthentic)
     }
@@ -148,8 +148,8 @@ struct AuthenticTests {
     @Test
     @ServiceLoop
     func `local answers and vendor answers never have AD`() async throws {
-        let house = try House(.tencent, upstream: Self.validating())
-        house.resolver.use(
+        let harness = try ResolverHarness(.tencent, upstream: Self.validating())
+        harness.resolver.use(
             HostsTable(
                 records: [
                     (name: "host.example.net", addresses: [try #require(IPAddress("192.0.2.9"))])
@@ -157,15 +157,15 @@ struct AuthenticTests {
             )
         )
         for name in ["www.example.com", "localhost", "host.example.net", "x.invalid"] as [Name] {
-            #expect(try await house.ask(name).resolution.isAuthentic == false, "\(name)")
+            #expect(try await harness.ask(name).resolution.isAuthentic == false, "\(name)")
         }
         // The vendor has no address, so the answer is the upstream's reply unchanged.
-        #expect(try await house.ask("none.example.com").resolution.isAuthentic)
+        #expect(try await harness.ask("none.example.com").resolution.isAuthentic)
     }
 
     @Test
     func `restored origin labels are trusted according to the settings`() {
-        let origins = Origins()
+        let origins = AnswerSourceRegistry()
         origins.believe(only: ["dot/tls://dns.example (192.0.2.1)"])
         let number = origins.number("dot/tls://dns.example (192.0.2.1)")
         let after = origins.number(number, after: "tencent")

@@ -82,32 +82,32 @@ struct BeliefTests {
     )
     @ServiceLoop
     private func privateAddresses(_ example: Case) async throws {
-        let house = try House(.tencent)
-        house.zone["www.example.com"] = example.known
-        try await house.expect("www.example.com", story: example.story)
-        #expect(house.resolver.vendors.numbers.droppedAddresses == example.dropped)
+        let harness = try ResolverHarness(.tencent)
+        harness.zone["www.example.com"] = example.known
+        try await harness.expect("www.example.com", story: example.story)
+        #expect(harness.resolver.vendors.numbers.droppedAddresses == example.dropped)
     }
 
     @Test("a dropped address is counted once, however many clients wait for the call")
     @ServiceLoop
     func countedOnce() async throws {
-        let house = try House(.tencent)
-        house.zone["www.example.com"] = Known(v4: ["10.0.0.1", "192.0.2.110"], v6: ["fd00::1"])
+        let harness = try ResolverHarness(.tencent)
+        harness.zone["www.example.com"] = Known(v4: ["10.0.0.1", "192.0.2.110"], v6: ["fd00::1"])
         let asked = [
-            house.begin("www.example.com"), house.begin("www.example.com", .aaaa),
-            house.begin("www.example.com", dnssecOK: true),
+            harness.begin("www.example.com"), harness.begin("www.example.com", .aaaa),
+            harness.begin("www.example.com", dnssecOK: true),
         ]
-        for one in asked { _ = try await house.answer(to: one) }
-        #expect(house.asked.count { $0.whom == "tencent 1" } == 1)
-        #expect(house.resolver.vendors.numbers.droppedAddresses == 2)
+        for one in asked { _ = try await harness.answer(to: one) }
+        #expect(harness.asked.count { $0.whom == "tencent 1" } == 1)
+        #expect(harness.resolver.vendors.numbers.droppedAddresses == 2)
     }
 
     @Test("private addresses are answered if the route allows them")
     @ServiceLoop
     func allowed() async throws {
-        let house = try House(.tencent, allowsPrivateAnswers: true)
-        house.zone["www.example.com"] = Known(v4: ["10.0.0.1"], v6: ["fd00::1"])
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, allowsPrivateAnswers: true)
+        harness.zone["www.example.com"] = Known(v4: ["10.0.0.1"], v6: ["fd00::1"])
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -117,7 +117,7 @@ struct BeliefTests {
                 billed: tencent 1
                 """
         )
-        #expect(house.resolver.vendors.numbers.droppedAddresses == 0)
+        #expect(harness.resolver.vendors.numbers.droppedAddresses == 0)
     }
 
     @Test(
@@ -126,9 +126,9 @@ struct BeliefTests {
     )
     @ServiceLoop
     func unusable(_ address: String) async throws {
-        let house = try House(.tencent, allowsPrivateAnswers: true)
-        house.zone["www.example.com"] = Known(v4: [address])
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, allowsPrivateAnswers: true)
+        harness.zone["www.example.com"] = Known(v4: [address])
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 30 ms
@@ -138,15 +138,15 @@ struct BeliefTests {
                 billed: tencent 1
                 """
         )
-        #expect(house.vendors[0].statistics.droppedAddresses == 1)
+        #expect(harness.vendors[0].statistics.droppedAddresses == 1)
     }
 
     @Test("only unusable addresses and no fallback: NODATA")
     @ServiceLoop
     func unusableWithoutFallback() async throws {
-        let house = try House(.tencent, fallsBack: false)
-        house.zone["www.example.com"] = Known(v4: ["10.0.0.1"])
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, fallsBack: false)
+        harness.zone["www.example.com"] = Known(v4: ["10.0.0.1"])
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -173,19 +173,19 @@ struct BeliefTests {
     )
     @ServiceLoop
     func notForVendors(_ name: String, _ type: RecordType) async throws {
-        let house = try House(.tencent)
-        _ = try await house.ask(try Name(name), type)
-        #expect(house.asked.map(\.whom) == ["upstream \(type)"])
-        #expect(house.world.sent.isEmpty)
+        let harness = try ResolverHarness(.tencent)
+        _ = try await harness.ask(try Name(name), type)
+        #expect(harness.asked.map(\.whom) == ["upstream \(type)"])
+        #expect(harness.world.sent.isEmpty)
     }
 
     @Test("names of letters, digits, hyphens and underscores are sent in lower case")
     @ServiceLoop
     func forVendors() async throws {
-        let house = try House(.tencent)
-        house.zone["_dns.x-1.example.com"] = Known(v4: ["192.0.2.110"])
-        #expect(try await house.ask("_DNS.X-1.Example.com").answers == ["A 192.0.2.110"])
-        #expect(house.asked.map(\.whom) == ["tencent 1"])
+        let harness = try ResolverHarness(.tencent)
+        harness.zone["_dns.x-1.example.com"] = Known(v4: ["192.0.2.110"])
+        #expect(try await harness.ask("_DNS.X-1.Example.com").answers == ["A 192.0.2.110"])
+        #expect(harness.asked.map(\.whom) == ["tencent 1"])
     }
 
     // MARK: - JSON
@@ -193,8 +193,8 @@ struct BeliefTests {
     @Test("a JSON API gets one call per family, and its calls may be free of charge")
     @ServiceLoop
     func oneFamily() async throws {
-        let house = try House(.json)
-        try await house.expect(
+        let harness = try ResolverHarness(.json)
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from json/192.0.2.41:443 after 20 ms
@@ -203,7 +203,7 @@ struct BeliefTests {
                 kept: A 60
                 """
         )
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             .aaaa,
             story: """
@@ -213,13 +213,13 @@ struct BeliefTests {
                 kept: A 60, AAAA 120
                 """
         )
-        #expect(house.vendors[0].statistics.tries == 2)
+        #expect(harness.vendors[0].statistics.tries == 2)
     }
 
     @Test("an NXDOMAIN of a JSON API is accepted, with the TTL of its SOA")
     @ServiceLoop
     func jsonNXDomain() async throws {
-        try await House(.json).expect(
+        try await ResolverHarness(.json).expect(
             "unregistered.example.com",
             story: """
                 NXDOMAIN from json/192.0.2.41:443 after 20 ms
@@ -233,7 +233,7 @@ struct BeliefTests {
     @Test("a NODATA of a JSON API is accepted")
     @ServiceLoop
     func jsonNoData() async throws {
-        try await House(.json).expect(
+        try await ResolverHarness(.json).expect(
             "four.example.com",
             .aaaa,
             story: """
@@ -248,9 +248,9 @@ struct BeliefTests {
     @Test("if all addresses of a JSON API are unusable, the fallback is queried")
     @ServiceLoop
     func jsonUnusable() async throws {
-        let house = try House(.json)
-        house.zone["www.example.com"] = Known(v4: ["10.0.0.1"])
-        try await house.expect(
+        let harness = try ResolverHarness(.json)
+        harness.zone["www.example.com"] = Known(v4: ["10.0.0.1"])
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 30 ms

@@ -86,8 +86,8 @@ struct FailoverTests {
     @ServiceLoop
     private func nextServer(_ example: Case) async throws {
         let account = example.account.rawValue
-        let house = try House(example.account)
-        house.faults["\(account) 1"] = example.fault
+        let harness = try ResolverHarness(example.account)
+        harness.faults["\(account) 1"] = example.fault
         // A vendor with two certificate names retries under the other name first.
         let again =
             if case .broken(.tls, _) = example.fault, example.account == .alibaba {
@@ -95,7 +95,7 @@ struct FailoverTests {
             } else {
                 ""
             }
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from \(account)/\(example.account.servers(2)[1]) \
@@ -111,15 +111,15 @@ struct FailoverTests {
     @Test("a slow server is not marked failed before its own timeout, but its call is billed")
     @ServiceLoop
     func loser() async throws {
-        let house = try House(.tencent)
-        house.faults["tencent 1"] = .silent()
-        _ = try await house.ask("www.example.com")
-        let statistics = { house.vendors[0].statistics }
-        #expect(house.world.elapsed == .milliseconds(320))
-        await house.world.advance(by: .milliseconds(1_679))
+        let harness = try ResolverHarness(.tencent)
+        harness.faults["tencent 1"] = .silent()
+        _ = try await harness.ask("www.example.com")
+        let statistics = { harness.vendors[0].statistics }
+        #expect(harness.world.elapsed == .milliseconds(320))
+        await harness.world.advance(by: .milliseconds(1_679))
         #expect(statistics().servers.map(\.failures) == [0, 0])
         #expect(statistics().billable == 1)
-        await house.world.advance(by: .milliseconds(1))
+        await harness.world.advance(by: .milliseconds(1))
         #expect(statistics().servers.map(\.failures) == [1, 0])
         #expect(statistics().billable == 2)
     }
@@ -127,9 +127,9 @@ struct FailoverTests {
     @Test("a slow server that answers first wins, and the hedged request is billed too")
     @ServiceLoop
     func slowWinner() async throws {
-        let house = try House(.tencent)
-        house.faults["tencent 1"] = .slow(.milliseconds(310))
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent)
+        harness.faults["tencent 1"] = .slow(.milliseconds(310))
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 310 ms
@@ -139,21 +139,21 @@ struct FailoverTests {
                 billed: tencent 1
                 """
         )
-        await house.world.advance(by: .seconds(3))
-        #expect(house.vendors[0].statistics.servers.map(\.failures) == [0, 0])
-        #expect(house.vendors[0].statistics.billable == 2)
+        await harness.world.advance(by: .seconds(3))
+        #expect(harness.vendors[0].statistics.servers.map(\.failures) == [0, 0])
+        #expect(harness.vendors[0].statistics.billable == 2)
     }
 
     @Test("an unresponsive old connection is retried on a new one if no other server answers")
     @ServiceLoop
     func freshConnection() async throws {
-        let house = try House(.tencent, servers: 1)
-        house.faults["tencent 1"] = .silent(onOldConnection: true)
-        house.world.script = { [script = house.world.script] request in
-            if request.wantsFreshConnection { house.faults = [:] }
+        let harness = try ResolverHarness(.tencent, servers: 1)
+        harness.faults["tencent 1"] = .silent(onOldConnection: true)
+        harness.world.script = { [script = harness.world.script] request in
+            if request.wantsFreshConnection { harness.faults = [:] }
             return script(request)
         }
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 2020 ms
@@ -172,34 +172,34 @@ struct FailoverTests {
     )
     @ServiceLoop
     func switching() async throws {
-        let house = try House(.tencent) {
+        let harness = try ResolverHarness(.tencent) {
             $0.retriesBeforeSwitch = 2
             $0.returnToPrimaryAfter = .seconds(60)
         }
-        house.faults["tencent 1"] = .broken(.connect("refused"))
+        harness.faults["tencent 1"] = .broken(.connect("refused"))
         func whom() async throws -> [String] {
-            let before = house.asked.count
-            house.emptyCache()
-            let answer = try await house.ask("www.example.com")
+            let before = harness.asked.count
+            harness.emptyCache()
+            let answer = try await harness.ask("www.example.com")
             #expect(answer.answers == ["A 192.0.2.101", "A 192.0.2.102"])
-            return house.asked.dropFirst(before).map(\.whom)
+            return harness.asked.dropFirst(before).map(\.whom)
         }
         for _ in 0..<2 { #expect(try await whom() == ["tencent 1", "tencent 2"]) }
         // The daemon's own probe failed too, and caused the switch.
-        let switched = house.world.elapsed
+        let switched = harness.world.elapsed
         #expect(try await whom() == ["tencent 2"])
-        await house.world.advance(
-            by: switched + .milliseconds(59_999) - house.world.elapsed
+        await harness.world.advance(
+            by: switched + .milliseconds(59_999) - harness.world.elapsed
         )
         #expect(try await whom() == ["tencent 2"])
         // The next probe of the first server fails again.
         for _ in 0..<2 { #expect(try await whom() == ["tencent 2"]) }
-        house.faults = [:]
-        await house.world.advance(by: .seconds(60))
+        harness.faults = [:]
+        await harness.world.advance(by: .seconds(60))
         #expect(try await whom() == ["tencent 2"])
         for _ in 0..<2 { #expect(try await whom() == ["tencent 1"]) }
-        #expect(house.vendors[0].statistics.switches == 1)
-        #expect(house.vendors[0].statistics.returns == 1)
+        #expect(harness.vendors[0].statistics.switches == 1)
+        #expect(harness.vendors[0].statistics.returns == 1)
     }
 
     // MARK: - Silence
@@ -207,41 +207,43 @@ struct FailoverTests {
     @Test("an unresponsive vendor is skipped until a probe succeeds")
     @ServiceLoop
     func silence() async throws {
-        let house = try House(.tencent, servers: 1) { $0.retriesBeforeSwitch = 2 }
-        house.faults["tencent 1"] = .silent()
+        let harness = try ResolverHarness(.tencent, servers: 1) { $0.retriesBeforeSwitch = 2 }
+        harness.faults["tencent 1"] = .silent()
         func wait() async throws -> Duration {
-            house.emptyCache()
-            let start = house.world.elapsed
-            _ = try await house.ask("www.example.com")
-            return house.world.elapsed - start
+            harness.emptyCache()
+            let start = harness.world.elapsed
+            _ = try await harness.ask("www.example.com")
+            return harness.world.elapsed - start
         }
         for _ in 0..<2 { #expect(try await wait() == .milliseconds(2_010)) }
-        let before = house.asked.count
+        let before = harness.asked.count
         for _ in 0..<3 { #expect(try await wait() == .milliseconds(10)) }
         #expect(
-            house.asked.dropFirst(before).map(\.whom)
+            harness.asked.dropFirst(before).map(\.whom)
                 == ["upstream A", "upstream A", "upstream A"]
         )
         // Wait until that probe has ended.
-        await house.world.advance(by: .seconds(3))
-        house.faults = [:]
+        await harness.world.advance(by: .seconds(3))
+        harness.faults = [:]
         #expect(try await wait() == .milliseconds(10))
-        await house.world.advance(by: .milliseconds(10))
+        await harness.world.advance(by: .milliseconds(10))
         #expect(try await wait() == .milliseconds(20))
-        #expect(house.asked.last?.whom == "tencent 1")
+        #expect(harness.asked.last?.whom == "tencent 1")
     }
 
     @Test("an unresponsive vendor is waited for if there is no alternative")
     @ServiceLoop
     func onlySilence() async throws {
-        let house = try House(.tencent, servers: 1, fallsBack: false) { $0.retriesBeforeSwitch = 1 }
-        house.faults["tencent 1"] = .silent()
-        for _ in 0..<3 {
-            house.emptyCache()
-            _ = try await house.ask("www.example.com")
-            await house.world.advance(by: .seconds(1))
+        let harness = try ResolverHarness(.tencent, servers: 1, fallsBack: false) {
+            $0.retriesBeforeSwitch = 1
         }
-        #expect(house.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
+        harness.faults["tencent 1"] = .silent()
+        for _ in 0..<3 {
+            harness.emptyCache()
+            _ = try await harness.ask("www.example.com")
+            await harness.world.advance(by: .seconds(1))
+        }
+        #expect(harness.asked.map(\.whom) == ["tencent 1", "tencent 1", "tencent 1"])
     }
 
     // MARK: - Other vendors
@@ -263,11 +265,11 @@ struct FailoverTests {
     @ServiceLoop
     func nextVendor(_ index: Int) async throws {
         let (label, fault, next, billed) = Self.hopeless[index]
-        let house = try House(.tencent, .alibaba)
-        house.faults = ["tencent 1": fault, "tencent 2": fault]
+        let harness = try ResolverHarness(.tencent, .alibaba)
+        harness.faults = ["tencent 1": fault, "tencent 2": fault]
         let second = label == "silence" ? 300 : next / 2
         let bill = billed == 0 ? "alibaba 1" : "tencent \(billed), alibaba 1"
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from alibaba/192.0.2.31:443 after \(next + 20) ms
@@ -284,12 +286,12 @@ struct FailoverTests {
     @ServiceLoop
     func fallback(_ index: Int) async throws {
         let (label, fault, next, billed) = Self.hopeless[index]
-        let house = try House(.tencent, .sealed)
+        let harness = try ResolverHarness(.tencent, .sealed)
         for account in ["tencent", "sealed"] {
-            for number in 1...2 { house.faults["\(account) \(number)"] = fault }
+            for number in 1...2 { harness.faults["\(account) \(number)"] = fault }
         }
         let bill = billed == 0 ? "" : "\nbilled: tencent \(billed), sealed \(billed)"
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             .aaaa,
             story: """
@@ -306,11 +308,11 @@ struct FailoverTests {
     @Test("a vendor failure is not cached: the other family is a new vendor call")
     @ServiceLoop
     func failureIsForgotten() async throws {
-        let house = try House(.tencent, servers: 1)
-        house.faults["tencent 1"] = .status(500)
-        _ = try await house.ask("www.example.com")
-        house.faults = [:]
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, servers: 1)
+        harness.faults["tencent 1"] = .status(500)
+        _ = try await harness.ask("www.example.com")
+        harness.faults = [:]
+        try await harness.expect(
             "www.example.com",
             .aaaa,
             story: """
@@ -326,7 +328,7 @@ struct FailoverTests {
     @Test("if a vendor has no address, the fallback is queried, not the next vendor")
     @ServiceLoop
     func emptyIsNoFailure() async throws {
-        try await House(.tencent, .alibaba).expect(
+        try await ResolverHarness(.tencent, .alibaba).expect(
             "none.example.com",
             story: """
                 NOERROR from upstream/scripted after 30 ms
@@ -341,11 +343,11 @@ struct FailoverTests {
     @Test("without a fallback, failing vendors are SERVFAIL with the reason, cached for 1 s")
     @ServiceLoop
     func noFallback() async throws {
-        let house = try House(.tencent, .alibaba, fallsBack: false)
+        let harness = try ResolverHarness(.tencent, .alibaba, fallsBack: false)
         for account in ["tencent", "alibaba"] {
-            for number in 1...2 { house.faults["\(account) \(number)"] = .status(500) }
+            for number in 1...2 { harness.faults["\(account) \(number)"] = .status(500) }
         }
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             story: """
                 SERVFAIL from httpdnsd after 80 ms
@@ -355,7 +357,7 @@ struct FailoverTests {
                 billed: tencent 2, alibaba 2
                 """
         )
-        await house.world.advance(by: .seconds(1))
-        #expect(house.kept("www.example.com") == [])
+        await harness.world.advance(by: .seconds(1))
+        #expect(harness.kept("www.example.com") == [])
     }
 }

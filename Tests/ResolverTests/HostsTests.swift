@@ -69,17 +69,17 @@ struct HostsTests {
     @ServiceLoop
     func `hosts take precedence over routes and special names`(_ index: Int) async throws {
         let (name, type, expected, zone) = Self.here[index]
-        let house = try House(.tencent)
-        house.resolver.use(Self.table)
-        let answer = try await house.ask(try Name(name), type)
+        let harness = try ResolverHarness(.tencent)
+        harness.resolver.use(Self.table)
+        let answer = try await harness.ask(try Name(name), type)
         #expect(answer.rcode == .noError)
         #expect(answer.answers == expected)
         #expect(answer.zone == (try zone.map { try Name($0) }))
         let ttls = (answer.message.answers + answer.message.authorities).map(\.ttl)
         #expect(ttls.allSatisfy { $0 == 10 })
-        #expect(house.origin(answer) == "hosts")
-        #expect(house.world.sent.isEmpty && house.upstream?.asked == [])
-        #expect(house.cache.numbers.entries == 0)
+        #expect(harness.origin(answer) == "hosts")
+        #expect(harness.world.sent.isEmpty && harness.upstream?.asked == [])
+        #expect(harness.cache.numbers.entries == 0)
     }
 
     @Test(arguments: [
@@ -93,17 +93,17 @@ struct HostsTests {
         _ type: RecordType,
         _ expected: String
     ) async throws {
-        let house = try House()
-        house.resolver.use(
+        let harness = try ResolverHarness()
+        harness.resolver.use(
             HostsTable.of(
                 "192.0.2.1 localhost",
                 "2001:db8::1 localhost www.localhost",
                 "127.0.0.1 blocked.example.org"
             )
         )
-        let answer = try await house.ask(try Name(name), type)
+        let answer = try await harness.ask(try Name(name), type)
         #expect(answer.answers == [expected])
-        #expect(house.resolver.hosts.count == 1)
+        #expect(harness.resolver.hosts.count == 1)
     }
 
     @Test
@@ -111,45 +111,45 @@ struct HostsTests {
     func `other types of a hosts name are forwarded, but an NXDOMAIN becomes NODATA`()
         async throws
     {
-        let house = try House(upstream: .denying(.nxDomain))
-        house.resolver.use(Self.table)
+        let harness = try ResolverHarness(upstream: .denying(.nxDomain))
+        harness.resolver.use(Self.table)
         for _ in 0..<2 {
-            let answer = try await house.ask("mail.example.org", .mx)
+            let answer = try await harness.ask("mail.example.org", .mx)
             #expect(answer.rcode == .noError)
             #expect(answer.answers.isEmpty)
         }
-        #expect(house.upstream?.asked.count == 1)
+        #expect(harness.upstream?.asked.count == 1)
         // The cached entry is NODATA too.
-        #expect(house.kept("mail.example.org") == ["MX NODATA 5"])
-        #expect(try await house.ask("unknown.example.org", .mx).rcode == .nxDomain)
-        #expect(try await house.ask("printer.lan", .any).answers.count == 1)
-        #expect(try await house.ask("printer.lan", .axfr).rcode == .refused)
+        #expect(harness.kept("mail.example.org") == ["MX NODATA 5"])
+        #expect(try await harness.ask("unknown.example.org", .mx).rcode == .nxDomain)
+        #expect(try await harness.ask("printer.lan", .any).answers.count == 1)
+        #expect(try await harness.ask("printer.lan", .axfr).rcode == .refused)
     }
 
     @Test
     @ServiceLoop
     func `cached answers of a name in a new hosts table are removed, others stay`() async throws {
-        let house = try House(.tencent)
-        _ = try await house.ask("www.example.com")
-        _ = try await house.ask("four.example.com")
-        #expect(house.cached("www.example.com") == ["A 2", "AAAA 1"])
-        house.resolver.use(Self.table)
-        #expect(house.cached("www.example.com") == [])
-        #expect(house.cached("four.example.com") == ["A 1", "AAAA 0"])
-        #expect(try await house.ask("www.example.com").answers == ["A 192.0.2.11"])
-        house.resolver.use(HostsTable())
-        #expect(try await house.ask("www.example.com").answers.count == 2)
+        let harness = try ResolverHarness(.tencent)
+        _ = try await harness.ask("www.example.com")
+        _ = try await harness.ask("four.example.com")
+        #expect(harness.cached("www.example.com") == ["A 2", "AAAA 1"])
+        harness.resolver.use(Self.table)
+        #expect(harness.cached("www.example.com") == [])
+        #expect(harness.cached("four.example.com") == ["A 1", "AAAA 0"])
+        #expect(try await harness.ask("www.example.com").answers == ["A 192.0.2.11"])
+        harness.resolver.use(HostsTable())
+        #expect(try await harness.ask("www.example.com").answers.count == 2)
     }
 
     @Test
     @ServiceLoop
     func `an answer to a query that began before a hosts change is not cached`() async throws {
-        let house = try House(.tencent)
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(10))
-        house.resolver.use(Self.table)
-        #expect(try await house.answer(to: asked).answers == ["A 192.0.2.101", "A 192.0.2.102"])
-        #expect(house.kept("www.example.com") == [])
+        let harness = try ResolverHarness(.tencent)
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(10))
+        harness.resolver.use(Self.table)
+        #expect(try await harness.answer(to: asked).answers == ["A 192.0.2.101", "A 192.0.2.102"])
+        #expect(harness.kept("www.example.com") == [])
     }
 
     // MARK: - The table

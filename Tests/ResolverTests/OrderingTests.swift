@@ -21,20 +21,22 @@ struct OrderingTests {
 
     /// A vendor's name with three addresses: the second is fastest, the third is unreachable.
     @ServiceLoop
-    private static func house(_ policy: AnswerPolicy = policy()) throws -> House {
-        let house = try House(.tencent, answers: policy)
-        house.zone["www.example.com"] = Known(v4: ["192.0.2.1", "192.0.2.2", "192.0.2.3"])
-        house.latencies = [
+    private static func harness(_ policy: AnswerPolicy = policy()) throws -> ResolverHarness {
+        let harness = try ResolverHarness(.tencent, answers: policy)
+        harness.zone["www.example.com"] = Known(v4: ["192.0.2.1", "192.0.2.2", "192.0.2.3"])
+        harness.latencies = [
             "192.0.2.1 443": .milliseconds(80), "192.0.2.2 443": .milliseconds(30),
             "192.0.2.1 8443": .milliseconds(10), "192.0.2.2 8443": .milliseconds(30),
         ]
-        return house
+        return harness
     }
 
     /// Returns the addresses in the order that a worker would answer.
     @ServiceLoop
-    private static func cached(_ house: House, _ name: Name, _ type: RecordType = .a) -> [String] {
-        let entry = house.cache.entries(named: name, type: type, now: house.world.now).first
+    private static func cached(_ harness: ResolverHarness, _ name: Name, _ type: RecordType = .a)
+        -> [String]
+    {
+        let entry = harness.cache.entries(named: name, type: type, now: harness.world.now).first
         let message = entry.flatMap { try? Message(parsing: $0.message) }
         return message?.answers.map { "\($0.data)" } ?? []
     }
@@ -45,15 +47,15 @@ struct OrderingTests {
     @Test
     @ServiceLoop
     func `the first answer is not delayed, and is reordered soon after`() async throws {
-        let house = try Self.house()
-        let first = try await house.ask("www.example.com")
+        let harness = try Self.harness()
+        let first = try await harness.ask("www.example.com")
         #expect(first.message.answers.map { "\($0.data)" } == Self.asGiven)
-        #expect(Self.cached(house, "www.example.com") == Self.asGiven)
-        await house.world.advance(by: .seconds(2))
-        #expect(Self.cached(house, "www.example.com") == Self.fastest)
-        #expect(house.tried.map(\.whom) == Self.asGiven.map { "\($0) 443" })
+        #expect(Self.cached(harness, "www.example.com") == Self.asGiven)
+        await harness.world.advance(by: .seconds(2))
+        #expect(Self.cached(harness, "www.example.com") == Self.fastest)
+        #expect(harness.tried.map(\.whom) == Self.asGiven.map { "\($0) 443" })
         // The entry keeps its remaining TTL.
-        #expect(house.kept("www.example.com").first == "A 58")
+        #expect(harness.kept("www.example.com").first == "A 58")
     }
 
     @Test
@@ -61,42 +63,42 @@ struct OrderingTests {
     func `a server is probed once in 5 min, and a new answer is ordered immediately`()
         async throws
     {
-        let house = try Self.house()
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(70))
-        let second = try await house.ask("www.example.com")
+        let harness = try Self.harness()
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(70))
+        let second = try await harness.ask("www.example.com")
         #expect(second.message.answers.map { "\($0.data)" } == Self.fastest)
-        #expect(Self.cached(house, "www.example.com") == Self.fastest)
-        #expect(house.tried.count == 3)
-        await house.world.advance(by: .seconds(300))
-        house.latencies["192.0.2.1 443"] = .milliseconds(5)
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(2))
-        #expect(house.tried.count == 6)
-        #expect(Self.cached(house, "www.example.com") == Self.asGiven)
+        #expect(Self.cached(harness, "www.example.com") == Self.fastest)
+        #expect(harness.tried.count == 3)
+        await harness.world.advance(by: .seconds(300))
+        harness.latencies["192.0.2.1 443"] = .milliseconds(5)
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(2))
+        #expect(harness.tried.count == 6)
+        #expect(Self.cached(harness, "www.example.com") == Self.asGiven)
     }
 
     @Test
     @ServiceLoop
     func `a network change clears the measured times`() async throws {
-        let house = try Self.house()
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(2))
-        house.networkChanged()
-        house.latencies["192.0.2.3 443"] = .milliseconds(1)
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(2))
-        #expect(Self.cached(house, "www.example.com").first == "192.0.2.3")
+        let harness = try Self.harness()
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(2))
+        harness.networkChanged()
+        harness.latencies["192.0.2.3 443"] = .milliseconds(1)
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(2))
+        #expect(Self.cached(harness, "www.example.com").first == "192.0.2.3")
     }
 
     @Test
     @ServiceLoop
     func `without rules only names with a vendor route are probed, at port 443`() async throws {
-        let house = try Self.house()
-        _ = try await house.ask("www.example.org")
-        _ = try await house.ask("www.example.com", .txt)
-        await house.world.advance(by: .seconds(2))
-        #expect(house.tried.isEmpty)
+        let harness = try Self.harness()
+        _ = try await harness.ask("www.example.org")
+        _ = try await harness.ask("www.example.com", .txt)
+        await harness.world.advance(by: .seconds(2))
+        #expect(harness.tried.isEmpty)
     }
 
     @Test
@@ -104,34 +106,34 @@ struct OrderingTests {
     func `with rules the matching names are probed, at the port of the first matching rule`()
         async throws
     {
-        let house = try Self.house(
+        let harness = try Self.harness(
             Self.policy(
                 .init(names: .exact("www.example.com"), port: 8443),
                 .init(names: .suffix("example.com"), port: 443)
             )
         )
-        house.zone["x.example.com"] = Known(v4: ["192.0.2.1", "192.0.2.2"])
-        _ = try await house.ask("www.example.com")
-        _ = try await house.ask("x.example.com")
-        await house.world.advance(by: .seconds(3))
-        #expect(Self.cached(house, "www.example.com") == Self.asGiven)
-        #expect(Self.cached(house, "x.example.com") == ["192.0.2.2", "192.0.2.1"])
-        #expect(Set(house.tried.map(\.whom)).count == 5)
+        harness.zone["x.example.com"] = Known(v4: ["192.0.2.1", "192.0.2.2"])
+        _ = try await harness.ask("www.example.com")
+        _ = try await harness.ask("x.example.com")
+        await harness.world.advance(by: .seconds(3))
+        #expect(Self.cached(harness, "www.example.com") == Self.asGiven)
+        #expect(Self.cached(harness, "x.example.com") == ["192.0.2.2", "192.0.2.1"])
+        #expect(Set(harness.tried.map(\.whom)).count == 5)
     }
 
     @Test
     @ServiceLoop
     func `a single address is not probed`() async throws {
-        let house = try Self.house()
-        _ = try await house.ask("four.example.com")
-        await house.world.advance(by: .seconds(2))
-        #expect(house.tried.isEmpty)
+        let harness = try Self.harness()
+        _ = try await harness.ask("four.example.com")
+        await harness.world.advance(by: .seconds(2))
+        #expect(harness.tried.isEmpty)
     }
 
     @Test
     @ServiceLoop
     func `aliases stay before the addresses`() async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 message.answers = [
                     .cname("www.example.org", "cdn.example.net"),
@@ -140,32 +142,34 @@ struct OrderingTests {
             },
             answers: Self.policy(.init(names: .suffix("example.org"), port: 80))
         )
-        house.latencies = ["192.0.2.2 80": .milliseconds(5)]
-        _ = try await house.ask("www.example.org")
-        await house.world.advance(by: .seconds(2))
+        harness.latencies = ["192.0.2.2 80": .milliseconds(5)]
+        _ = try await harness.ask("www.example.org")
+        await harness.world.advance(by: .seconds(2))
         #expect(
-            Self.cached(house, "www.example.org") == ["cdn.example.net.", "192.0.2.2", "192.0.2.1"]
+            Self.cached(harness, "www.example.org") == [
+                "cdn.example.net.", "192.0.2.2", "192.0.2.1",
+            ]
         )
     }
 
     @Test
     @ServiceLoop
     func `concurrent probes, probes per second and waiting names are bounded`() async throws {
-        let house = try Self.house()
+        let harness = try Self.harness()
         for number in 0..<400 {
             let (high, low) = (number / 100, number % 100 * 2 + 1)
-            house.zone["n\(number).example.com"] = Known(
+            harness.zone["n\(number).example.com"] = Known(
                 v4: ["192.0.\(high + 10).\(low)", "192.0.\(high + 10).\(low + 1)"]
             )
-            _ = house.begin(try Name("n\(number).example.com"))
+            _ = harness.begin(try Name("n\(number).example.com"))
         }
-        await house.world.advance(by: .seconds(10))
+        await harness.world.advance(by: .seconds(10))
         // Each probe set waits 1 s for two unresponsive servers, then pauses for 0.2 s.
-        #expect(house.tried.count <= 10 * 8)
-        #expect(!house.tried.isEmpty)
-        await house.world.advance(by: .seconds(600))
-        #expect(house.tried.count <= 2 * (Probing.queueLimit + Probing.lanes))
-        #expect(house.tried.count >= 2 * Probing.queueLimit)
+        #expect(harness.tried.count <= 10 * 8)
+        #expect(!harness.tried.isEmpty)
+        await harness.world.advance(by: .seconds(600))
+        #expect(harness.tried.count <= 2 * (Probing.queueLimit + Probing.lanes))
+        #expect(harness.tried.count >= 2 * Probing.queueLimit)
     }
 
     // MARK: - The ranking

@@ -15,23 +15,30 @@ struct PreviewTests {
 
     /// Returns a resolver with hosts, routes, two vendors and upstreams.
     @ServiceLoop
-    private func house(
+    private func harness(
         _ answers: AnswerPolicy = AnswerPolicy(),
         fallsBack: Bool = true
-    ) throws -> House {
-        let house = try House(.tencent, .alibaba, answers: answers, fallsBack: fallsBack)
-        house.resolver.use(
+    ) throws -> ResolverHarness {
+        let harness = try ResolverHarness(
+            .tencent,
+            .alibaba,
+            answers: answers,
+            fallsBack: fallsBack
+        )
+        harness.resolver.use(
             HostsTable(
                 records: [("printer.lan", [.v4(IPv4Address(value: 0xC000_0209))])]
             )
         )
-        return house
+        return harness
     }
 
     /// Returns the preview of a query.
     @ServiceLoop
-    private func preview(_ house: House, _ name: Name, _ type: RecordType = .a) -> Decision {
-        house.resolver.preview(Query(question: Question(name: name, type: type)))
+    private func preview(_ harness: ResolverHarness, _ name: Name, _ type: RecordType = .a)
+        -> Decision
+    {
+        harness.resolver.preview(Query(question: Question(name: name, type: type)))
     }
 
     @Test(
@@ -50,28 +57,28 @@ struct PreviewTests {
     func foretold(_ question: (String, RecordType), _ trouble: Trouble) async throws {
         var answers = AnswerPolicy()
         answers.suppressesAAAA = trouble == .suppressed
-        let house = try house(answers, fallsBack: trouble != .noFallback)
-        if trouble == .paused || trouble == .bothPaused { house.vendors[0].pause() }
-        if trouble == .bothPaused { house.vendors[1].pause() }
+        let harness = try harness(answers, fallsBack: trouble != .noFallback)
+        if trouble == .paused || trouble == .bothPaused { harness.vendors[0].pause() }
+        if trouble == .bothPaused { harness.vendors[1].pause() }
         let (name, type) = (try Name(question.0), question.1)
-        if [.held, .twice, .stale].contains(trouble) { _ = try await house.ask(name, type) }
-        if trouble == .held { house.emptyCache() }
-        if trouble == .stale { await house.world.advance(by: .seconds(400)) }
+        if [.held, .twice, .stale].contains(trouble) { _ = try await harness.ask(name, type) }
+        if trouble == .held { harness.emptyCache() }
+        if trouble == .stale { await harness.world.advance(by: .seconds(400)) }
 
-        let (asked, entries) = (house.asked.count, house.kept(name))
-        let decision = preview(house, name, type)
-        #expect(house.asked.count == asked && house.kept(name) == entries)
+        let (asked, entries) = (harness.asked.count, harness.kept(name))
+        let decision = preview(harness, name, type)
+        #expect(harness.asked.count == asked && harness.kept(name) == entries)
 
         if let hit = decision.hit {
             // A worker answers this query from the cache; the resolver does not see it.
-            let message = try #require(try house.hit(name, type))
+            let message = try #require(try harness.hit(name, type))
             #expect(message.rcode == hit.rcode)
             return
         }
-        #expect(try house.hit(name, type) == nil)
-        let errand = house.begin(name, type)
-        let answer = try await house.answer(to: errand)
-        let told = house.asked.dropFirst(asked).map(\.whom)
+        #expect(try harness.hit(name, type) == nil)
+        let errand = harness.begin(name, type)
+        let answer = try await harness.answer(to: errand)
+        let told = harness.asked.dropFirst(asked).map(\.whom)
         if let own = decision.own {
             #expect(told.isEmpty && answer.rcode == own.answer.rcode)
         } else if let refusal = decision.course.refusal {
@@ -99,34 +106,34 @@ struct PreviewTests {
     @Test("the preview of a cached entry has its age, source and refresh time")
     @ServiceLoop
     func hit() async throws {
-        let house = try house()
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(12))
+        let harness = try harness()
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(12))
         for _ in 0..<2 {
-            let hit = try #require(preview(house, "www.example.com").hit)
+            let hit = try #require(preview(harness, "www.example.com").hit)
             #expect(hit.age == 12 && hit.remaining == 48 && hit.hits == 0)
             #expect(hit.refreshIn == 33, "75 % of a minute")
-            #expect(house.resolver.origins.name(hit.server) == "tencent/192.0.2.11:443")
+            #expect(harness.resolver.origins.name(hit.server) == "tencent/192.0.2.11:443")
         }
-        _ = try house.hit("www.example.com")
-        #expect(preview(house, "www.example.com").hit?.hits == 1, "a client query is a cache hit")
+        _ = try harness.hit("www.example.com")
+        #expect(preview(harness, "www.example.com").hit?.hits == 1, "a client query is a cache hit")
     }
 
     @Test("a stale entry is served after the client timer, or immediately after a failure")
     @ServiceLoop
     func stale() async throws {
-        let house = try House(.tencent, upstream: nil)
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(70))
-        var decision = preview(house, "www.example.com")
+        let harness = try ResolverHarness(.tencent, upstream: nil)
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(70))
+        var decision = preview(harness, "www.example.com")
         #expect(decision.hit == nil && decision.asks)
         #expect(decision.lastResort?.patience == .milliseconds(300))
         #expect(decision.lastResort?.ttl == 30)
         for number in 1...2 {
-            house.faults["tencent \(number)"] = .broken(.connect("refused"))
+            harness.faults["tencent \(number)"] = .broken(.connect("refused"))
         }
-        _ = try await house.ask("www.example.com")
-        decision = preview(house, "www.example.com")
+        _ = try await harness.ask("www.example.com")
+        decision = preview(harness, "www.example.com")
         #expect(decision.lastResort != nil && decision.lastResort?.patience == nil)
         #expect(!decision.asks)
     }
@@ -134,13 +141,13 @@ struct PreviewTests {
     @Test("the preview of a pending query says so, and a remembered empty name costs no call")
     @ServiceLoop
     func underWay() async throws {
-        let house = try house()
-        let asked = house.begin("none.example.com")
-        await house.world.advance(by: .milliseconds(1))
-        #expect(preview(house, "none.example.com").isAsked)
-        #expect(!preview(house, "none.example.com").asks)
-        _ = try await house.answer(to: asked)
-        let other = preview(house, "none.example.com", .aaaa)
+        let harness = try harness()
+        let asked = harness.begin("none.example.com")
+        await harness.world.advance(by: .milliseconds(1))
+        #expect(preview(harness, "none.example.com").isAsked)
+        #expect(!preview(harness, "none.example.com").asks)
+        _ = try await harness.answer(to: asked)
+        let other = preview(harness, "none.example.com", .aaaa)
         #expect(other.course.emptyVendor == "tencent/192.0.2.11:443")
         #expect(other.payee == nil && other.asks && other.course.asksUpstreams)
     }

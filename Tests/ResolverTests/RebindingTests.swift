@@ -44,8 +44,8 @@ struct RebindingTests {
         _ address: String
     ) async throws {
         let type: RecordType = address.contains(":") ? .aaaa : .a
-        let house = try House(upstream: Self.upstream(address), answers: Self.policy())
-        try await house.expect(
+        let harness = try ResolverHarness(upstream: Self.upstream(address), answers: Self.policy())
+        try await harness.expect(
             "www.example.org",
             type,
             story: """
@@ -56,7 +56,7 @@ struct RebindingTests {
                 kept: \(type) NODATA 5
                 """
         )
-        let off = try House(upstream: Self.upstream(address))
+        let off = try ResolverHarness(upstream: Self.upstream(address))
         let answer = try await off.ask("www.example.org", type)
         #expect(answer.message.answers.map(\.data.address) == [IPAddress(address)])
     }
@@ -70,19 +70,19 @@ struct RebindingTests {
     @ServiceLoop
     func `a public address passes`(_ address: String) async throws {
         let type: RecordType = address.contains(":") ? .aaaa : .a
-        let house = try House(upstream: Self.upstream(address), answers: Self.policy())
-        #expect(try await house.ask("www.example.org", type).message.answers.count == 1)
+        let harness = try ResolverHarness(upstream: Self.upstream(address), answers: Self.policy())
+        #expect(try await harness.ask("www.example.org", type).message.answers.count == 1)
     }
 
     @Test
     @ServiceLoop
     func `a mixed answer loses its private addresses, a signed one all`() async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: Self.upstream("192.0.2.1", "10.0.0.1", "192.0.2.2"),
             answers: Self.policy()
         )
-        #expect(try await house.ask("www.example.org").answers == ["A 192.0.2.1", "A 192.0.2.2"])
-        let signed = try await house.ask("www.example.org", dnssecOK: true)
+        #expect(try await harness.ask("www.example.org").answers == ["A 192.0.2.1", "A 192.0.2.2"])
+        let signed = try await harness.ask("www.example.org", dnssecOK: true)
         #expect(signed.answers.isEmpty && signed.rcode == .noError)
         #expect(signed.resolution.explanation?.code == .blocked)
         #expect(signed.resolution.variant != .any)
@@ -91,7 +91,7 @@ struct RebindingTests {
     @Test
     @ServiceLoop
     func `private addresses behind an alias are removed`() async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 message.answers = [
                     .cname("www.example.org", "in.example.net"), .a("in.example.net", 0x0A00_0001),
@@ -99,14 +99,14 @@ struct RebindingTests {
             },
             answers: Self.policy()
         )
-        let answer = try await house.ask("www.example.org")
+        let answer = try await harness.ask("www.example.org")
         #expect(answer.answers.isEmpty && answer.zone == "www.example.org")
     }
 
     @Test
     @ServiceLoop
     func `private address hints are removed`() async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 let wrapped = IPv6Address(high: 0x64_FF9B_0000_0000, low: 0x0A00_0001)
                 message.answers = [
@@ -130,16 +130,16 @@ struct RebindingTests {
             answers: Self.policy()
         )
         #expect(
-            try await house.ask("www.example.org", .https).answers
+            try await harness.ask("www.example.org", .https).answers
                 == ["HTTPS 1 . ipv4hint=192.0.2.1"]
         )
-        #expect(try await house.ask("www.example.org", .https, dnssecOK: true).answers.isEmpty)
+        #expect(try await harness.ask("www.example.org", .https, dnssecOK: true).answers.isEmpty)
     }
 
     @Test(arguments: [ServiceKey.ipv4Hint, .ipv6Hint])
     @ServiceLoop
     func `a hint that cannot be parsed is removed`(_ key: ServiceKey) async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: ScriptedUpstream { (message) throws(UpstreamError) in
                 let binding = ServiceBinding(
                     priority: 1,
@@ -156,7 +156,7 @@ struct RebindingTests {
             answers: Self.policy()
         )
         #expect(
-            try await house.ask("www.example.org", .https).answers == ["HTTPS 1 . alpn=\"h2\""]
+            try await harness.ask("www.example.org", .https).answers == ["HTTPS 1 . alpn=\"h2\""]
         )
     }
 
@@ -166,7 +166,7 @@ struct RebindingTests {
         async throws
     {
         let office = Self.upstream("10.0.0.1")
-        let house = try House(
+        let harness = try ResolverHarness(
             upstream: Self.upstream("10.0.0.2"),
             answers: Self.policy(except: .suffix("plex.example"), .exact("one.example")),
             routes: { routes in
@@ -194,24 +194,24 @@ struct RebindingTests {
                 )
             }
         )
-        #expect(try await house.ask("www.corp.example").answers == ["A 10.0.0.1"])
+        #expect(try await harness.ask("www.corp.example").answers == ["A 10.0.0.1"])
         for name in ["a.plex.example", "one.example", "www.allowed.example"] as [Name] {
-            #expect(try await house.ask(name).answers == ["A 10.0.0.2"], "\(name)")
+            #expect(try await harness.ask(name).answers == ["A 10.0.0.2"], "\(name)")
         }
         for name in ["two.one.example", "public.corp.example", "www.example.org"] as [Name] {
-            #expect(try await house.ask(name).answers == [], "\(name)")
+            #expect(try await harness.ask(name).answers == [], "\(name)")
         }
     }
 
     @Test
     @ServiceLoop
     func `private addresses of a vendor route's fallback are removed`() async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             .tencent,
             upstream: Self.upstream("192.168.1.1"),
             answers: Self.policy()
         )
-        let answer = try await house.ask("none.example.com")
+        let answer = try await harness.ask("none.example.com")
         #expect(answer.answers.isEmpty && answer.zone == "example.com")
         #expect(answer.resolution.explanation?.code == .blocked)
     }

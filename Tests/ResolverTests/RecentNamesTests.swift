@@ -43,32 +43,34 @@ struct RecentNamesTests {
     @Test
     @ServiceLoop
     func `the number of an origin never changes`() {
-        let origins = Origins()
+        let origins = AnswerSourceRegistry()
         #expect(origins.number("one") == 1)
         #expect(origins.number("two") == 2)
         #expect(origins.number("one") == 1)
         #expect(origins.name(2) == "two")
-        #expect(origins.name(Origins.itself) == "httpdnsd")
+        #expect(origins.name(AnswerSourceRegistry.itself) == "httpdnsd")
         #expect(origins.name(77) == "?")
         for index in 3...65_535 { _ = origins.number("n\(index)") }
-        #expect(origins.number("one too many") == Origins.itself)
+        #expect(origins.number("one too many") == AnswerSourceRegistry.itself)
         #expect(origins.number("two") == 2)
     }
 
     @Test
     func `an origin has the same label after a restart with other numbers`() {
-        let (old, new) = (Origins(), Origins())
+        let (old, new) = (AnswerSourceRegistry(), AnswerSourceRegistry())
         _ = new.number("another origin")
         let vendor = old.number("tencent/192.0.2.1:443", vendor: "tencent")
         let numbers = [
-            Origins.itself, vendor, old.number("isp/udp://192.0.2.53"),
+            AnswerSourceRegistry.itself, vendor, old.number("isp/udp://192.0.2.53"),
             old.number(old.number("isp/udp://192.0.2.53"), after: "tencent"),
         ]
         for number in numbers {
             let again = new.number(labelled: old.label(number))
             #expect(new.name(again) == old.name(number))
             #expect(new.vendor(again) == old.vendor(number))
-            #expect((again == Origins.itself) == (number == Origins.itself))
+            #expect(
+                (again == AnswerSourceRegistry.itself) == (number == AnswerSourceRegistry.itself)
+            )
         }
         #expect(new.number(labelled: old.label(vendor)) == new.number(labelled: old.label(vendor)))
     }

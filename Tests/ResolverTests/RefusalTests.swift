@@ -41,13 +41,13 @@ struct RefusalTests {
     /// Queries again, with an empty cache.
     @ServiceLoop
     private func expect(
-        _ house: House,
+        _ harness: ResolverHarness,
         _ story: String,
         _ comment: Comment? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        house.emptyCache()
-        try await house.expect(
+        harness.emptyCache()
+        try await harness.expect(
             "www.example.com",
             story: story,
             comment,
@@ -66,10 +66,10 @@ struct RefusalTests {
         // Tencent also answers 401 for a missing or superfluous expiry, so both forms are tried.
         let asked = (0..<tries).map { "tencent 1 at \($0 * 20)" }.joined(separator: ", ")
         let end = 20 * tries
-        let house = try House(.tencent, .alibaba)
-        house.faults = ["tencent 1": .status(status), "tencent 2": .status(status)]
+        let harness = try ResolverHarness(.tencent, .alibaba)
+        harness.faults = ["tencent 1": .status(status), "tencent 2": .status(status)]
         try await expect(
-            house,
+            harness,
             """
             NOERROR from alibaba/192.0.2.31:443 after \(end + 20) ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -79,21 +79,21 @@ struct RefusalTests {
             """
         )
         #expect(
-            house.vendors[0].statistics.state
+            harness.vendors[0].statistics.state
                 == .refused(
                     .unauthorized(status: status),
-                    until: house.world.start + .milliseconds(300_000 + end)
+                    until: harness.world.start + .milliseconds(300_000 + end)
                 )
         )
-        try await expect(house, Self.second)
-        await house.world.advance(by: .milliseconds(299_999 + end) - house.world.elapsed)
-        try await expect(house, Self.second)
+        try await expect(harness, Self.second)
+        await harness.world.advance(by: .milliseconds(299_999 + end) - harness.world.elapsed)
+        try await expect(harness, Self.second)
 
         // There is one probe, and queries that arrive meanwhile do not wait for it.
-        house.faults = [:]
-        let trial = house.begin("four.example.com")
-        let other = house.begin("six.example.com", .aaaa)
-        try await house.expect(
+        harness.faults = [:]
+        let trial = harness.begin("four.example.com")
+        let other = harness.begin("six.example.com", .aaaa)
+        try await harness.expect(
             trial,
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -103,18 +103,18 @@ struct RefusalTests {
                 billed: tencent 1
                 """
         )
-        #expect(try await house.origin(house.answer(to: other)) == "alibaba/192.0.2.31:443")
-        try await expect(house, Self.first)
+        #expect(try await harness.origin(harness.answer(to: other)) == "alibaba/192.0.2.31:443")
+        try await expect(harness, Self.first)
     }
 
     @Test("a refused probe pauses the vendor again")
     @ServiceLoop
     func refusedAgain() async throws {
-        let house = try House(.tencent, .alibaba)
-        house.faults = ["tencent 1": .status(403), "tencent 2": .status(403)]
+        let harness = try ResolverHarness(.tencent, .alibaba)
+        harness.faults = ["tencent 1": .status(403), "tencent 2": .status(403)]
         for _ in 0..<3 {
             try await expect(
-                house,
+                harness,
                 """
                 NOERROR from alibaba/192.0.2.31:443 after 40 ms
                 answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -123,20 +123,20 @@ struct RefusalTests {
                 billed: alibaba 1
                 """
             )
-            await house.world.advance(by: .seconds(299))
-            try await expect(house, Self.second)
-            await house.world.advance(by: .seconds(1))
+            await harness.world.advance(by: .seconds(299))
+            try await expect(harness, Self.second)
+            await harness.world.advance(by: .seconds(1))
         }
-        #expect(house.vendors[0].statistics.billable == 0)
+        #expect(harness.vendors[0].statistics.billable == 0)
     }
 
     @Test("a refused account without other vendors makes the fallback answer")
     @ServiceLoop
     func refusedAlone() async throws {
-        let house = try House(.tencent)
-        house.faults["tencent 1"] = .status(403)
+        let harness = try ResolverHarness(.tencent)
+        harness.faults["tencent 1"] = .status(403)
         try await expect(
-            house,
+            harness,
             """
             NOERROR from upstream/scripted after 30 ms
             answer: A 192.0.2.99 300
@@ -144,7 +144,7 @@ struct RefusalTests {
             kept: A 300
             """
         )
-        try await expect(house, Self.fallback)
+        try await expect(harness, Self.fallback)
     }
 
     @Test(
@@ -157,12 +157,12 @@ struct RefusalTests {
     )
     @ServiceLoop
     func skew(_ account: Account, _ ahead: Int64) async throws {
-        let house = try House(account)
+        let harness = try ResolverHarness(account)
         let name = account.rawValue
-        house.faults = ["\(name) 1": .ahead(seconds: ahead), "\(name) 2": .ahead(seconds: ahead)]
+        harness.faults = ["\(name) 1": .ahead(seconds: ahead), "\(name) 2": .ahead(seconds: ahead)]
         let origin = "\(name)/\(try account.servers(1)[0])"
         try await expect(
-            house,
+            harness,
             """
             NOERROR from \(origin) after 40 ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -172,9 +172,9 @@ struct RefusalTests {
             """
         )
         // The correction still holds half a day later: no call is refused.
-        await house.world.advance(by: .seconds(40_000))
+        await harness.world.advance(by: .seconds(40_000))
         try await expect(
-            house,
+            harness,
             """
             NOERROR from \(origin) after 40 ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -183,17 +183,17 @@ struct RefusalTests {
             billed: \(name) 1
             """
         )
-        #expect(house.vendors[0].statistics.clockSkew == .seconds(ahead))
-        #expect(house.vendors[0].statistics.skewRepairs == 2)
+        #expect(harness.vendors[0].statistics.clockSkew == .seconds(ahead))
+        #expect(harness.vendors[0].statistics.skewRepairs == 2)
     }
 
     @Test("an account that needs an expiry in requests is detected once")
     @ServiceLoop
     func expiry() async throws {
-        let house = try House(.tencent)
-        house.faults = ["tencent 1": .wantsExpiry, "tencent 2": .wantsExpiry]
+        let harness = try ResolverHarness(.tencent)
+        harness.faults = ["tencent 1": .wantsExpiry, "tencent 2": .wantsExpiry]
         try await expect(
-            house,
+            harness,
             """
             NOERROR from tencent/192.0.2.11:443 after 40 ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -202,7 +202,7 @@ struct RefusalTests {
             billed: tencent 1
             """
         )
-        try await expect(house, Self.first)
+        try await expect(harness, Self.first)
     }
 
     // MARK: - Too many
@@ -210,10 +210,10 @@ struct RefusalTests {
     @Test("a server that answers 429 is skipped for its Retry-After, and the next server is called")
     @ServiceLoop
     func retryAfter() async throws {
-        let house = try House(.tencent)
-        house.faults["tencent 1"] = .status(429, retryAfter: "7")
+        let harness = try ResolverHarness(.tencent)
+        harness.faults["tencent 1"] = .status(429, retryAfter: "7")
         try await expect(
-            house,
+            harness,
             """
             NOERROR from tencent/192.0.2.12:443 after 40 ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -222,7 +222,7 @@ struct RefusalTests {
             billed: tencent 1
             """
         )
-        house.faults = [:]
+        harness.faults = [:]
         let resting = """
             NOERROR from tencent/192.0.2.12:443 after 20 ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -230,21 +230,21 @@ struct RefusalTests {
             kept: A 60, AAAA 120
             billed: tencent 1
             """
-        try await expect(house, resting)
-        await house.world.advance(by: .milliseconds(7_019) - house.world.elapsed)
-        try await expect(house, resting)
-        try await expect(house, Self.first)
+        try await expect(harness, resting)
+        await harness.world.advance(by: .milliseconds(7_019) - harness.world.elapsed)
+        try await expect(harness, resting)
+        try await expect(harness, Self.first)
     }
 
     @Test("without Retry-After a server is skipped for 1 s, doubled each time, up to 60 s")
     @ServiceLoop
     func doubling() async throws {
-        let house = try House(.tencent, .alibaba, servers: 1)
-        house.faults["tencent 1"] = .status(429)
+        let harness = try ResolverHarness(.tencent, .alibaba, servers: 1)
+        harness.faults["tencent 1"] = .status(429)
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
-            let said = house.world.elapsed + .milliseconds(20)
+            let said = harness.world.elapsed + .milliseconds(20)
             try await expect(
-                house,
+                harness,
                 """
                 NOERROR from alibaba/192.0.2.31:443 after 40 ms
                 answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -255,28 +255,28 @@ struct RefusalTests {
                 "\(seconds)"
             )
             let end = said + .seconds(seconds)
-            await house.world.advance(by: end - .milliseconds(1) - house.world.elapsed)
-            try await expect(house, Self.second, "\(seconds)")
-            #expect(house.world.elapsed >= end)
+            await harness.world.advance(by: end - .milliseconds(1) - harness.world.elapsed)
+            try await expect(harness, Self.second, "\(seconds)")
+            #expect(harness.world.elapsed >= end)
         }
         // A successful answer resets the pause to 1 s.
-        await house.world.advance(by: .seconds(60))
-        house.faults = [:]
-        try await expect(house, Self.first)
-        house.faults["tencent 1"] = .status(429)
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .milliseconds(980))
-        house.faults = [:]
-        try await expect(house, Self.first)
+        await harness.world.advance(by: .seconds(60))
+        harness.faults = [:]
+        try await expect(harness, Self.first)
+        harness.faults["tencent 1"] = .status(429)
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .milliseconds(980))
+        harness.faults = [:]
+        try await expect(harness, Self.first)
     }
 
     @Test("if all servers of a vendor answer 429, the vendor is skipped and the next is called")
     @ServiceLoop
     func allLimited() async throws {
-        let house = try House(.tencent, .alibaba)
-        house.faults = ["tencent 1": .status(429, retryAfter: "30"), "tencent 2": .status(429)]
+        let harness = try ResolverHarness(.tencent, .alibaba)
+        harness.faults = ["tencent 1": .status(429, retryAfter: "30"), "tencent 2": .status(429)]
         try await expect(
-            house,
+            harness,
             """
             NOERROR from alibaba/192.0.2.31:443 after 60 ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -286,14 +286,14 @@ struct RefusalTests {
             """
         )
         #expect(
-            house.vendors[0].statistics.state
-                == .limited(until: house.world.start + .milliseconds(1_040))
+            harness.vendors[0].statistics.state
+                == .limited(until: harness.world.start + .milliseconds(1_040))
         )
-        try await expect(house, Self.second)
-        house.faults = [:]
-        await house.world.advance(by: .seconds(1))
+        try await expect(harness, Self.second)
+        harness.faults = [:]
+        await harness.world.advance(by: .seconds(1))
         try await expect(
-            house,
+            harness,
             """
             NOERROR from tencent/192.0.2.12:443 after 20 ms
             answer: A 192.0.2.101 60, A 192.0.2.102 60
@@ -309,25 +309,25 @@ struct RefusalTests {
     @Test("a spent budget with fallback stops calls until the next day (UTC)")
     @ServiceLoop
     func budget() async throws {
-        let house = try House(.tencent) { $0.budget = Budget.Rule(callsPerDay: 2) }
-        for _ in 0..<2 { try await expect(house, Self.first) }
-        for _ in 0..<2 { try await expect(house, Self.fallback) }
-        #expect(house.vendors[0].statistics.beyondBudget == 2)
+        let harness = try ResolverHarness(.tencent) { $0.budget = Budget.Rule(callsPerDay: 2) }
+        for _ in 0..<2 { try await expect(harness, Self.first) }
+        for _ in 0..<2 { try await expect(harness, Self.fallback) }
+        #expect(harness.vendors[0].statistics.beyondBudget == 2)
         // The UTC day of 1,700,000,000 ends 6,400 s later.
-        await house.world.advance(by: .milliseconds(6_399_999) - house.world.elapsed)
-        try await expect(house, Self.fallback)
-        try await expect(house, Self.first)
+        await harness.world.advance(by: .milliseconds(6_399_999) - harness.world.elapsed)
+        try await expect(harness, Self.fallback)
+        try await expect(harness, Self.first)
     }
 
     @Test("a spent budget without fallback is SERVFAIL without delay")
     @ServiceLoop
     func budgetWithoutFallback() async throws {
-        let house = try House(.tencent, fallsBack: false) {
+        let harness = try ResolverHarness(.tencent, fallsBack: false) {
             $0.budget = Budget.Rule(callsPerDay: 1)
         }
-        _ = try await house.ask("www.example.com")
+        _ = try await harness.ask("www.example.com")
         try await expect(
-            house,
+            harness,
             """
             SERVFAIL from httpdnsd after 0 ms
             EDE 22: no vendor answered
@@ -339,33 +339,33 @@ struct RefusalTests {
     @Test("a spent budget that only warns does not stop calls, and calls are counted")
     @ServiceLoop
     func budgetWarns() async throws {
-        let house = try House(.tencent) {
+        let harness = try ResolverHarness(.tencent) {
             $0.budget = Budget.Rule(callsPerDay: 1, onExceeded: .warn)
         }
-        for _ in 0..<3 { try await expect(house, Self.first) }
-        #expect(house.vendors[0].statistics.beyondBudget == 2)
-        #expect(house.vendors[0].statistics.spentToday == 3)
+        for _ in 0..<3 { try await expect(harness, Self.first) }
+        #expect(harness.vendors[0].statistics.beyondBudget == 2)
+        #expect(harness.vendors[0].statistics.spentToday == 3)
     }
 
     @Test("a paused vendor is not called until resumed: the next vendor or the fallback answers")
     @ServiceLoop
     func paused() async throws {
-        let house = try House(.tencent, .alibaba)
-        house.vendors[0].pause()
-        try await expect(house, Self.second)
-        house.vendors[1].pause()
-        try await expect(house, Self.fallback)
-        house.vendors[0].resume()
-        try await expect(house, Self.first)
+        let harness = try ResolverHarness(.tencent, .alibaba)
+        harness.vendors[0].pause()
+        try await expect(harness, Self.second)
+        harness.vendors[1].pause()
+        try await expect(harness, Self.fallback)
+        harness.vendors[0].resume()
+        try await expect(harness, Self.first)
     }
 
     @Test("pausing a vendor does not end its calls in flight")
     @ServiceLoop
     func pausedMeanwhile() async throws {
-        let house = try House(.tencent)
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(10))
-        house.vendors[0].pause()
-        try await house.expect(asked, story: Self.first)
+        let harness = try ResolverHarness(.tencent)
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(10))
+        harness.vendors[0].pause()
+        try await harness.expect(asked, story: Self.first)
     }
 }

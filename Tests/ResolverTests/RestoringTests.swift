@@ -16,34 +16,36 @@ struct RestoringTests {
     /// The
     /// snapshot has www.example.com, which expired `age` minus 60 s ago.
     @ServiceLoop
-    private func house(age: Int = 61, fault: Fault = .silent()) async throws -> House {
-        let house = try House(.tencent, upstream: nil)
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(age))
-        for number in 1...2 { house.faults["tencent \(number)"] = fault }
-        house.snapshot = house.takeSnapshot()
-        house.emptyCache()
-        house.resolver.restoring.begin()
-        return house
+    private func harness(age: Int = 61, fault: Fault = .silent()) async throws -> ResolverHarness {
+        let harness = try ResolverHarness(.tencent, upstream: nil)
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(age))
+        for number in 1...2 { harness.faults["tencent \(number)"] = fault }
+        harness.snapshot = harness.takeSnapshot()
+        harness.emptyCache()
+        harness.resolver.restoring.begin()
+        return harness
     }
 
     /// Returns true if the story of the query starts with this text.
     @ServiceLoop
-    private func begins(_ house: House, _ asked: Asked, _ text: String) async throws -> Bool {
-        try await house.story(of: asked).hasPrefix(text)
+    private func begins(_ harness: ResolverHarness, _ asked: Asked, _ text: String) async throws
+        -> Bool
+    {
+        try await harness.story(of: asked).hasPrefix(text)
     }
 
     @Test("after 300 ms a stale answer is given as soon as it is loaded")
     @ServiceLoop
     func loadedLate() async throws {
-        let house = try await house()
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .seconds(1))
+        let harness = try await harness()
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .seconds(1))
         #expect(asked.errand.value == nil)
-        try house.load()
-        house.resolver.restoring.end()
+        try harness.load()
+        harness.resolver.restoring.end()
         #expect(
-            try await house.story(of: asked).contains(
+            try await harness.story(of: asked).contains(
                 """
                 NOERROR from tencent/192.0.2.11:443 after 1000 ms
                 EDE 3: expired 2 s ago
@@ -56,23 +58,25 @@ struct RestoringTests {
     @Test("a stale answer that is loaded within 300 ms is given after 300 ms")
     @ServiceLoop
     func loadedSoon() async throws {
-        let house = try await house()
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(50))
-        try house.load()
-        house.resolver.restoring.end()
-        #expect(try await begins(house, asked, "NOERROR from tencent/192.0.2.11:443 after 300 ms"))
+        let harness = try await harness()
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(50))
+        try harness.load()
+        harness.resolver.restoring.end()
+        #expect(
+            try await begins(harness, asked, "NOERROR from tencent/192.0.2.11:443 after 300 ms")
+        )
     }
 
     @Test("a fresh answer is given as soon as it is loaded")
     @ServiceLoop
     func fresh() async throws {
-        let house = try await house(age: 30)
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(50))
-        try house.load()
-        house.resolver.restoring.end()
-        let story = try await house.story(of: asked)
+        let harness = try await harness(age: 30)
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(50))
+        try harness.load()
+        harness.resolver.restoring.end()
+        let story = try await harness.story(of: asked)
         #expect(story.hasPrefix("NOERROR from tencent/192.0.2.11:443 after 50 ms"))
         #expect(story.contains("answer: A 192.0.2.101 30, A 192.0.2.102 30"))
     }
@@ -80,56 +84,60 @@ struct RestoringTests {
     @Test("an answer is found while the rest of the snapshot is loaded")
     @ServiceLoop
     func inPart() async throws {
-        let house = try await house()
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(400))
-        try house.load()
-        #expect(try await begins(house, asked, "NOERROR from tencent/192.0.2.11:443 after 500 ms"))
+        let harness = try await harness()
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(400))
+        try harness.load()
+        #expect(
+            try await begins(harness, asked, "NOERROR from tencent/192.0.2.11:443 after 500 ms")
+        )
     }
 
     @Test("a failure waits for the snapshot, and is not cached meanwhile")
     @ServiceLoop
     func failure() async throws {
-        let house = try await house(fault: .broken(.connect("refused"), after: .zero))
-        let asked = house.begin("www.example.com")
-        let other = house.begin("four.example.com")
-        await house.world.advance(by: .milliseconds(100))
+        let harness = try await harness(fault: .broken(.connect("refused"), after: .zero))
+        let asked = harness.begin("www.example.com")
+        let other = harness.begin("four.example.com")
+        await harness.world.advance(by: .milliseconds(100))
         #expect(asked.errand.value == nil)
         #expect(other.errand.value == nil)
-        #expect(house.cached("four.example.com").isEmpty)
-        try house.load()
-        house.resolver.restoring.end()
-        #expect(try await begins(house, asked, "NOERROR from tencent/192.0.2.11:443 after 100 ms"))
-        #expect(try await begins(house, other, "SERVFAIL from httpdnsd after 100 ms"))
+        #expect(harness.cached("four.example.com").isEmpty)
+        try harness.load()
+        harness.resolver.restoring.end()
+        #expect(
+            try await begins(harness, asked, "NOERROR from tencent/192.0.2.11:443 after 100 ms")
+        )
+        #expect(try await begins(harness, other, "SERVFAIL from httpdnsd after 100 ms"))
     }
 
     @Test("an unresponsive disk does not delay a client beyond its deadline")
     @ServiceLoop
     func hungDisk() async throws {
-        let house = try await house(fault: .broken(.connect("refused"), after: .zero))
-        let asked = house.begin("www.example.com", within: .seconds(2))
-        #expect(try await begins(house, asked, "SERVFAIL from httpdnsd after 2000 ms"))
-        await house.world.advance(by: .seconds(5))
-        let late = house.begin("four.example.com", within: .seconds(1))
-        #expect(try await begins(house, late, "SERVFAIL from httpdnsd after 1000 ms"))
-        #expect(house.cached("four.example.com") == ["A 0"])
+        let harness = try await harness(fault: .broken(.connect("refused"), after: .zero))
+        let asked = harness.begin("www.example.com", within: .seconds(2))
+        #expect(try await begins(harness, asked, "SERVFAIL from httpdnsd after 2000 ms"))
+        await harness.world.advance(by: .seconds(5))
+        let late = harness.begin("four.example.com", within: .seconds(1))
+        #expect(try await begins(harness, late, "SERVFAIL from httpdnsd after 1000 ms"))
+        #expect(harness.cached("four.example.com") == ["A 0"])
     }
 
     @Test("an upstream answer that arrives before the snapshot is given")
     @ServiceLoop
     func better() async throws {
-        let house = try await house(fault: .slow(.milliseconds(200)))
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(100))
-        try house.load()
-        house.resolver.restoring.end()
-        let story = try await house.story(of: asked)
+        let harness = try await harness(fault: .slow(.milliseconds(200)))
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(100))
+        try harness.load()
+        harness.resolver.restoring.end()
+        let story = try await harness.story(of: asked)
         #expect(story.hasPrefix("NOERROR from tencent/192.0.2.11:443 after 200 ms"))
         #expect(!story.contains("EDE 3"))
     }
 }
 
-extension House {
+extension ResolverHarness {
     /// Returns a snapshot of the cache.
     fileprivate func takeSnapshot() -> [UInt8] {
         var writer = SnapshotWriter(of: cache, now: world.now, wallTime: UInt64(world.wallSeconds))

@@ -72,8 +72,8 @@ struct SpecialNamesTests {
     @ServiceLoop
     func `special names are answered locally, without upstream queries`(_ index: Int) async throws {
         let (name, type, rcode, expected, zone) = Self.here[index]
-        let house = try House()
-        let answer = try await house.ask(try Name(name), type)
+        let harness = try ResolverHarness()
+        let answer = try await harness.ask(try Name(name), type)
         #expect(answer.rcode == rcode, "\(name) \(type)")
         #expect(answer.answers == [expected].compactMap(\.self), "\(name) \(type)")
         #expect(answer.zone == (try zone.map { try Name($0) }), "\(name) \(type)")
@@ -81,8 +81,8 @@ struct SpecialNamesTests {
         #expect(answer.message.answers.allSatisfy { $0.name == asked })
         #expect(answer.resolution.provenance == .local)
         #expect(answer.resolution.variant == .any)
-        #expect(house.upstream?.asked == [])
-        #expect(house.cache.numbers.entries == 0)
+        #expect(harness.upstream?.asked == [])
+        #expect(harness.cache.numbers.entries == 0)
     }
 
     // `ipv4only.arpa` must be forwarded (RFC 8880 §7.1).
@@ -98,17 +98,17 @@ struct SpecialNamesTests {
     ])
     @ServiceLoop
     func `names like special ones are forwarded`(_ name: String, _ type: RecordType) async throws {
-        let house = try House()
-        _ = try await house.ask(try Name(name), type)
-        #expect(house.upstream?.sent.map(\.question.type) == [type])
-        #expect(house.upstream?.sent.map(\.question.name) == [try Name(name)])
+        let harness = try ResolverHarness()
+        _ = try await harness.ask(try Name(name), type)
+        #expect(harness.upstream?.sent.map(\.question.type) == [type])
+        #expect(harness.upstream?.sent.map(\.question.name) == [try Name(name)])
     }
 
     @Test(arguments: ["nas.home.arpa", "1.2.3.10.in-addr.arpa", "printer", "x.local"])
     @ServiceLoop
     func `a name that a route claims is not special`(_ name: String) async throws {
         let office = ScriptedUpstream("office")
-        let house = try House(routes: { routes in
+        let harness = try ResolverHarness(routes: { routes in
             routes.add(
                 Route(
                     place: "test:1",
@@ -124,12 +124,12 @@ struct SpecialNamesTests {
                 except: []
             )
         })
-        let answer = try await house.ask(try Name(name))
-        #expect(house.origin(answer) == "office/scripted")
+        let answer = try await harness.ask(try Name(name))
+        #expect(harness.origin(answer) == "office/scripted")
         #expect(office.asked.count == 1)
-        #expect(house.upstream?.asked == [])
+        #expect(harness.upstream?.asked == [])
         // The zone apex is not below itself, so it is not claimed.
-        #expect(try await house.ask("local").rcode == .nxDomain)
+        #expect(try await harness.ask("local").rcode == .nxDomain)
     }
 
     @Test(arguments: [
@@ -138,14 +138,14 @@ struct SpecialNamesTests {
     ])
     @ServiceLoop
     func `a route for all names does not claim special names`(_ name: String) async throws {
-        let house = try House(.tencent, routes: { _ in })
-        let all = try House(
+        let harness = try ResolverHarness(.tencent, routes: { _ in })
+        let all = try ResolverHarness(
             .tencent,
             routes: { routes in
                 routes.add(
                     Route(
                         place: "test:1",
-                        vendors: house.vendors,
+                        vendors: harness.vendors,
                         upstreams: nil,
                         fallsBack: true,
                         allowsPrivateAnswers: false
@@ -158,7 +158,7 @@ struct SpecialNamesTests {
         let answer = try await all.ask(try Name(name))
         #expect(answer.resolution.provenance == .local)
         #expect(all.upstream?.asked == [])
-        #expect(house.world.sent.isEmpty)
+        #expect(harness.world.sent.isEmpty)
     }
 
     @Test(arguments: [
@@ -169,25 +169,25 @@ struct SpecialNamesTests {
     ])
     @ServiceLoop
     func `queries for meta types are refused`(_ type: RecordType, _ rcode: RCode) async throws {
-        let house = try House()
+        let harness = try ResolverHarness()
         for name in ["www.example.com", "localhost"] as [Name] {
-            let answer = try await house.ask(name, type)
+            let answer = try await harness.ask(name, type)
             #expect(answer.rcode == rcode)
             #expect(answer.answers.isEmpty)
             #expect(answer.resolution.lifetime == 0)
         }
-        #expect(house.upstream?.asked == [])
+        #expect(harness.upstream?.asked == [])
     }
 
     @Test
     @ServiceLoop
     func `ANY is answered with one HINFO record`() async throws {
-        let house = try House()
-        let answer = try await house.ask("www.example.com", .any)
+        let harness = try ResolverHarness()
+        let answer = try await harness.ask("www.example.com", .any)
         #expect(answer.rcode == .noError)
         #expect(answer.message.answers.map(\.type) == [.hinfo])
         #expect(answer.message.answers[0].data.octets == [7] + Array("RFC8482".utf8) + [0])
-        #expect(house.upstream?.asked == [])
+        #expect(harness.upstream?.asked == [])
     }
 }
 

@@ -15,30 +15,30 @@ struct StaleAnswerTests {
 
     /// Returns a resolver with www.example.com in its cache, expired 1 s ago.
     @ServiceLoop
-    private func house(
+    private func harness(
         _ account: Account = .tencent,
         upstream: ScriptedUpstream? = nil,
         servesStale: Bool = true,
         change: (inout Freshness) -> Void = { _ in }
-    ) async throws -> House {
+    ) async throws -> ResolverHarness {
         var freshness = Freshness()
         change(&freshness)
-        let house = try House(
+        let harness = try ResolverHarness(
             account,
             upstream: upstream,
             freshness: freshness,
             servesStale: servesStale
         )
-        _ = try await house.ask("www.example.com")
-        await house.world.advance(by: .seconds(61))
-        return house
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(61))
+        return harness
     }
 
     /// Gives both servers of a vendor the same fault.
     @ServiceLoop
-    private func make(_ house: House, _ fault: Fault?) {
-        for account in house.accounts {
-            for number in 1...2 { house.faults["\(account.rawValue) \(number)"] = fault }
+    private func make(_ harness: ResolverHarness, _ fault: Fault?) {
+        for account in harness.accounts {
+            for number in 1...2 { harness.faults["\(account.rawValue) \(number)"] = fault }
         }
     }
 
@@ -47,9 +47,9 @@ struct StaleAnswerTests {
     @Test("a fresh answer within 300 ms is given without a hint of the stale one")
     @ServiceLoop
     func inTime() async throws {
-        let house = try await house()
-        make(house, .slow(.milliseconds(290)))
-        try await house.expect(
+        let harness = try await harness()
+        make(harness, .slow(.milliseconds(290)))
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 290 ms
@@ -64,26 +64,26 @@ struct StaleAnswerTests {
     @Test("a client that joins gets the stale answer when the first client's 300 ms end")
     @ServiceLoop
     func together() async throws {
-        let house = try await house()
-        make(house, .silent())
-        let first = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(200))
-        let second = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(100))
+        let harness = try await harness()
+        make(harness, .silent())
+        let first = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(200))
+        let second = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(100))
         #expect(first.errand.value != nil)
         #expect(second.errand.value != nil)
-        await house.world.advance(by: .milliseconds(700))
-        let before = house.world.elapsed
-        _ = try await house.ask("www.example.com")
-        #expect(house.world.elapsed == before)
+        await harness.world.advance(by: .milliseconds(700))
+        let before = harness.world.elapsed
+        _ = try await harness.ask("www.example.com")
+        #expect(harness.world.elapsed == before)
     }
 
     @Test("after 300 ms the stale answer is given; the call's answer is cached for the next query")
     @ServiceLoop
     func goesOn() async throws {
-        let house = try await house()
-        make(house, .slow(.milliseconds(1_500)))
-        try await house.expect(
+        let harness = try await harness()
+        make(harness, .slow(.milliseconds(1_500)))
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 300 ms
@@ -93,10 +93,10 @@ struct StaleAnswerTests {
                 kept: AAAA 59
                 """
         )
-        await house.world.advance(by: .seconds(2))
-        #expect(house.kept("www.example.com") == ["A 60", "AAAA 120"])
+        await harness.world.advance(by: .seconds(2))
+        #expect(harness.kept("www.example.com") == ["A 60", "AAAA 120"])
         #expect(
-            house.askedAt.suffix(2) == ["tencent 1 at 61 s", "tencent 2 at 61 s"],
+            harness.askedAt.suffix(2) == ["tencent 1 at 61 s", "tencent 2 at 61 s"],
             "hedged, too"
         )
     }
@@ -104,8 +104,8 @@ struct StaleAnswerTests {
     @Test("`after: 0s` gives the stale answer immediately and refreshes it")
     @ServiceLoop
     func atOnce() async throws {
-        let house = try await house { $0.stale?.after = .zero }
-        try await house.expect(
+        let harness = try await harness { $0.stale?.after = .zero }
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 0 ms
@@ -115,18 +115,18 @@ struct StaleAnswerTests {
                 kept: AAAA 59
                 """
         )
-        await house.world.advance(by: .seconds(1))
-        #expect(try house.hit("www.example.com")?.answers.count == 2)
+        await harness.world.advance(by: .seconds(1))
+        #expect(try harness.hit("www.example.com")?.answers.count == 2)
     }
 
     @Test("a deadline below 300 ms gives the stale answer at the deadline")
     @ServiceLoop
     func lessTime() async throws {
-        let house = try await house()
-        make(house, .silent())
-        let asked = house.begin("www.example.com", within: .milliseconds(100))
+        let harness = try await harness()
+        make(harness, .silent())
+        let asked = harness.begin("www.example.com", within: .milliseconds(100))
         #expect(
-            try await house.story(of: asked).hasPrefix(
+            try await harness.story(of: asked).hasPrefix(
                 "NOERROR from tencent/192.0.2.11:443 after 100 ms"
             )
         )
@@ -137,13 +137,13 @@ struct StaleAnswerTests {
     @Test("a stale answer is given in the window, SERVFAIL after it", arguments: [3_599, 3_600])
     @ServiceLoop
     func window(_ seconds: Int) async throws {
-        let house = try await house {
+        let harness = try await harness {
             $0.stale?.window = 3_600
             $0.stale?.ttl = 7
         }
-        await house.world.advance(by: .seconds(seconds - 1))
-        make(house, .broken(.connect("refused")))
-        try await house.expect(
+        await harness.world.advance(by: .seconds(seconds - 1))
+        make(harness, .broken(.connect("refused")))
+        try await harness.expect(
             "www.example.com",
             story: seconds < 3_600
                 ? """
@@ -165,9 +165,9 @@ struct StaleAnswerTests {
     @Test("a failure removes no entry, and stops new calls for 1 s")
     @ServiceLoop
     func held() async throws {
-        let house = try await house(upstream: .failing(.timedOut))
-        make(house, .broken(.connect("refused")))
-        try await house.expect(
+        let harness = try await harness(upstream: .failing(.timedOut))
+        make(harness, .broken(.connect("refused")))
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -177,7 +177,7 @@ struct StaleAnswerTests {
                 kept: A SERVFAIL 1, AAAA 59
                 """
         )
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 0 ms
@@ -186,9 +186,9 @@ struct StaleAnswerTests {
                 kept: A SERVFAIL 1, AAAA 59
                 """
         )
-        await house.world.advance(by: .seconds(1))
-        make(house, nil)
-        try await house.expect(
+        await harness.world.advance(by: .seconds(1))
+        make(harness, nil)
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from tencent/192.0.2.11:443 after 20 ms
@@ -204,15 +204,15 @@ struct StaleAnswerTests {
     @Test("in an outage of 1 h each client is answered, with at most one call per second")
     @ServiceLoop
     func outage() async throws {
-        let house = try await house()
-        make(house, .silent())
+        let harness = try await harness()
+        make(harness, .silent())
         for _ in 0..<6 {
-            await house.world.advance(by: .seconds(600))
-            let asked = (0..<5).map { _ in house.begin("www.example.com") }
+            await harness.world.advance(by: .seconds(600))
+            let asked = (0..<5).map { _ in harness.begin("www.example.com") }
             for one in asked {
-                #expect(try await house.answer(to: one).resolution.provenance.isStale)
+                #expect(try await harness.answer(to: one).resolution.provenance.isStale)
             }
-            #expect(house.asked.count - (asked.first?.asked ?? 0) <= 2, "one call, two attempts")
+            #expect(harness.asked.count - (asked.first?.asked ?? 0) <= 2, "one call, two attempts")
         }
     }
 
@@ -221,13 +221,13 @@ struct StaleAnswerTests {
     @Test("a route with `stale: off` stores no stale answers and gives none")
     @ServiceLoop
     func offForRoute() async throws {
-        let house = try await house(servesStale: false)
-        make(house, .silent())
+        let harness = try await harness(servesStale: false)
+        make(harness, .silent())
         #expect(
-            house.cache.entries(named: "www.example.com", type: .a, now: house.world.now).allSatisfy
-            { $0.staleRemaining == 0 }
+            harness.cache.entries(named: "www.example.com", type: .a, now: harness.world.now)
+                .allSatisfy { $0.staleRemaining == 0 }
         )
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             story: """
                 SERVFAIL from httpdnsd after 2300 ms
@@ -242,19 +242,19 @@ struct StaleAnswerTests {
     @Test("`cache.stale: off` applies to all names")
     @ServiceLoop
     func off() async throws {
-        let house = try await house { $0.stale = nil }
-        make(house, .broken(.connect("refused")))
-        #expect(try await house.ask("www.example.com").rcode == .servFail)
+        let harness = try await harness { $0.stale = nil }
+        make(harness, .broken(.connect("refused")))
+        #expect(try await harness.ask("www.example.com").rcode == .servFail)
     }
 
     @Test("a stale NXDOMAIN has EDE 19 and its proof")
     @ServiceLoop
     func nxDomain() async throws {
-        let house = try await house(.json)
-        _ = try await house.ask("nobody.example.com")
-        await house.world.advance(by: .seconds(40))
-        make(house, .silent())
-        try await house.expect(
+        let harness = try await harness(.json)
+        _ = try await harness.ask("nobody.example.com")
+        await harness.world.advance(by: .seconds(40))
+        make(harness, .silent())
+        try await harness.expect(
             "nobody.example.com",
             story: """
                 NXDOMAIN from json/192.0.2.41:443 after 300 ms
@@ -270,14 +270,17 @@ struct StaleAnswerTests {
     @Test("each client of a shared call has its own deadline")
     @ServiceLoop
     func ownDeadlines() async throws {
-        let house = try House(.tencent, upstream: .silent(timeout: .milliseconds(1_250)))
-        make(house, .silent())
-        let first = house.begin("www.example.com")
-        await house.world.advance(by: .seconds(1))
-        let hasty = house.begin("www.example.com", within: .milliseconds(800))
-        await house.world.advance(by: .seconds(2))
-        let last = house.begin("www.example.com")
-        try await house.expect(
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .silent(timeout: .milliseconds(1_250))
+        )
+        make(harness, .silent())
+        let first = harness.begin("www.example.com")
+        await harness.world.advance(by: .seconds(1))
+        let hasty = harness.begin("www.example.com", within: .milliseconds(800))
+        await harness.world.advance(by: .seconds(2))
+        let last = harness.begin("www.example.com")
+        try await harness.expect(
             hasty,
             story: """
                 SERVFAIL from httpdnsd after 800 ms
@@ -288,26 +291,26 @@ struct StaleAnswerTests {
             "answered at its deadline; the shared call continues for the others"
         )
         for (asked, took) in [(first, 4_800), (last, 1_800)] {
-            let story = try await house.story(of: asked)
+            let story = try await harness.story(of: asked)
             #expect(
                 story.hasPrefix(
                     "SERVFAIL from httpdnsd after \(took) ms\nEDE 22: no upstream answered"
                 )
             )
         }
-        #expect(house.resolver.merging.merged == 1)
+        #expect(harness.resolver.merging.merged == 1)
     }
 
     @Test("a client that stops waiting does not affect the next one")
     @ServiceLoop
     func nextOne() async throws {
-        let house = try House(.tencent)
-        make(house, .slow(.seconds(1)))
-        let hasty = house.begin("www.example.com", within: .milliseconds(500))
-        #expect(try await house.answer(to: hasty).rcode == .servFail)
-        #expect(try house.hit("www.example.com") == nil, "the client's own timeout is not cached")
-        await house.world.advance(by: .seconds(1))
-        #expect(try house.hit("www.example.com")?.answers.count == 2)
+        let harness = try ResolverHarness(.tencent)
+        make(harness, .slow(.seconds(1)))
+        let hasty = harness.begin("www.example.com", within: .milliseconds(500))
+        #expect(try await harness.answer(to: hasty).rcode == .servFail)
+        #expect(try harness.hit("www.example.com") == nil, "the client's own timeout is not cached")
+        await harness.world.advance(by: .seconds(1))
+        #expect(try harness.hit("www.example.com")?.answers.count == 2)
     }
 
     // MARK: - Failures
@@ -315,10 +318,10 @@ struct StaleAnswerTests {
     @Test("a cached failure has EDE 13 and its reason")
     @ServiceLoop
     func cachedFailure() async throws {
-        let house = try House(.tencent, upstream: .failing(.unreachable("refused")))
-        make(house, .broken(.connect("refused")))
-        _ = try await house.ask("www.example.com")
-        let told = try #require(try house.hit("www.example.com"))
+        let harness = try ResolverHarness(.tencent, upstream: .failing(.unreachable("refused")))
+        make(harness, .broken(.connect("refused")))
+        _ = try await harness.ask("www.example.com")
+        let told = try #require(try harness.hit("www.example.com"))
         #expect(told.rcode == .servFail)
         #expect(
             told.edns?.options == [
@@ -326,22 +329,22 @@ struct StaleAnswerTests {
                 .extendedError(code: .networkError, text: "no upstream could be reached"),
             ]
         )
-        await house.world.advance(by: .seconds(1))
-        #expect(try house.hit("www.example.com") == nil)
+        await harness.world.advance(by: .seconds(1))
+        #expect(try harness.hit("www.example.com") == nil)
     }
 
     @Test("a network change clears failures, makes answers stale, and allows a new call")
     @ServiceLoop
     func networkChange() async throws {
-        let house = try await house()
-        _ = try await house.ask("four.example.com")
-        make(house, .broken(.connect("refused")))
-        _ = try await house.ask("new.example.com")
-        #expect(try house.hit("new.example.com")?.rcode == .servFail)
-        #expect(house.networkChanged() > 0)
-        #expect(try house.hit("new.example.com") == nil)
-        #expect(try house.hit("four.example.com") == nil)
-        let answer = try await house.ask("four.example.com")
+        let harness = try await harness()
+        _ = try await harness.ask("four.example.com")
+        make(harness, .broken(.connect("refused")))
+        _ = try await harness.ask("new.example.com")
+        #expect(try harness.hit("new.example.com")?.rcode == .servFail)
+        #expect(harness.networkChanged() > 0)
+        #expect(try harness.hit("new.example.com") == nil)
+        #expect(try harness.hit("four.example.com") == nil)
+        let answer = try await harness.ask("four.example.com")
         #expect(answer.resolution.provenance.isStale)
         #expect(answer.answers == ["A 192.0.2.104"])
     }
@@ -349,15 +352,15 @@ struct StaleAnswerTests {
     @Test("a failure in the previous network is not cached")
     @ServiceLoop
     func leftNetwork() async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             .tencent,
             upstream: .failing(.unreachable("refused"), after: .milliseconds(500))
         )
-        make(house, .broken(.connect("refused")))
-        let asked = house.begin("www.example.com")
-        await house.world.advance(by: .milliseconds(300))
-        house.networkChanged()
-        #expect(try await house.answer(to: asked).rcode == .servFail)
-        #expect(try house.hit("www.example.com") == nil)
+        make(harness, .broken(.connect("refused")))
+        let asked = harness.begin("www.example.com")
+        await harness.world.advance(by: .milliseconds(300))
+        harness.networkChanged()
+        #expect(try await harness.answer(to: asked).rcode == .servFail)
+        #expect(try harness.hit("www.example.com") == nil)
     }
 }

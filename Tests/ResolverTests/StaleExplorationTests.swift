@@ -42,7 +42,7 @@ struct StaleExplorationTests {
     /// A resolver in which events have happened.
     @ServiceLoop
     private final class Play {
-        let house: House
+        let harness: ResolverHarness
         var clients: [Client] = []
         var hasEverHad = false
         let question: Question
@@ -50,25 +50,25 @@ struct StaleExplorationTests {
         init() throws {
             var freshness = Freshness()
             freshness.prefetch?.at = 75
-            house = try House(.tencent, upstream: nil, freshness: freshness)
+            harness = try ResolverHarness(.tencent, upstream: nil, freshness: freshness)
             question = Question(name: Name("www.example.com"), type: .a)
         }
 
         /// The fault of the vendor's servers.
         var fault: Fault? {
-            didSet { for number in 1...2 { house.faults["tencent \(number)"] = fault } }
+            didSet { for number in 1...2 { harness.faults["tencent \(number)"] = fault } }
         }
 
         var fresh: FreshAnswer? {
-            house.cache.freshAnswer(for: question, variant: .any, now: house.world.now)
+            harness.cache.freshAnswer(for: question, variant: .any, now: harness.world.now)
         }
 
         var stale: StaleAnswer? {
-            house.cache.staleAnswer(
+            harness.cache.staleAnswer(
                 for: question,
                 variant: .any,
                 ttl: 30,
-                now: house.world.now
+                now: harness.world.now
             )
         }
 
@@ -78,34 +78,34 @@ struct StaleExplorationTests {
             case .good: fault = nil
             case .silent: fault = .silent()
             case .failing: fault = .status(500)
-            case .wait: await house.world.advance(by: .milliseconds(300))
-            case .expire: await house.world.advance(by: .seconds(50))
+            case .wait: await harness.world.advance(by: .milliseconds(300))
+            case .expire: await harness.world.advance(by: .seconds(50))
             case .network:
-                house.networkChanged()
-                for vendor in house.vendors { _ = vendor.networkChanged() }
+                harness.networkChanged()
+                for vendor in harness.vendors { _ = vendor.networkChanged() }
             }
             if fresh?.answer.rcode == .noError { hasEverHad = true }
         }
 
         private func ask() async throws {
             // A worker's cache hit requests a refresh when it is due.
-            if let hit = try house.hit(question.name) {
+            if let hit = try harness.hit(question.name) {
                 #expect(hit.rcode == .noError || !hasEverHad)
-                await house.world.advance(by: .milliseconds(30))
+                await harness.world.advance(by: .milliseconds(30))
                 return
             }
             clients.append(
                 Client(
-                    asked: house.begin(question.name),
+                    asked: harness.begin(question.name),
                     hadStale: stale.map { $0.answer.rcode == .noError } ?? false
                 )
             )
-            await house.world.advance(by: .milliseconds(30))
+            await harness.world.advance(by: .milliseconds(30))
         }
 
         /// Checks the invariants that hold after every event.
         func check(_ path: [Event]) {
-            let now = house.world.now
+            let now = harness.world.now
             for index in clients.indices {
                 let client = clients[index]
                 let waited = (client.asked.errand.end ?? now) - client.asked.errand.start
@@ -125,12 +125,12 @@ struct StaleExplorationTests {
                 #expect(told.provenance.isStale == (saysSo ?? false), "\(path)")
             }
             // There is at most one call, however many clients wait for it.
-            for vendor in house.vendors {
+            for vendor in harness.vendors {
                 let statistics = vendor.statistics
                 #expect(statistics.inFlight + statistics.queued <= 1, "\(path)")
             }
             // A refresh ends within its time limit, and at most one is in flight.
-            let refreshes = house.resolver.refreshing.numbers
+            let refreshes = harness.resolver.refreshing.numbers
             let ended = refreshes.done + refreshes.failed
             #expect(refreshes.started - ended <= 1, "\(path)")
             // A known answer is held for a day, whatever fails.
@@ -139,17 +139,17 @@ struct StaleExplorationTests {
 
         /// The state that determines the future, without the servers' faults.
         var look: String {
-            let now = house.world.now
+            let now = harness.world.now
             let waiting = clients.filter { $0.asked.errand.value == nil }
                 .map { "\(Self.age(now - $0.asked.errand.start)) \($0.hadStale)" }
-            let vendor = house.vendors[0].statistics
+            let vendor = harness.vendors[0].statistics
             let servers = vendor.servers.map { "\($0.isCurrent) \($0.failuresInRow)" }
             // The time since expiry has no effect within a day.
             let held = stale.map { "\($0.isHeld) \($0.expiredFor == nil)" } ?? "-"
-            let calls = house.world.sent.suffix(2).map { house.world.elapsed - $0.at }
+            let calls = harness.world.sent.suffix(2).map { harness.world.elapsed - $0.at }
                 .filter { $0 < .milliseconds(4_900) }.map(Self.age)
             return
-                "\(house.kept(question.name)) \(held) \(Set(waiting).sorted()) "
+                "\(harness.kept(question.name)) \(held) \(Set(waiting).sorted()) "
                 + "\(vendor.inFlight) \(servers) \(calls) \(hasEverHad)"
         }
 
@@ -196,7 +196,7 @@ struct StaleExplorationTests {
         for event in path { try await play.happen(event) }
         play.check(path)
         let look = play.look
-        await play.house.world.advance(by: .seconds(6))
+        await play.harness.world.advance(by: .seconds(6))
         play.check(path)
         let isAnswered = play.clients.allSatisfy { $0.isChecked }
         #expect(isAnswered, "\(path)")

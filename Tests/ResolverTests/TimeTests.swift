@@ -14,10 +14,10 @@ struct TimeTests {
 
     /// Makes all servers of all vendors unresponsive.
     @ServiceLoop
-    private func silence(_ house: House, onOldConnection isOld: Bool = false) {
-        for account in house.accounts {
+    private func silence(_ harness: ResolverHarness, onOldConnection isOld: Bool = false) {
+        for account in harness.accounts {
             for number in 1...2 {
-                house.faults["\(account.rawValue) \(number)"] = .silent(onOldConnection: isOld)
+                harness.faults["\(account.rawValue) \(number)"] = .silent(onOldConnection: isOld)
             }
         }
     }
@@ -27,9 +27,9 @@ struct TimeTests {
     @Test("an unresponsive vendor is abandoned after the timeout of each server")
     @ServiceLoop
     func oneVendor() async throws {
-        let house = try House(.tencent)
-        silence(house)
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent)
+        silence(harness)
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 2310 ms
@@ -44,12 +44,12 @@ struct TimeTests {
     @Test("vendors have 3 s in all, for any number of attempts")
     @ServiceLoop
     func threeSeconds() async throws {
-        let house = try House(.tencent)
-        house.world.script = { [script = house.world.script] request in
+        let harness = try ResolverHarness(.tencent)
+        harness.world.script = { [script = harness.world.script] request in
             _ = script(request)
             return .silence(reused: true)
         }
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 3010 ms
@@ -65,9 +65,9 @@ struct TimeTests {
     @Test("two unresponsive vendors share 3 s, and the fallback has the rest")
     @ServiceLoop
     func twoVendors() async throws {
-        let house = try House(.tencent, .alibaba)
-        silence(house)
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, .alibaba)
+        silence(harness)
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 3010 ms
@@ -83,9 +83,9 @@ struct TimeTests {
     @Test("three unresponsive vendors have 1 s each")
     @ServiceLoop
     func threeVendors() async throws {
-        let house = try House(.tencent, .alibaba, .json)
-        silence(house)
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, .alibaba, .json)
+        silence(harness)
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 3010 ms
@@ -101,10 +101,10 @@ struct TimeTests {
     @Test("a vendor that fails immediately leaves its share to the next ones")
     @ServiceLoop
     func sharesAreLeft() async throws {
-        let house = try House(.tencent, .alibaba, .json)
-        silence(house)
-        for number in 1...2 { house.faults["tencent \(number)"] = .broken(.connect("refused")) }
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, .alibaba, .json)
+        silence(harness)
+        for number in 1...2 { harness.faults["tencent \(number)"] = .broken(.connect("refused")) }
+        try await harness.expect(
             "www.example.com",
             story: """
                 NOERROR from upstream/scripted after 3010 ms
@@ -123,9 +123,13 @@ struct TimeTests {
     @Test("no replies at all: SERVFAIL within 5 s with the reason, cached for 1 s")
     @ServiceLoop
     func nothingAtAll() async throws {
-        let house = try House(.tencent, .alibaba, upstream: .silent(timeout: .milliseconds(900)))
-        silence(house)
-        try await house.expect(
+        let harness = try ResolverHarness(
+            .tencent,
+            .alibaba,
+            upstream: .silent(timeout: .milliseconds(900))
+        )
+        silence(harness)
+        try await harness.expect(
             "www.example.com",
             story: """
                 SERVFAIL from httpdnsd after 4800 ms
@@ -136,24 +140,24 @@ struct TimeTests {
                 billed: tencent 2, alibaba 2
                 """
         )
-        await house.world.advance(by: .seconds(1))
-        #expect(house.kept("www.example.com") == [])
+        await harness.world.advance(by: .seconds(1))
+        #expect(harness.kept("www.example.com") == [])
     }
 
     @Test("all servers unreachable: SERVFAIL immediately, with the network as the reason")
     @ServiceLoop
     func noNetwork() async throws {
-        let house = try House(
+        let harness = try ResolverHarness(
             .tencent,
             .json,
             upstream: .failing(.unreachable("no route"), after: .zero)
         )
-        for account in house.accounts {
+        for account in harness.accounts {
             for number in 1...2 {
-                house.faults["\(account.rawValue) \(number)"] = .broken(.connect("no route"))
+                harness.faults["\(account.rawValue) \(number)"] = .broken(.connect("no route"))
             }
         }
-        try await house.expect(
+        try await harness.expect(
             "www.example.com",
             .aaaa,
             story: """
@@ -169,9 +173,9 @@ struct TimeTests {
     @Test("unresponsive vendors without a fallback: SERVFAIL after 3 s")
     @ServiceLoop
     func noFallback() async throws {
-        let house = try House(.tencent, .alibaba, fallsBack: false)
-        silence(house)
-        try await house.expect(
+        let harness = try ResolverHarness(.tencent, .alibaba, fallsBack: false)
+        silence(harness)
+        try await harness.expect(
             "www.example.com",
             story: """
                 SERVFAIL from httpdnsd after 3000 ms
@@ -186,13 +190,13 @@ struct TimeTests {
     @Test("a client that joins a query is answered with the first client")
     @ServiceLoop
     func joining() async throws {
-        let house = try House(.tencent, upstream: .silent(timeout: .milliseconds(900)))
-        silence(house)
-        let first = house.begin("www.example.com")
-        await house.world.advance(by: .seconds(2))
-        let second = house.begin("www.example.com")
-        #expect(try await house.answer(to: second).rcode == .servFail)
-        #expect(try await house.answer(to: first).rcode == .servFail)
+        let harness = try ResolverHarness(.tencent, upstream: .silent(timeout: .milliseconds(900)))
+        silence(harness)
+        let first = harness.begin("www.example.com")
+        await harness.world.advance(by: .seconds(2))
+        let second = harness.begin("www.example.com")
+        #expect(try await harness.answer(to: second).rcode == .servFail)
+        #expect(try await harness.answer(to: first).rcode == .servFail)
         #expect(second.errand.end == first.errand.end)
         #expect(second.errand.end.map { $0 - first.errand.start } == .milliseconds(4_100))
     }
@@ -216,22 +220,22 @@ struct TimeTests {
                 .failing(.unreachable("no route")), .failing(.declined(.servFail)),
             ]
             upstreams.shuffle(using: &random)
-            let house = try House(.tencent, .alibaba, .sealed, upstream: upstreams[0])
-            for account in house.accounts {
+            let harness = try ResolverHarness(.tencent, .alibaba, .sealed, upstream: upstreams[0])
+            for account in harness.accounts {
                 for number in 1...2 {
                     let fault = faults.randomElement(using: &random)
-                    house.faults["\(account.rawValue) \(number)"] = fault ?? nil
+                    harness.faults["\(account.rawValue) \(number)"] = fault ?? nil
                 }
             }
             let type = Bool.random(using: &random) ? RecordType.a : .aaaa
-            let asked = house.begin("www.example.com", type)
-            let answer = try await house.answer(to: asked)
+            let asked = harness.begin("www.example.com", type)
+            let answer = try await harness.answer(to: asked)
             let took = try #require(asked.errand.end) - asked.errand.start
-            #expect(took <= .milliseconds(4_800), "\(house.faults)")
-            #expect(answer.rcode == .noError || answer.rcode == .servFail, "\(house.faults)")
-            #expect(answer.answers.isEmpty == (answer.rcode == .servFail), "\(house.faults)")
+            #expect(took <= .milliseconds(4_800), "\(harness.faults)")
+            #expect(answer.rcode == .noError || answer.rcode == .servFail, "\(harness.faults)")
+            #expect(answer.answers.isEmpty == (answer.rcode == .servFail), "\(harness.faults)")
             #expect((answer.resolution.explanation != nil) == (answer.rcode == .servFail))
-            #expect(!house.kept("www.example.com").isEmpty, "\(house.faults)")
+            #expect(!harness.kept("www.example.com").isEmpty, "\(harness.faults)")
         }
     }
 }

@@ -14,15 +14,15 @@ struct TraceTests {
     /// Resolves without the cache and returns the trace: attempts as `why name after .. took ..:
     /// result`, then notes.
     @ServiceLoop
-    private func story(_ house: House, _ name: Name) async throws -> String {
+    private func story(_ harness: ResolverHarness, _ name: Name) async throws -> String {
         let trace = Trace()
-        let (start, deadline) = (house.world.now, house.world.now + ResolverLimits.total)
+        let (start, deadline) = (harness.world.now, harness.world.now + ResolverLimits.total)
         let query = Query(question: Question(name: name, type: .a))
-        let errand = house.world.begin { [resolver = house.resolver] in
+        let errand = harness.world.begin { [resolver = harness.resolver] in
             await resolver.resolve(query, deadline: deadline, trace: trace)
         }
-        _ = try await house.world.value(of: errand)
-        await house.world.advance(by: .seconds(5))
+        _ = try await harness.world.value(of: errand)
+        await harness.world.advance(by: .seconds(5))
         let attempts = trace.attempts.map { attempt in
             let status = attempt.transfer.map { " \($0.status)" } ?? ""
             let after = (attempt.began - start).milliseconds
@@ -36,9 +36,9 @@ struct TraceTests {
     @Test("the trace of an answer has its records and cache times")
     @ServiceLoop
     func answer() async throws {
-        let house = try House(.tencent)
-        _ = try await house.ask("www.example.com")
-        let told = try await story(house, "www.example.com")
+        let harness = try ResolverHarness(.tencent)
+        _ = try await harness.ask("www.example.com")
+        let told = try await story(harness, "www.example.com")
         #expect(
             told == """
                 first tencent 192.0.2.11:443 after 0 took 20 200: www.example.com. \
@@ -52,10 +52,10 @@ struct TraceTests {
     @Test("a failure and a timeout are followed by the next server, then by upstreams")
     @ServiceLoop
     func failures() async throws {
-        let house = try House(.tencent)
-        house.faults["tencent 1"] = .broken(.connect("refused"))
-        house.faults["tencent 2"] = .silent()
-        let told = try await story(house, "www.example.com")
+        let harness = try ResolverHarness(.tencent)
+        harness.faults["tencent 1"] = .broken(.connect("refused"))
+        harness.faults["tencent 2"] = .silent()
+        let told = try await story(harness, "www.example.com")
         #expect(
             told == """
                 first tencent 192.0.2.11:443 after 0 took 0: cannot connect: refused
@@ -71,10 +71,10 @@ struct TraceTests {
     @Test("a slow server is hedged, and a 429 shows the circuit breaker")
     @ServiceLoop
     func hedge() async throws {
-        let house = try House(.tencent)
-        house.faults["tencent 1"] = .slow(.milliseconds(400))
+        let harness = try ResolverHarness(.tencent)
+        harness.faults["tencent 1"] = .slow(.milliseconds(400))
         #expect(
-            try await story(house, "www.example.com").split(separator: "\n").prefix(2) == [
+            try await story(harness, "www.example.com").split(separator: "\n").prefix(2) == [
                 "first tencent 192.0.2.11:443 after 0 took 400 200: www.example.com. "
                     + "A 192.0.2.101 192.0.2.102 (60 s), AAAA 2001:db8::101 (120 s)",
                 "hedge tencent 192.0.2.12:443 after 300 took 20 200: www.example.com. "
@@ -86,10 +86,10 @@ struct TraceTests {
     @Test("local answers and skipped vendors are not attempts")
     @ServiceLoop
     func unasked() async throws {
-        let house = try House(.tencent)
-        #expect(try await story(house, "localhost").isEmpty)
-        house.vendors[0].pause()
-        let story = try await story(house, "www.example.com")
+        let harness = try ResolverHarness(.tencent)
+        #expect(try await story(harness, "localhost").isEmpty)
+        harness.vendors[0].pause()
+        let story = try await story(harness, "www.example.com")
         #expect(story.hasPrefix("first upstream scripted after 0 took 10: NOERROR"), "\(story)")
         #expect(story.contains("tencent: no answer ("))
     }
@@ -97,14 +97,14 @@ struct TraceTests {
     @Test("parameter values are left out of a request", arguments: [Account.tencent, .alibaba])
     @ServiceLoop
     func secrets(_ account: Account) async throws {
-        let house = try House(account)
+        let harness = try ResolverHarness(account)
         let trace = Trace()
         let query = Query(question: Question(name: "www.example.com", type: .a))
-        let deadline = house.world.now + ResolverLimits.total
-        let errand = house.world.begin { [resolver = house.resolver] in
+        let deadline = harness.world.now + ResolverLimits.total
+        let errand = harness.world.begin { [resolver = harness.resolver] in
             await resolver.resolve(query, deadline: deadline, trace: trace)
         }
-        _ = try await house.world.value(of: errand)
+        _ = try await harness.world.value(of: errand)
         let request = try #require(trace.attempts.first?.request)
         #expect(request.hasPrefix("GET http"))
         let parameters = try #require(request.split(separator: "?").last).split(separator: "&")

@@ -26,21 +26,25 @@ struct UpstreamStageTests {
         _ text: String
     ) async throws {
         let upstream = ScriptedUpstream { (_) throws(UpstreamError) in throw error }
-        let house = try House(upstream: upstream)
-        let answer = try await house.ask("www.example.org", dnssecOK: true)
+        let harness = try ResolverHarness(upstream: upstream)
+        let answer = try await harness.ask("www.example.org", dnssecOK: true)
         #expect(answer.rcode == .servFail)
         #expect(answer.resolution.isFailure)
         #expect(answer.resolution.explanation == Explanation(code: code, text: text))
         // An upstream that declined is not retried.
         #expect(upstream.asked.count == (error == .declined(.servFail) ? 1 : 2))
-        let entries = house.cache.entries(named: "www.example.org", type: nil, now: house.world.now)
+        let entries = harness.cache.entries(
+            named: "www.example.org",
+            type: nil,
+            now: harness.world.now
+        )
         #expect(entries.map(\.rcode) == [.servFail])
         #expect(entries.map(\.variant) == [AnswerVariant(dnssecOK: true, checkingDisabled: false)])
         #expect(
-            house.cache.entries(
+            harness.cache.entries(
                 named: "www.example.org",
                 type: nil,
-                now: house.world.now + .seconds(1)
+                now: harness.world.now + .seconds(1)
             ).map(\.remaining) == [0]
         )
     }
@@ -48,8 +52,8 @@ struct UpstreamStageTests {
     @Test
     @ServiceLoop
     func `without upstreams the answer is an explained failure`() async throws {
-        let house = try House(upstream: nil)
-        let answer = try await house.ask("www.example.org")
+        let harness = try ResolverHarness(upstream: nil)
+        let answer = try await harness.ask("www.example.org")
         #expect(answer.rcode == .servFail)
         #expect(answer.resolution.explanation?.text == "no upstream is configured for this name")
     }
@@ -59,17 +63,17 @@ struct UpstreamStageTests {
     func `DO and CD are forwarded, and clients that differ in them share no answers`()
         async throws
     {
-        let house = try House()
+        let harness = try ResolverHarness()
         for (dnssecOK, checkingDisabled) in [(false, false), (true, false), (false, true)] {
-            _ = try await house.ask(
+            _ = try await harness.ask(
                 "www.example.org",
                 dnssecOK: dnssecOK,
                 checkingDisabled: checkingDisabled
             )
         }
-        #expect(house.upstream?.asked.map(\.dnssecOK) == [false, true, false])
-        #expect(house.upstream?.asked.map(\.checkingDisabled) == [false, false, true])
-        #expect(house.cached("www.example.org") == ["A 1", "A 1", "A 1"])
+        #expect(harness.upstream?.asked.map(\.dnssecOK) == [false, true, false])
+        #expect(harness.upstream?.asked.map(\.checkingDisabled) == [false, false, true])
+        #expect(harness.cached("www.example.org") == ["A 1", "A 1", "A 1"])
     }
 
     @Test
@@ -78,9 +82,9 @@ struct UpstreamStageTests {
         let upstream = ScriptedUpstream { (message) throws(UpstreamError) in
             message.answers = [.a("www.example.org", 1, ttl: 0)]
         }
-        let house = try House(upstream: upstream)
-        #expect(try await house.ask("www.example.org").answers == ["A 0.0.0.1"])
-        #expect(house.cached("www.example.org") == [])
+        let harness = try ResolverHarness(upstream: upstream)
+        #expect(try await harness.ask("www.example.org").answers == ["A 0.0.0.1"])
+        #expect(harness.cached("www.example.org") == [])
     }
 
     @Test
@@ -93,8 +97,8 @@ struct UpstreamStageTests {
                 .other("www.example.org", RecordType(rawValue: 65_280), [first] + octets)
             }
         }
-        let house = try House(upstream: upstream)
-        let answer = try await house.ask("www.example.org", RecordType(rawValue: 65_280))
+        let harness = try ResolverHarness(upstream: upstream)
+        let answer = try await harness.ask("www.example.org", RecordType(rawValue: 65_280))
         #expect(answer.rcode == .servFail)
         #expect(answer.resolution.explanation?.text == "the answer does not fit a message")
     }

@@ -13,12 +13,12 @@ struct AcceleratorTests {
     /// Starts an accelerator on a machine without CAP_BPF, and returns the lines of its log.
     @ServiceLoop
     private func start(_ loopback: AccelerateSettings.Loopback) async throws -> [String] {
-        let diary = Diary()
+        let diary = LogRecorder()
         let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
         let accelerator = Accelerator(cache, clocks: .system, logger: diary.logger)
         var settings = Settings()
         settings.accelerate.loopback = loopback
-        var surroundings = Surroundings.system
+        var surroundings = Dependencies.system
         surroundings.kernel = { _, _, _ throws(AccelerationError) in
             throw .forbidden(what: "the map of settings")
         }

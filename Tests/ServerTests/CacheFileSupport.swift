@@ -11,7 +11,7 @@ import Resolver
 
 /// A clock that a test advances, and that reports when a timer is set.
 @ServiceLoop
-final class Hours {
+final class TestClock {
     private(set) var now: ContinuousClock.Instant
     var wallSeconds: Int64 = 1_700_000_000
     private var timers: [Timer] = []
@@ -23,11 +23,11 @@ final class Hours {
     private final class Timer: Cancellable {
         let end: ContinuousClock.Instant
         let action: @ServiceLoop () -> Void
-        private unowned let hours: Hours
+        private unowned let hours: TestClock
 
         init(
             _ end: ContinuousClock.Instant,
-            _ hours: Hours,
+            _ hours: TestClock,
             _ action: @escaping @ServiceLoop () -> Void
         ) {
             self.end = end
@@ -71,7 +71,7 @@ final class Hours {
 }
 
 /// Stores log lines.
-final class Diary: Sendable {
+final class LogRecorder: Sendable {
     private let lines = Lock<[String]>([])
 
     /// All lines, each after its level.
@@ -82,7 +82,7 @@ final class Diary: Sendable {
     }
 
     private struct Handler: LogHandler {
-        let diary: Diary
+        let diary: LogRecorder
         var metadata: Logger.Metadata = [:]
         var logLevel = Logger.Level.info
 
@@ -101,13 +101,13 @@ final class Diary: Sendable {
 @ServiceLoop
 final class Run {
     let cache: AnswerCache
-    let origins = Origins()
-    let hours: Hours
-    let diary = Diary()
+    let origins = AnswerSourceRegistry()
+    let hours: TestClock
+    let diary = LogRecorder()
     let file: CacheFile
     var hot: [HotEntry]?
 
-    init(_ path: String, _ hours: Hours, size: Int = 1 << 20) {
+    init(_ path: String, _ hours: TestClock, size: Int = 1 << 20) {
         cache = AnswerCache(limit: size, origin: hours.now, seed: 5)
         self.hours = hours
         file = CacheFile(path, of: cache, origins, clocks: hours.clocks, logger: diary.logger)

@@ -11,7 +11,7 @@ import Testing
 @Suite("Cache snapshots across restarts", .timeLimit(.minutes(15)))
 struct CacheFileTests {
     let folder: TemporaryFolder
-    let hours = Hours()
+    let hours = TestClock()
     var path: String { folder.path + "/cache.snapshot" }
 
     init() throws {

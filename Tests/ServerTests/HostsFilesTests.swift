@@ -81,7 +81,7 @@ struct HostsFilesTests {
 
     /// A hosts file reader with its resulting table and log.
     @ServiceLoop
-    private final class Scene {
+    private final class Fixture {
         let folder: TemporaryFolder
         let log = Lines()
         private var files: HostsFiles?
@@ -142,7 +142,7 @@ struct HostsFilesTests {
     @Test
     @ServiceLoop
     func `files are read at the start and after each change`() async throws {
-        let scene = try Scene { settings, folder in
+        let scene = try Fixture { settings, folder in
             settings.files.append(folder.path + "/more")
             settings.records = [
                 .init(
@@ -171,7 +171,7 @@ struct HostsFilesTests {
     @Test
     @ServiceLoop
     func `an invalid line is reported once, and valid lines are used`() async throws {
-        let scene = try Scene { _, _ in }
+        let scene = try Fixture { _, _ in }
         let place = scene.folder.path + "/hosts"
         await scene.start()
         #expect(
@@ -198,7 +198,7 @@ struct HostsFilesTests {
     @Test
     @ServiceLoop
     func `a file that is too long or not a regular file is not read`() async throws {
-        let scene = try Scene { settings, folder in settings.files.append(folder.path) }
+        let scene = try Fixture { settings, folder in settings.files.append(folder.path) }
         let line = [UInt8]("192.0.2.1 a.lan\n".utf8)
         let count = HostsFiles.mostOctets / line.count + 1
         _ = try scene.folder.write(

@@ -23,14 +23,18 @@ private enum Writer {
         for index in 0..<entries {
             cache.insert(try .address("n\(index).example.com"), now: now)
         }
-        let file = SnapshotFile(file: PrivateFile(path), cache: cache, origins: Origins())
+        let file = CacheSnapshotFile(
+            file: PrivateFile(path),
+            cache: cache,
+            origins: AnswerSourceRegistry()
+        )
         try file.file.removeLeftover()
-        _ = try file.write(at: SnapshotFile.Moment(.system), StopSign())
+        _ = try file.write(at: CacheSnapshotFile.Moment(.system), StopSign())
         _ = try WorkerThread(named: "killer") {
             for _ in 0..<looks { access(path, F_OK) }
             kill(getpid(), SIGKILL)
         }
-        while true { _ = try file.write(at: SnapshotFile.Moment(.system), StopSign()) }
+        while true { _ = try file.write(at: CacheSnapshotFile.Moment(.system), StopSign()) }
     }
 }
 
@@ -55,8 +59,12 @@ struct KilledWriterTests {
             #expect(Set(left).isSubset(of: ["cache.snapshot", "cache.snapshot.tmp"]), "\(left)")
 
             let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 4)
-            let file = SnapshotFile(file: PrivateFile(path), cache: cache, origins: Origins())
-            let loaded = try file.load(at: SnapshotFile.Moment(.system), StopSign())
+            let file = CacheSnapshotFile(
+                file: PrivateFile(path),
+                cache: cache,
+                origins: AnswerSourceRegistry()
+            )
+            let loaded = try file.load(at: CacheSnapshotFile.Moment(.system), StopSign())
             #expect(loaded?.summary.restored == UInt64(Writer.entries), "\(round)")
         }
         #expect(inTheMiddle > 0, "some writers were killed during a write")

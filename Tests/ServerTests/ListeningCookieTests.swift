@@ -19,8 +19,8 @@ struct ListeningCookieTests {
         _ terms: CookieTerms?,
         at address: UInt32 = 0xC000_0207,
         isAllowed: Bool = true
-    ) -> Asker {
-        Asker(
+    ) -> ClientContext {
+        ClientContext(
             transport: .udp,
             address: .v4(IPv4Address(value: address)),
             isAllowed: isAllowed,
@@ -35,10 +35,10 @@ struct ListeningCookieTests {
 
     /// Returns the reply of the query handler to octets.
     @ServiceLoop
-    private static func reply(_ octets: [UInt8], _ asker: Asker) throws -> Message {
-        let office = Office()
-        try office.store("www.example.com")
-        switch office.desk.look(at: octets, from: asker, arrival: Clock.now) {
+    private static func reply(_ octets: [UInt8], _ asker: ClientContext) throws -> Message {
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        switch harness.desk.look(at: octets, from: asker, arrival: Clock.now) {
         case .reply(let reply), .malformed(let reply): return try Message(parsing: reply)
         case .nothing, .question: throw Missing()
         }
@@ -65,7 +65,7 @@ struct ListeningCookieTests {
         ] {
             var buffer = again + [UInt8](repeating: 0, count: 512)
             let look = buffer.withMutableRawSpan { span in
-                FirstLook(at: &span, count: again.count, from: asker)
+                QueryValidation(at: &span, count: again.count, from: asker)
             }
             guard case .query(_, let found) = look else {
                 Issue.record("no query")

@@ -15,44 +15,44 @@ struct ListeningDeskTests {
     @ServiceLoop
     private static func reply(
         _ octets: [UInt8],
-        at office: Office,
+        at harness: ListenerHarness,
         over transport: QueryTransport = .udp,
         isAllowed: Bool = true
     ) async throws -> Message? {
-        let asker = Asker(
+        let asker = ClientContext(
             transport: transport,
             address: .v4(IPv4Address(value: 0xC000_0207)),
             isAllowed: isAllowed
         )
-        return switch office.desk.look(at: octets, from: asker, arrival: Clock.now) {
+        return switch harness.desk.look(at: octets, from: asker, arrival: Clock.now) {
         case .nothing: nil
         case .reply(let reply), .malformed(let reply): try Message(parsing: reply)
-        case .question(let open): try Message(parsing: await office.desk.resolve(open))
+        case .question(let open): try Message(parsing: await harness.desk.resolve(open))
         }
     }
 
     @Test
     @ServiceLoop
     func `a miss is resolved, and the next query is a hit`() async throws {
-        let office = Office()
+        let harness = ListenerHarness()
         for _ in 0..<2 {
             let message = try #require(
-                try await Self.reply(query("wWw.example.com", id: 77), at: office)
+                try await Self.reply(query("wWw.example.com", id: 77), at: harness)
             )
             #expect(message.header.id == 77)
             #expect(message.questions[0].name.octets == (try Name("wWw.example.com")).octets)
             #expect(message.answers.count == 1)
         }
-        #expect(office.counted.bySource["upstream"] == 1)
-        #expect(office.counted.bySource["cache"] == 1)
-        #expect(office.counted.total == 2)
-        #expect(office.desk.inFlight == 0)
+        #expect(harness.counted.bySource["upstream"] == 1)
+        #expect(harness.counted.bySource["cache"] == 1)
+        #expect(harness.counted.total == 2)
+        #expect(harness.desk.inFlight == 0)
     }
 
     @Test
     @ServiceLoop
     func `a query with unusual EDNS options is answered like a plain one`() async throws {
-        let office = Office()
+        let harness = ListenerHarness()
         let octets = try query("www.example.com", id: 5) { message in
             message.additionals = [
                 Record(
@@ -66,7 +66,7 @@ struct ListeningDeskTests {
             message.edns = EDNS(udpPayloadSize: 1400)
             message.edns?.dnssecOK = true
         }
-        let message = try #require(try await Self.reply(octets, at: office))
+        let message = try #require(try await Self.reply(octets, at: harness))
         #expect(message.header.id == 5)
         #expect(message.answers.count == 1)
         #expect(message.edns?.dnssecOK == true)
@@ -78,8 +78,8 @@ struct ListeningDeskTests {
     func `AD is set for clients that request it, also with unusual options (RFC 6840 §5.8)`(
         _ transport: QueryTransport
     ) async throws {
-        let office = Office()
-        try office.store("www.example.com", isAuthentic: true)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com", isAuthentic: true)
         for (isRare, knowsAD) in [(false, false), (false, true), (true, false), (true, true)] {
             let octets = try query("www.example.com") { message in
                 message.header.authenticData = knowsAD
@@ -94,7 +94,7 @@ struct ListeningDeskTests {
                     )
                 ]
             }
-            let reply = try await Self.reply(octets, at: office, over: transport)
+            let reply = try await Self.reply(octets, at: harness, over: transport)
             #expect(reply?.header.authenticData == knowsAD, "\(isRare)")
         }
     }
@@ -102,91 +102,91 @@ struct ListeningDeskTests {
     @Test
     @ServiceLoop
     func `a malformed query with unusual options is counted as malformed`() async throws {
-        let office = Office()
+        let harness = ListenerHarness()
         var octets = try query("www.example.com")
         octets[7] = 1
-        let message = try #require(try await Self.reply(octets, at: office))
+        let message = try #require(try await Self.reply(octets, at: harness))
         #expect(message.rcode == .formErr)
-        #expect(office.counted.byOutcome["formerr"] == 1)
+        #expect(harness.counted.byOutcome["formerr"] == 1)
     }
 
     @Test
     @ServiceLoop
     func `a long answer is complete over TCP and truncated over UDP`() async throws {
-        let office = Office()
-        try office.store("big.example.com", addresses: 100)
+        let harness = ListenerHarness()
+        try harness.store("big.example.com", addresses: 100)
         let octets = try query("big.example.com")
-        let cut = try #require(try await Self.reply(octets, at: office))
+        let cut = try #require(try await Self.reply(octets, at: harness))
         #expect(cut.header.isTruncated)
         #expect(cut.answers.isEmpty)
-        let whole = try #require(try await Self.reply(octets, at: office, over: .tcp))
+        let whole = try #require(try await Self.reply(octets, at: harness, over: .tcp))
         #expect(!whole.header.isTruncated)
         #expect(whole.answers.count == 100)
-        #expect(office.counted.truncated == 1)
-        #expect(office.counted.byTransport == ["udp": 1, "tcp": 1])
+        #expect(harness.counted.truncated == 1)
+        #expect(harness.counted.byTransport == ["udp": 1, "tcp": 1])
     }
 
     @Test
     @ServiceLoop
     func `a client without access is refused even if the answer is cached`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
         let message = try #require(
-            try await Self.reply(query("www.example.com"), at: office, isAllowed: false)
+            try await Self.reply(query("www.example.com"), at: harness, isAllowed: false)
         )
         #expect(message.rcode == .refused)
-        #expect(office.counted.bySource["refused"] == 1)
+        #expect(harness.counted.bySource["refused"] == 1)
     }
 
     @Test
     @ServiceLoop
     func `messages that are not queries are counted separately`() async throws {
-        let office = Office()
-        #expect(try await Self.reply([1, 2, 3], at: office) == nil)
-        #expect(office.counted.ignored == 1)
-        #expect(office.counted.total == 0)
+        let harness = ListenerHarness()
+        #expect(try await Self.reply([1, 2, 3], at: harness) == nil)
+        #expect(harness.counted.ignored == 1)
+        #expect(harness.counted.total == 0)
     }
 
     @Test
     @ServiceLoop
     func `a query is accepted although another client has used its whole share`() async throws {
-        let office = Office()
+        let harness = ListenerHarness()
         let limit = ResolverLimits.inFlight.perClient
         let tasks = try (0..<limit).map { index in
             let octets = try query("slow.n\(index).example.com")
-            return Task { @ServiceLoop in _ = try await Self.reply(octets, at: office) }
+            return Task { @ServiceLoop in _ = try await Self.reply(octets, at: harness) }
         }
-        await office.upstream.crowd(of: limit)
+        await harness.upstream.crowd(of: limit)
         let octets = try query("one.more.example.com") { $0.edns = EDNS() }
-        let refused = try #require(try await Self.reply(octets, at: office))
+        let refused = try #require(try await Self.reply(octets, at: harness))
         #expect(refused.rcode == .servFail)
         #expect(refused.edns?.extendedErrors.first?.text == "too many pending queries")
-        #expect(office.resolver.merging.evicted == 1)
-        let other = try await Self.reply(octets, at: office, over: .tcp)
+        #expect(harness.resolver.merging.evicted == 1)
+        let other = try await Self.reply(octets, at: harness, over: .tcp)
         #expect(other?.rcode == .noError)
-        office.upstream.release()
+        harness.upstream.release()
         for task in tasks { try await task.value }
-        await office.desk.drained(by: Clock.now + .seconds(300))
-        #expect(office.desk.inFlight == 0)
+        await harness.desk.drained(by: Clock.now + .seconds(300))
+        #expect(harness.desk.inFlight == 0)
     }
 
     @Test
     @ServiceLoop
     func `draining ends with the last answer or at its deadline`() async throws {
-        let office = Office()
-        await office.desk.drained(by: Clock.now + .seconds(60))
+        let harness = ListenerHarness()
+        await harness.desk.drained(by: Clock.now + .seconds(60))
         let octets = try query("slow.example.com")
-        let task = Task { @ServiceLoop in _ = try await Self.reply(octets, at: office) }
-        await office.upstream.crowd(of: 1)
-        await office.desk.drained(by: Clock.now + .milliseconds(20))
-        #expect(office.desk.inFlight == 1)
+        let task = Task { @ServiceLoop in _ = try await Self.reply(octets, at: harness) }
+        await harness.upstream.crowd(of: 1)
+        await harness.desk.drained(by: Clock.now + .milliseconds(20))
+        #expect(harness.desk.inFlight == 1)
         let drained = Task { @ServiceLoop in
-            await office.desk.drained(by: Clock.now + .seconds(120))
+            await harness.desk.drained(by: Clock.now + .seconds(120))
         }
         await Task.yield()
-        office.upstream.release()
+        harness.upstream.release()
         await drained.value
         try await task.value
-        #expect(office.desk.inFlight == 0)
+        #expect(harness.desk.inFlight == 0)
     }
 }

@@ -16,16 +16,16 @@ struct ListeningPatienceTests {
 
     /// A TCP client, and a server with a clock that the test advances.
     @ServiceLoop
-    private final class Meeting {
-        let office = Office()
+    private final class TCPHarness {
+        let harness = ListenerHarness()
         let clock = StandingClock()
         let server: TCPServer
         let client: StreamConnection
 
         init(cookies: CookieJar? = nil) async throws {
-            try office.store("www.example.com")
+            try harness.store("www.example.com")
             (server, client) = try await ListeningSessionTests.connect(
-                office,
+                harness,
                 cookies: cookies,
                 clocks: clock.clocks
             )
@@ -68,7 +68,7 @@ struct ListeningPatienceTests {
     func `an idle connection is closed after the announced timeout`()
         async throws
     {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
         for id in UInt16(1)...4 {
             try await meeting.ask(id)
@@ -84,7 +84,7 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a connection without any query is closed too`() async throws {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
         while meeting.server.connections == 0 { await Task.yield() }
         await meeting.settle()
@@ -97,7 +97,7 @@ struct ListeningPatienceTests {
     func `an incomplete message must be complete within a fixed time`()
         async throws
     {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
         try await meeting.ask()
         let octets = try framed(query("www.example.com", id: 2))
@@ -113,7 +113,7 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a timely message is answered, and the next has its own timeout`() async throws {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
         for id in UInt16(1)...3 {
             let octets = try framed(query("www.example.com", id: id))
@@ -130,13 +130,13 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a connection that waits for an answer is not idle`() async throws {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
         try await meeting.send(framed(query("slow.example.com", id: 1)))
-        await meeting.office.upstream.crowd(of: 1)
+        await meeting.harness.upstream.crowd(of: 1)
         meeting.clock.advance(by: TCPLimits.idleTime * 3)
         await meeting.settle()
-        meeting.office.upstream.release()
+        meeting.harness.upstream.release()
         let replies = try await ListeningSessionTests.read(1, from: meeting.client)
         #expect(replies.map(\.header.id) == [1])
         // The idle time starts with the reply.
@@ -149,14 +149,14 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a query is answered although the next message never completes`() async throws {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
         try await meeting.send(framed(query("slow.example.com", id: 1)) + [0])
-        await meeting.office.upstream.crowd(of: 1)
+        await meeting.harness.upstream.crowd(of: 1)
         await meeting.settle()
         meeting.clock.advance(by: TCPLimits.messageTime)
         await meeting.settle()
-        meeting.office.upstream.release()
+        meeting.harness.upstream.release()
         let replies = try await ListeningSessionTests.read(from: meeting.client)
         #expect(replies.map(\.header.id) == [1])
     }
@@ -164,9 +164,9 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a client that does not read its replies is disconnected`() async throws {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
-        try meeting.office.store("big.example.com", addresses: 1_000)
+        try meeting.harness.store("big.example.com", addresses: 1_000)
         let question = try framed(query("big.example.com"))
         // The replies exceed the kernel's buffers.
         let client = meeting.client
@@ -188,7 +188,7 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `a query with the keepalive option gets the timeout in units of 100 ms`() async throws {
-        let meeting = try await Meeting()
+        let meeting = try await TCPHarness()
         defer { meeting.finish() }
         let asked = try await meeting.ask {
             $0.edns = EDNS(options: [.keepalive(timeout: nil)])
@@ -202,7 +202,7 @@ struct ListeningPatienceTests {
     @Test
     @ServiceLoop
     func `cookies work over TCP if they are enabled`() async throws {
-        let meeting = try await Meeting(cookies: CookieJar(now: Clock.now))
+        let meeting = try await TCPHarness(cookies: CookieJar(now: Clock.now))
         defer { meeting.finish() }
         let client = Array("cookie/8".utf8)
         let reply = try await meeting.ask {

@@ -11,13 +11,13 @@ import Testing
 struct ListeningSessionTests {
     init() { ServiceLoop.start() }
 
-    /// Returns a server of `office` and a client.
+    /// Returns a server of `harness` and a client.
     ///
     /// Without `clocks` the server's time does not advance, so no deadline passes on a busy
     /// machine.
     @ServiceLoop
     static func connect(
-        _ office: Office,
+        _ harness: ListenerHarness,
         allow: [String] = ["127.0.0.0/8"],
         cookies: CookieJar? = nil,
         clocks: Clocks? = nil
@@ -28,8 +28,8 @@ struct ListeningSessionTests {
         let server = TCPServer(
             listener,
             address: address,
-            desk: office.desk,
-            rules: HouseRules(
+            desk: harness.desk,
+            rules: AccessPolicy(
                 .init(access: AccessList(try allow.map { try #require(IPPrefix($0)) }))
             ),
             cookies: cookies,
@@ -70,9 +70,9 @@ struct ListeningSessionTests {
     @Test
     @ServiceLoop
     func `answers are sent out of order as they become available`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
-        let (server, client) = try await Self.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await Self.connect(harness)
         defer { server.stop() }
         try await client.write(
             framed(query("slow.example.com", id: 1)) + framed(query("www.example.com", id: 2))
@@ -81,19 +81,19 @@ struct ListeningSessionTests {
         )
         let first = try await Self.read(2, from: client)
         #expect(Set(first.map(\.header.id)) == [2, 3])
-        await office.upstream.crowd(of: 1)
-        office.upstream.release()
+        await harness.upstream.crowd(of: 1)
+        harness.upstream.release()
         #expect(try await Self.read(1, from: client).map(\.header.id) == [1])
-        #expect(office.counted.byTransport["tcp"] == 3)
+        #expect(harness.counted.byTransport["tcp"] == 3)
         client.close()
     }
 
     @Test
     @ServiceLoop
     func `queries that arrive octet by octet are read`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
-        let (server, client) = try await Self.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await Self.connect(harness)
         defer { server.stop() }
         for octet in try framed(query("www.example.com", id: 9)) {
             try await client.write([octet], deadline: Clock.now + Self.patience)
@@ -105,8 +105,8 @@ struct ListeningSessionTests {
     @Test
     @ServiceLoop
     func `more queries than the limit of waiting ones are all answered`() async throws {
-        let office = Office()
-        let (server, client) = try await Self.connect(office)
+        let harness = ListenerHarness()
+        let (server, client) = try await Self.connect(harness)
         defer { server.stop() }
         var octets: [UInt8] = []
         for id in UInt16(0)..<350 {
@@ -115,9 +115,9 @@ struct ListeningSessionTests {
             )
         }
         try await client.write(octets, deadline: Clock.now + Self.patience)
-        await office.upstream.crowd(of: TCPLimits.pending)
-        #expect(office.desk.inFlight == TCPLimits.pending)
-        office.upstream.release()
+        await harness.upstream.crowd(of: TCPLimits.pending)
+        #expect(harness.desk.inFlight == TCPLimits.pending)
+        harness.upstream.release()
         let replies = try await Self.read(350, from: client)
         #expect(Set(replies.map(\.header.id)) == Set(0..<350))
         client.close()
@@ -126,26 +126,26 @@ struct ListeningSessionTests {
     @Test
     @ServiceLoop
     func `a client that closed its sending side gets its answers`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
-        let (server, client) = try await Self.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await Self.connect(harness)
         defer { server.stop() }
         try await client.write(
             framed(query("slow.example.com", id: 1)) + framed(query("www.example.com", id: 2)),
             deadline: Clock.now + Self.patience
         )
         try client.shutdownWrite()
-        await office.upstream.crowd(of: 1)
-        office.upstream.release()
+        await harness.upstream.crowd(of: 1)
+        harness.upstream.release()
         #expect(Set(try await Self.read(from: client).map(\.header.id)) == [1, 2])
     }
 
     @Test
     @ServiceLoop
     func `messages without reply do not block the others`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
-        let (server, client) = try await Self.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await Self.connect(harness)
         defer { server.stop() }
         let reply = try query("www.example.com", id: 1) { $0.header.isResponse = true }
         try await client.write(
@@ -154,15 +154,15 @@ struct ListeningSessionTests {
             deadline: Clock.now + Self.patience
         )
         #expect(try await Self.read(1, from: client).map(\.header.id) == [2])
-        #expect(office.counted.ignored == 3)
+        #expect(harness.counted.ignored == 3)
         client.close()
     }
 
     @Test
     @ServiceLoop
     func `a client without access is refused`() async throws {
-        let office = Office()
-        let (server, client) = try await Self.connect(office, allow: ["192.0.2.0/24"])
+        let harness = ListenerHarness()
+        let (server, client) = try await Self.connect(harness, allow: ["192.0.2.0/24"])
         defer { server.stop() }
         try await client.write(
             framed(query("www.example.com")),
@@ -175,9 +175,9 @@ struct ListeningSessionTests {
     @Test
     @ServiceLoop
     func `a server that has finished closes its connections`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
-        let (server, client) = try await Self.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await Self.connect(harness)
         try await client.write(
             framed(query("www.example.com")),
             deadline: Clock.now + Self.patience
@@ -192,11 +192,11 @@ struct ListeningSessionTests {
     @Test
     @ServiceLoop
     func `a client with too many connections loses the longest idle one`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
         let clock = StandingClock()
         let (server, first) = try await Self.connect(
-            office,
+            harness,
             clocks: clock.clocks
         )
         defer { server.stop() }
@@ -220,7 +220,7 @@ struct ListeningSessionTests {
         let last = clients[clients.count - 1]
         try await last.write(framed(query("www.example.com")), deadline: Clock.now + Self.patience)
         #expect(try await Self.read(1, from: last).count == 1)
-        #expect(office.desk.sessions.evicted == 1)
+        #expect(harness.desk.sessions.evicted == 1)
         #expect(server.connections == TCPLimits.connectionsPerClient)
         #expect(try await Self.read(from: first).isEmpty)
     }

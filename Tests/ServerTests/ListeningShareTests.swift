@@ -18,10 +18,10 @@ struct ListeningShareTests {
     func `a client with too many sessions loses its oldest, even with a pending query`()
         async throws
     {
-        let office = Office()
+        let harness = ListenerHarness()
         let clock = StandingClock()
         let (server, first) = try await ListeningSessionTests.connect(
-            office,
+            harness,
             clocks: clock.clocks
         )
         defer { server.stop() }
@@ -34,7 +34,7 @@ struct ListeningShareTests {
                 deadline: Clock.now + Self.patience
             )
             // The pending query shows that the connection was accepted, in this order.
-            await office.upstream.crowd(of: number + 1)
+            await harness.upstream.crowd(of: number + 1)
             clients.append(
                 try await StreamConnection.connect(
                     to: server.address,
@@ -43,8 +43,8 @@ struct ListeningShareTests {
             )
         }
         #expect(try await ListeningSessionTests.read(from: first).isEmpty)
-        #expect(office.desk.sessions.evicted == 1)
-        office.upstream.release()
+        #expect(harness.desk.sessions.evicted == 1)
+        harness.upstream.release()
         let second = clients[1]
         #expect(try await ListeningSessionTests.read(1, from: second).count == 1)
     }
@@ -52,9 +52,9 @@ struct ListeningShareTests {
     @Test(arguments: ["empty", "garbage", "malformed", "replies"])
     @ServiceLoop
     func `a session without valid queries is closed`(_ kind: String) async throws {
-        let office = Office()
-        try office.store("www.example.com")
-        let (server, client) = try await ListeningSessionTests.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
         let question = try query("www.example.com", id: 1)
         let frame =
@@ -74,11 +74,11 @@ struct ListeningShareTests {
                 try #require(rcode != nil)
             }
         }
-        #expect(office.desk.sessions.malformed == 0)
+        #expect(harness.desk.sessions.malformed == 0)
         try await client.write(few + frame, deadline: Clock.now + Self.patience)
         let replies = try await ListeningSessionTests.read(from: client)
         #expect(replies.allSatisfy { $0.rcode == .formErr })
-        #expect(office.desk.sessions.malformed == 1)
+        #expect(harness.desk.sessions.malformed == 1)
     }
 
     @Test
@@ -86,16 +86,16 @@ struct ListeningShareTests {
     func `sessions with too many buffered octets are closed, the client's largest first`()
         async throws
     {
-        let office = Office()
-        try office.store("big.example.com", addresses: 4_000)
-        let (server, first) = try await ListeningSessionTests.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("big.example.com", addresses: 4_000)
+        let (server, first) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
         var questions: [UInt8] = []
         for id in UInt16(0)..<60 {
             questions += framed(try query("big.example.com", id: id))
         }
         var clients = [first]
-        while office.desk.sessions.overfull == 0 {
+        while harness.desk.sessions.overfull == 0 {
             // No client reads. Each session buffers little more than the limit of unsent octets.
             let last = clients[clients.count - 1]
             _ = try? await last.write(questions, deadline: Clock.now + Self.patience)
@@ -105,27 +105,27 @@ struct ListeningShareTests {
                     deadline: Clock.now + Self.patience
                 )
             )
-            #expect(office.desk.sessions.octets <= TCPLimits.heldPerClient)
+            #expect(harness.desk.sessions.octets <= TCPLimits.heldPerClient)
             try #require(clients.count < 100)
         }
-        #expect(office.desk.sessions.octets <= TCPLimits.heldPerClient)
+        #expect(harness.desk.sessions.octets <= TCPLimits.heldPerClient)
         for client in clients { client.close() }
-        while office.desk.sessions.count > 0 { await Task.yield() }
-        #expect(office.desk.sessions.octets == 0)
+        while harness.desk.sessions.count > 0 { await Task.yield() }
+        #expect(harness.desk.sessions.octets == 0)
     }
 
     @Test
     @ServiceLoop
     func `queries that wait for one answer share its octets`() throws {
         let question = Question(name: try Name("big.example.com"), type: .a)
-        let office = Office()
+        let harness = ListenerHarness()
         let octets = try query("big.example.com")
-        let asker = Asker(
+        let asker = ClientContext(
             transport: .tcp,
             address: .v4(IPv4Address(value: 0xC000_0207)),
             isAllowed: true
         )
-        let look = office.desk.look(at: octets, from: asker, arrival: Clock.now)
+        let look = harness.desk.look(at: octets, from: asker, arrival: Clock.now)
         guard case .question(let open) = look else {
             Issue.record("the query needs no answer")
             return

@@ -17,9 +17,9 @@ struct ListeningStreamTests {
     @ServiceLoop
     private static func replies(
         to octets: [UInt8],
-        at office: Office
+        at harness: ListenerHarness
     ) async throws -> [UInt16: Message] {
-        let (server, client) = try await ListeningSessionTests.connect(office)
+        let (server, client) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
         let writer = Task { @ServiceLoop in
             try await client.write(octets, deadline: Clock.now + patience)
@@ -34,8 +34,8 @@ struct ListeningStreamTests {
     @Test
     @ServiceLoop
     func `hits, misses and errors in one segment are each answered once`() async throws {
-        let office = Office()
-        try office.store("www.example.com", addresses: 3)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com", addresses: 3)
         var octets: [UInt8] = []
         // More than a batch, with every kind of message in each batch.
         for id in UInt16(0)..<200 {
@@ -46,7 +46,7 @@ struct ListeningStreamTests {
                 }
             )
         }
-        let replies = try await Self.replies(to: octets, at: office)
+        let replies = try await Self.replies(to: octets, at: harness)
         for id in UInt16(0)..<200 {
             let reply = replies[id]
             if id % 7 == 0 {
@@ -58,18 +58,18 @@ struct ListeningStreamTests {
             }
         }
         let ids = (0..<200).filter { $0 % 7 != 0 }
-        #expect(office.counted.total == UInt64(ids.count))
-        #expect(office.counted.ignored == UInt64(200 - ids.count))
+        #expect(harness.counted.total == UInt64(ids.count))
+        #expect(harness.counted.ignored == UInt64(200 - ids.count))
         let hits = ids.count { $0 % 5 != 0 && $0 % 3 != 0 }
-        #expect(office.counted.bySource["cache"] == UInt64(hits))
+        #expect(harness.counted.bySource["cache"] == UInt64(hits))
     }
 
     @Test
     @ServiceLoop
     func `a segment may end anywhere in a message`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
-        let (server, client) = try await ListeningSessionTests.connect(office)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
+        let (server, client) = try await ListeningSessionTests.connect(harness)
         defer { server.stop() }
         let whole = try (1...3).flatMap { try framed(query("www.example.com", id: $0)) }
         for cut in 1..<whole.count {
@@ -86,13 +86,13 @@ struct ListeningStreamTests {
     @Test
     @ServiceLoop
     func `a message of maximum length and the one after it are read`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
         let long = try query("www.example.com", id: 1)
         let octets =
             framed(long + [UInt8](repeating: 0, count: 65_535 - long.count))
             + framed(try query("www.example.com", id: 2))
-        let replies = try await Self.replies(to: octets, at: office)
+        let replies = try await Self.replies(to: octets, at: harness)
         #expect(replies[1]?.rcode == .formErr)
         #expect(replies[2]?.answers.count == 1)
         #expect(replies.count == 2)
@@ -104,13 +104,13 @@ struct ListeningStreamTests {
         count: UInt16,
         addresses: Int
     ) async throws {
-        let office = Office()
-        try office.store("big.example.com", addresses: addresses)
+        let harness = ListenerHarness()
+        try harness.store("big.example.com", addresses: addresses)
         var octets: [UInt8] = []
         for id in 0..<count {
             octets += framed(try query("big.example.com", id: id))
         }
-        let replies = try await Self.replies(to: octets, at: office)
+        let replies = try await Self.replies(to: octets, at: harness)
         #expect(replies.count == Int(count))
         #expect(replies.values.allSatisfy { $0.answers.count == addresses })
     }
@@ -118,14 +118,14 @@ struct ListeningStreamTests {
     @Test
     @ServiceLoop
     func `a client that sends far more than one read returns gets all answers`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
         var octets: [UInt8] = []
         let count = UInt16(6_000)
         for id in 0..<count {
             octets += framed(try query("www.example.com", id: id))
         }
         #expect(octets.count > TCPLimits.readOctets * TCPLimits.reads * 2)
-        #expect(try await Self.replies(to: octets, at: office).count == Int(count))
+        #expect(try await Self.replies(to: octets, at: harness).count == Int(count))
     }
 }

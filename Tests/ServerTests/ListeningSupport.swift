@@ -25,9 +25,9 @@ final class HeldUpstream: Forwarding {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
-        ServiceLoop.task { [self] in tell(.success(await answer(query.question.name))) }
+        ServiceLoop.task { [self] in completion(.success(await answer(query.question.name))) }
     }
 
     /// Returns the answer for a name after its release.
@@ -63,10 +63,10 @@ final class HeldUpstream: Forwarding {
 
 /// A query handler with a cache and an upstream.
 @ServiceLoop
-final class Office {
+final class ListenerHarness {
     let cache = AnswerCache(limit: 1 << 20, origin: Clock.now, seed: 1)
     let upstream = HeldUpstream()
-    let desk: QueryDesk
+    let desk: QueryHandler
     let resolver: Resolver
 
     init() {
@@ -74,12 +74,12 @@ final class Office {
         let clocks = StandingClock().clocks
         resolver = Resolver(
             routes: RouteTable(),
-            standard: UpstreamGroup([upstream], health: HealthBook(clocks: clocks)),
+            standard: UpstreamGroup([upstream], health: HealthTable(clocks: clocks)),
             policy: TTLPolicy(),
             cache: cache,
             clocks: clocks
         )
-        desk = QueryDesk(cache: cache, resolver: resolver, clocks: .system)
+        desk = QueryHandler(cache: cache, resolver: resolver, clocks: .system)
     }
 
     /// Stores an address in the cache.

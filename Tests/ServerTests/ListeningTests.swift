@@ -7,7 +7,7 @@ import Testing
 @testable import Server
 
 @Suite("Validation of queries (RFC 8906, RFC 6891 §6.1.3)")
-struct FirstLookTests {
+struct QueryValidationTests {
     private enum Verdict: Equatable {
         case ignored, query, unusual
         case answered(RCode, QuerySource, QueryOutcome)
@@ -73,10 +73,10 @@ struct FirstLookTests {
         var buffer = example.octets + [UInt8](repeating: 0xEE, count: 512)
         let count = example.octets.count
         let look = buffer.withMutableRawSpan { span in
-            FirstLook(
+            QueryValidation(
                 at: &span,
                 count: count,
-                from: Asker(
+                from: ClientContext(
                     transport: .udp,
                     address: .v4(IPv4Address(value: 0xC000_0207)),
                     isAllowed: isAllowed

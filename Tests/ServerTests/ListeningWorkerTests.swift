@@ -16,15 +16,15 @@ struct ListeningWorkerTests {
     @Test
     @ServiceLoop
     func `the worker answers hits, hands over misses and ignores replies`() async throws {
-        let office = Office()
-        try office.store("www.example.com", addresses: 2)
-        try office.store("big.example.com", addresses: 100)
+        let harness = ListenerHarness()
+        try harness.store("www.example.com", addresses: 2)
+        try harness.store("big.example.com", addresses: 100)
         let listener = try DatagramListener(
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        let misses = try MissDesk(refresh: { _ in }) { miss in
-            let look = office.desk.look(
+        let misses = try MissQueue(refresh: { _ in }) { miss in
+            let look = harness.desk.look(
                 at: miss.datagram.octets,
                 from: miss.asker,
                 arrival: miss.arrival
@@ -36,7 +36,7 @@ struct ListeningWorkerTests {
             case .question(let open):
                 Task { @ServiceLoop in
                     _ = miss.listener.send(
-                        await office.desk.resolve(open),
+                        await harness.desk.resolve(open),
                         inReplyTo: miss.datagram
                     )
                 }
@@ -44,8 +44,10 @@ struct ListeningWorkerTests {
         }
         let worker = UDPWorker(
             listener,
-            cache: office.cache,
-            rules: HouseRules(.init(access: AccessList([try #require(IPPrefix("127.0.0.1/32"))]))),
+            cache: harness.cache,
+            rules: AccessPolicy(
+                .init(access: AccessList([try #require(IPPrefix("127.0.0.1/32"))]))
+            ),
             desk: misses
         )
         let thread = try WorkerThread(named: "worker") { worker.run() }
@@ -90,7 +92,7 @@ struct ListeningWorkerTests {
         let recent = RecentList(
             RecentReader.all(of: [worker.recent]),
             .system,
-            office.resolver.origins
+            harness.resolver.origins
         )
         let events = recent.events(passing: QueryFilter(), most: 10).queries
         #expect(
@@ -100,24 +102,24 @@ struct ListeningWorkerTests {
         )
         #expect(events.allSatisfy { $0.client == "127.0.0.1" && $0.source == "cache" })
         #expect(events.map(\.flags) == [[], ["truncated"], [], []])
-        #expect(office.counted.bySource["upstream"] == 1)
+        #expect(harness.counted.bySource["upstream"] == 1)
         client.close()
     }
 
     @Test
     @ServiceLoop
     func `a client without access is refused by the worker`() async throws {
-        let office = Office()
-        try office.store("www.example.com")
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
         let listener = try DatagramListener(
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
-        let misses = try MissDesk(refresh: { _ in }) { _ in Issue.record("handed over") }
+        let misses = try MissQueue(refresh: { _ in }) { _ in Issue.record("handed over") }
         let worker = UDPWorker(
             listener,
-            cache: office.cache,
-            rules: HouseRules(.init(access: AccessList([]))),
+            cache: harness.cache,
+            rules: AccessPolicy(.init(access: AccessList([]))),
             desk: misses
         )
         let thread = try WorkerThread(named: "worker") { worker.run() }

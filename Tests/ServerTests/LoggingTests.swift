@@ -10,12 +10,12 @@ import Testing
 private final class Desk: Sendable {
     private let lines = Lock<[String]>([])
     private let time = Lock(ContinuousClock.now)
-    private let made = Lock<LogDesk?>(nil)
+    private let made = Lock<LogSink?>(nil)
 
     init(_ change: (inout LogSettings) -> Void = { _ in }) {
         var settings = LogSettings()
         change(&settings)
-        let desk = LogDesk(
+        let desk = LogSink(
             settings,
             to: LogOutlet { [weak self] entry, format in
                 let line = format == .json ? entry.json : "\(entry.level): \(entry.words)"
@@ -26,7 +26,7 @@ private final class Desk: Sendable {
         made.withLock { $0 = desk }
     }
 
-    var log: LogDesk { made.withLock { $0 } ?? LogDesk(LogSettings()) }
+    var log: LogSink { made.withLock { $0 } ?? LogSink(LogSettings()) }
     var logger: Logger { log.logger }
 
     /// Returns the lines since the last call.
@@ -145,7 +145,7 @@ struct LogEntryTests {
 }
 
 @Suite("Levels and rate limits of log lines")
-struct LogDeskTests {
+struct LogSinkTests {
     @Test("levels and formats are those of the settings, also after a reload")
     func settings() {
         let desk = Desk { $0.level = .notice }
@@ -235,7 +235,7 @@ struct LogDeskTests {
         let desk = Desk()
         desk.logger.debug("before")
         desk.logger.notice("seen")
-        desk.logger.log(level: .debug, "query", source: LogDesk.queries)
+        desk.logger.log(level: .debug, "query", source: LogSink.queries)
         desk.logger.critical("the end")
         let told = desk.told()
         #expect(

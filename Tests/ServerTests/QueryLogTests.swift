@@ -9,8 +9,8 @@ import Testing
 
 @Suite("A line a query")
 struct QueryLogTests {
-    private let hours = Hours()
-    private let diary = Diary()
+    private let hours = TestClock()
+    private let diary = LogRecorder()
     private let recent = RecentQueries()
 
     init() { ServiceLoop.start() }
@@ -23,7 +23,7 @@ struct QueryLogTests {
                 arrival: UInt64(number),
                 microseconds: 7,
                 type: 1,
-                origin: Origins.itself,
+                origin: AnswerSourceRegistry.itself,
                 rcode: 0,
                 source: .local,
                 transport: .udp,
@@ -41,7 +41,9 @@ struct QueryLogTests {
     /// A running log of the recorded queries.
     @ServiceLoop
     private func log() -> QueryLog {
-        let log = QueryLog(diary.logger, hours.clocks) { [recent] in ([recent], Origins()) }
+        let log = QueryLog(diary.logger, hours.clocks) { [recent] in
+            ([recent], AnswerSourceRegistry())
+        }
         log.use(true)
         return log
     }

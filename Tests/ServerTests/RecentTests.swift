@@ -12,7 +12,10 @@ import Testing
 struct RecentTests {
     /// A list of recent queries with given records.
     @ServiceLoop
-    func list(_ records: [(QueryRecord, name: [UInt8])], _ origins: Origins = Origins())
+    func list(
+        _ records: [(QueryRecord, name: [UInt8])],
+        _ origins: AnswerSourceRegistry = AnswerSourceRegistry()
+    )
         -> RecentList
     {
         let recent = RecentQueries()
@@ -41,7 +44,7 @@ struct RecentTests {
                 arrival: arrival,
                 microseconds: microseconds,
                 type: 28,
-                origin: Origins.itself,
+                origin: AnswerSourceRegistry.itself,
                 rcode: rcode,
                 source: source,
                 transport: .tcp,

@@ -31,7 +31,7 @@ struct ReloadPartsTests {
     @Test("requests during a reload share the next reload")
     @ServiceLoop
     func turns() async {
-        let queue = TurnQueue<Int>()
+        let queue = CoalescingQueue<Int>()
         let work = Work()
         func ask() -> Task<Int, Never> {
             ServiceLoop.task { await queue.turn { await work.run() } }
@@ -55,16 +55,16 @@ struct ReloadPartsTests {
     @Test("a worker applies an access policy that was set before the query arrived")
     @ServiceLoop
     func rules() async throws {
-        let office = Office()
-        try office.store("www.example.com")
+        let harness = ListenerHarness()
+        try harness.store("www.example.com")
         let listener = try DatagramListener(
             binding: #require(SocketAddress("127.0.0.1:0")),
             shared: false
         )
         var handedOver = 0
-        let misses = try MissDesk(refresh: { _ in }) { miss in
+        let misses = try MissQueue(refresh: { _ in }) { miss in
             handedOver += 1
-            if case .reply(let reply) = office.desk.look(
+            if case .reply(let reply) = harness.desk.look(
                 at: miss.datagram.octets,
                 from: miss.asker,
                 arrival: miss.arrival
@@ -73,8 +73,8 @@ struct ReloadPartsTests {
             }
         }
         let everybody = AccessList([try #require(IPPrefix("127.0.0.0/8"))])
-        let rules = HouseRules(.init(access: everybody))
-        let worker = UDPWorker(listener, cache: office.cache, rules: rules, desk: misses)
+        let rules = AccessPolicy(.init(access: everybody))
+        let worker = UDPWorker(listener, cache: harness.cache, rules: rules, desk: misses)
         let thread = try WorkerThread(named: "worker") { worker.run() }
         let client = try DatagramClient(connectedTo: listener.address)
         func rcode() async throws -> RCode {

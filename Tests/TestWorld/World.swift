@@ -112,7 +112,7 @@ package final class World: HTTPTransport {
     package func send(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) -> any RequestHandle {
         sent.append(Sent(request: request, at: elapsed, wait: deadline - now))
         let begin = now
@@ -136,7 +136,7 @@ package final class World: HTTPTransport {
         sleepers[number] = Sleeper(end: end) { [self] isDone in
             replies.remove(number)
             if isDone {
-                tell(
+                completion(
                     result.map { reply in
                         var reply = reply
                         reply.duration = now - begin
@@ -144,10 +144,10 @@ package final class World: HTTPTransport {
                     }
                 )
             } else if drops > dropsBefore {
-                tell(.failure(.broken("the connections were dropped")))
+                completion(.failure(.broken("the connections were dropped")))
             } else {
                 cancelled += 1
-                tell(.failure(.cancelled))
+                completion(.failure(.cancelled))
             }
         }
         return Timer(self, number, wasSent: step.isSent)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An upstream without EDNS (RFC 6891 §7)", .timeLimit(.minutes(15)))
 struct EDNSFallbackTests {
-    private let scene = Scene()
+    private let harness = UpstreamHarness()
 
     init() { ServiceLoop.start() }
 
@@ -29,14 +29,14 @@ struct EDNSFallbackTests {
             repeating earlier: ContinuousClock.Instant?,
             deadline: ContinuousClock.Instant,
             _ place: Trace.Place?,
-            _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+            _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
         ) {
             sent.append("\(query.isProbe ? "own" : "name")\(query.usesEDNS ? " EDNS" : "")")
             let (rcode, hasOPT) = reply(query)
             var message = Message(header: Header(id: 0))
             if hasOPT { message.edns = EDNS() }
             message.rcode = rcode
-            tell(.success(message))
+            completion(.success(message))
         }
 
         func count(in numbers: inout UpstreamNumbers) {}
@@ -51,14 +51,14 @@ struct EDNSFallbackTests {
             url: "udp://192.0.2.53",
             timeout: .seconds(2),
             over: transport,
-            clocks: scene.world.clocks
+            clocks: harness.world.clocks
         )
     }
 
     @ServiceLoop
     private func ask(_ forwarder: Forwarder) async -> Bool {
-        let deadline = scene.world.now + .seconds(2)
-        return (try? await forwarder.exchange(Scene.query, deadline: deadline)) != nil
+        let deadline = harness.world.now + .seconds(2)
+        return (try? await forwarder.exchange(UpstreamHarness.query, deadline: deadline)) != nil
     }
 
     @Test(arguments: [(RCode.formErr, false), (.notImp, false), (.badVers, true)])
@@ -75,7 +75,7 @@ struct EDNSFallbackTests {
         #expect(await ask(forwarder))
         #expect(transport.sent == ["name"])
         #expect(forwarder.numbers.queries == 2)
-        await scene.advance(by: UpstreamLimits.noEDNS)
+        await harness.advance(by: UpstreamLimits.noEDNS)
         transport.reply = { _ in (.noError, true) }
         transport.sent = []
         #expect(await ask(forwarder))
@@ -120,7 +120,7 @@ struct EDNSFallbackTests {
     @ServiceLoop
     func `a query without EDNS has no OPT record`() throws {
         var random = SystemRandomNumberGenerator()
-        var query = Scene.query
+        var query = UpstreamHarness.query
         query.usesEDNS = false
         for transport in [UpstreamExchange.Transport.datagram, .stream, .encrypted] {
             let exchange = UpstreamExchange(query, over: transport, random: &random)
@@ -133,7 +133,7 @@ struct EDNSFallbackTests {
     @ServiceLoop
     func `FORMERR without a question is accepted only over streams`() {
         var random = SystemRandomNumberGenerator()
-        let exchange = UpstreamExchange(Scene.query, random: &random)
+        let exchange = UpstreamExchange(UpstreamHarness.query, random: &random)
         var octets = [UInt8](repeating: 0, count: 12)
         octets[0...1] = exchange.message[0...1]
         octets[2...3] = [0x80, 0x01]

@@ -18,11 +18,11 @@ private final class ScriptedTransport: HTTPTransport {
     func send(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) -> any RequestHandle {
         sent.append(request)
         let result = Result { () throws(HTTPError) in try script(sent.count - 1, request) }
-        return Handle(Clocks.system.timer(Clock.now) { tell(result) })
+        return Handle(Clocks.system.timer(Clock.now) { completion(result) })
     }
 
     /// A request with a scripted result.

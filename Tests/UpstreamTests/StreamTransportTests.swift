@@ -28,7 +28,7 @@ struct StreamTransportTests {
 
     /// Clock that advances on request; timers are the system's.
     @ServiceLoop
-    private final class StandingClock {
+    private final class ServerSelectionClock {
         var now = Clock.now
 
         var clocks: Clocks {
@@ -150,7 +150,7 @@ struct StreamTransportTests {
     @Test
     @ServiceLoop
     func `an unresponsive connection is not used again`() async throws {
-        let clock = StandingClock()
+        let clock = ServerSelectionClock()
         let server = try StreamServer { client in
             while let query = await client.next() {
                 if client.number > 0 {
@@ -216,7 +216,7 @@ struct StreamTransportTests {
             }
         }
         defer { server.stop() }
-        let clock = StandingClock()
+        let clock = ServerSelectionClock()
         let upstream = upstream(server, clock.clocks)
         let slow = ServiceLoop.task {
             await ask(upstream, ["slow.example.com"], within: .milliseconds(300))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("A group of upstreams", .timeLimit(.minutes(15)))
 struct UpstreamGroupTests {
-    private let scene = Scene()
+    private let harness = UpstreamHarness()
 
     init() { ServiceLoop.start() }
 
@@ -17,12 +17,12 @@ struct UpstreamGroupTests {
     @Test
     @ServiceLoop
     func `a query goes to the first upstream only, if that answers`() async throws {
-        let group = scene.group(
-            ScriptedUpstream("one", in: scene) { _ in .answer(20) },
-            ScriptedUpstream("two", in: scene) { _ in .answer(1) }
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness) { _ in .answer(20) },
+            ScriptedUpstream("two", in: harness) { _ in .answer(1) }
         )
-        #expect(try await scene.ask(group) == .success("one"))
-        #expect(scene.takeAsked() == "one@0")
+        #expect(try await harness.ask(group) == .success("one"))
+        #expect(harness.takeAsked() == "one@0")
     }
 
     @Test(arguments: [
@@ -33,66 +33,70 @@ struct UpstreamGroupTests {
     func `a failure sends the query to the next upstream immediately`(_ failure: UpstreamError)
         async throws
     {
-        let group = scene.group(
-            ScriptedUpstream("one", in: scene) { _ in .fail(failure, 10) },
-            ScriptedUpstream("two", in: scene) { _ in .fail(failure, 10) },
-            ScriptedUpstream("three", in: scene) { _ in .answer(10) }
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness) { _ in .fail(failure, 10) },
+            ScriptedUpstream("two", in: harness) { _ in .fail(failure, 10) },
+            ScriptedUpstream("three", in: harness) { _ in .answer(10) }
         )
-        #expect(try await scene.ask(group) == .success("three"))
-        #expect(scene.takeAsked() == "one@0 two@10 three@20")
+        #expect(try await harness.ask(group) == .success("three"))
+        #expect(harness.takeAsked() == "one@0 two@10 three@20")
     }
 
     @Test
     @ServiceLoop
     func `each upstream is tried twice, in order`() async throws {
-        let group = scene.group(
-            ScriptedUpstream("one", in: scene) { _ in .fail(.unreachable("no route"), 10) },
-            ScriptedUpstream("two", in: scene) { _ in .fail(.broken("last"), 10) }
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness) { _ in .fail(.unreachable("no route"), 10) },
+            ScriptedUpstream("two", in: harness) { _ in .fail(.broken("last"), 10) }
         )
-        #expect(try await scene.ask(group) == .failure(.broken("last")))
-        #expect(scene.takeAsked() == "one@0 two@10 one@20 two@30")
+        #expect(try await harness.ask(group) == .failure(.broken("last")))
+        #expect(harness.takeAsked() == "one@0 two@10 one@20 two@30")
     }
 
     @Test
     @ServiceLoop
     func `an upstream that declined is not tried again, and its error is reported`() async throws {
         let bogus = UpstreamError.declined(.servFail, because: .dnssecBogus)
-        let group = scene.group(
-            ScriptedUpstream("one", in: scene) { _ in .fail(bogus, 10) },
-            ScriptedUpstream("two", in: scene) { _ in .fail(.unreachable("no route"), 10) }
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness) { _ in .fail(bogus, 10) },
+            ScriptedUpstream("two", in: harness) { _ in .fail(.unreachable("no route"), 10) }
         )
-        #expect(try await scene.ask(group) == .failure(bogus))
-        #expect(scene.takeAsked() == "one@0 two@10 two@20")
+        #expect(try await harness.ask(group) == .failure(bogus))
+        #expect(harness.takeAsked() == "one@0 two@10 two@20")
     }
 
     @Test
     @ServiceLoop
     func `the number of tries per query is bounded`() async throws {
         let members = (0..<16).map { index in
-            ScriptedUpstream("\(index)", in: scene) { _ in .fail(.broken("no"), 1) }
+            ScriptedUpstream("\(index)", in: harness) { _ in .fail(.broken("no"), 1) }
         }
-        let group = UpstreamGroup(members, health: HealthBook(clocks: scene.world.clocks))
-        #expect(try await scene.ask(group) == .failure(.broken("no")))
-        #expect(scene.asked.count == UpstreamLimits.tries)
+        let group = UpstreamGroup(members, health: HealthTable(clocks: harness.world.clocks))
+        #expect(try await harness.ask(group) == .failure(.broken("no")))
+        #expect(harness.asked.count == UpstreamLimits.tries)
     }
 
     @Test
     @ServiceLoop
     func `an expired query is not sent`() async throws {
-        let group = scene.group(ScriptedUpstream("one", in: scene) { _ in .answer(1) })
-        #expect(try await scene.ask(group, within: .zero) == .failure(.timedOut))
-        #expect(scene.asked.isEmpty)
+        let group = harness.group(ScriptedUpstream("one", in: harness) { _ in .answer(1) })
+        #expect(try await harness.ask(group, within: .zero) == .failure(.timedOut))
+        #expect(harness.asked.isEmpty)
     }
 
     @Test
     @ServiceLoop
     func `a try ends at the upstream's timeout or at the query's deadline`() async throws {
-        let one = ScriptedUpstream("one", in: scene, timeout: .milliseconds(500)) { _ in .silence }
-        #expect(try await scene.ask(scene.group(one), within: .seconds(1)) == .failure(.timedOut))
-        #expect(one.waits == [500, 500])
-        #expect(scene.elapsed == 1_000)
+        let one = ScriptedUpstream("one", in: harness, timeout: .milliseconds(500)) { _ in .silence
+        }
         #expect(
-            try await scene.ask(scene.group(one), within: .milliseconds(300)) == .failure(.timedOut)
+            try await harness.ask(harness.group(one), within: .seconds(1)) == .failure(.timedOut)
+        )
+        #expect(one.waits == [500, 500])
+        #expect(harness.elapsed == 1_000)
+        #expect(
+            try await harness.ask(harness.group(one), within: .milliseconds(300))
+                == .failure(.timedOut)
         )
         #expect(one.waits.last == 300)
     }
@@ -102,13 +106,13 @@ struct UpstreamGroupTests {
     @Test
     @ServiceLoop
     func `a slow upstream is hedged by the next, and the first answer wins`() async throws {
-        let one = ScriptedUpstream("one", in: scene) { _ in .answer(600) }
-        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(50) })
-        #expect(try await scene.ask(group) == .success("two"))
-        #expect(scene.takeAsked() == "one@0 two@400")
-        #expect(scene.elapsed == 450)
+        let one = ScriptedUpstream("one", in: harness) { _ in .answer(600) }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(50) })
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.takeAsked() == "one@0 two@400")
+        #expect(harness.elapsed == 450)
         // The late answer is a measurement, not a failure.
-        await scene.advance(by: .seconds(1))
+        await harness.advance(by: .seconds(1))
         #expect(group.health.health(of: one).latency == .milliseconds(600))
         #expect(group.health.health(of: one).isFit)
     }
@@ -116,34 +120,34 @@ struct UpstreamGroupTests {
     @Test
     @ServiceLoop
     func `the hedging delay follows the measured latency (RFC 6298 §2)`() async throws {
-        let one = ScriptedUpstream("one", in: scene) { $0 < 30 ? .answer(40) : .answer(900) }
-        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(30) })
-        for _ in 0..<30 { #expect(try await scene.ask(group) == .success("one")) }
-        _ = scene.takeAsked()
-        let before = scene.elapsed
-        #expect(try await scene.ask(group) == .success("two"))
-        #expect(scene.takeAsked() == "one@\(before) two@\(before + 100)")
+        let one = ScriptedUpstream("one", in: harness) { $0 < 30 ? .answer(40) : .answer(900) }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(30) })
+        for _ in 0..<30 { #expect(try await harness.ask(group) == .success("one")) }
+        _ = harness.takeAsked()
+        let before = harness.elapsed
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.takeAsked() == "one@\(before) two@\(before + 100)")
     }
 
     @Test
     @ServiceLoop
     func `lost datagrams are sent again`() async throws {
-        let one = ScriptedUpstream("one", in: scene, repeatsAfter: .zero) {
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) {
             $0 < 2 ? .silence : .answer(10)
         }
-        #expect(try await scene.ask(scene.group(one)) == .success("one"))
-        #expect(scene.takeAsked() == "one@0 one@400 one@800")
+        #expect(try await harness.ask(harness.group(one)) == .success("one"))
+        #expect(harness.takeAsked() == "one@0 one@400 one@800")
         #expect(one.repeats == 2)
     }
 
     @Test
     @ServiceLoop
     func `a query over a stream is repeated after a second at the earliest`() async throws {
-        let one = ScriptedUpstream("one", in: scene, repeatsAfter: .seconds(1)) { number in
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .seconds(1)) { number in
             number == 0 ? .silence : .answer(10)
         }
-        #expect(try await scene.ask(scene.group(one)) == .success("one"))
-        #expect(scene.takeAsked() == "one@0 one@1000")
+        #expect(try await harness.ask(harness.group(one)) == .success("one"))
+        #expect(harness.takeAsked() == "one@0 one@1000")
         #expect(one.repeats == 1)
     }
 
@@ -152,12 +156,12 @@ struct UpstreamGroupTests {
     @Test
     @ServiceLoop
     func `an unprotected upstream does not hedge a protected one`() async throws {
-        let group = scene.group(
-            ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .answer(1_500) },
-            ScriptedUpstream("isp", in: scene) { _ in .answer(1) }
+        let group = harness.group(
+            ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(1_500) },
+            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
         )
-        #expect(try await scene.ask(group) == .success("doh"))
-        #expect(scene.takeAsked() == "doh@0")
+        #expect(try await harness.ask(group) == .success("doh"))
+        #expect(harness.takeAsked() == "doh@0")
     }
 
     @Test
@@ -165,12 +169,16 @@ struct UpstreamGroupTests {
     func `an unprotected upstream is used, in time, after the protected ones failed`()
         async throws
     {
-        let doh = ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .silence }
-        let dot = ScriptedUpstream("dot", in: scene, isProtected: true) { _ in .silence }
-        let group = scene.group(doh, dot, ScriptedUpstream("isp", in: scene) { _ in .answer(1) })
-        #expect(try await scene.ask(group, within: .milliseconds(1_800)) == .success("isp"))
-        #expect(scene.takeAsked() == "doh@0 dot@400 isp@1333")
-        #expect(scene.takeChecked() == "doh@400 dot@800")
+        let doh = ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .silence }
+        let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .silence }
+        let group = harness.group(
+            doh,
+            dot,
+            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
+        )
+        #expect(try await harness.ask(group, within: .milliseconds(1_800)) == .success("isp"))
+        #expect(harness.takeAsked() == "doh@0 dot@400 isp@1333")
+        #expect(harness.takeChecked() == "doh@400 dot@800")
         // Each server gets two thirds of the remaining time.
         #expect(doh.waits == [1_200])
         #expect(dot.waits == [933])
@@ -179,15 +187,16 @@ struct UpstreamGroupTests {
     @Test
     @ServiceLoop
     func `a protected server backs off after its timeout and a failed probe`() async throws {
-        let dot = ScriptedUpstream("dot", in: scene, isProtected: true, repeatsAfter: .seconds(1)) {
+        let dot = ScriptedUpstream("dot", in: harness, isProtected: true, repeatsAfter: .seconds(1))
+        {
             _ in .silence
         }
-        let group = scene.group(dot, ScriptedUpstream("isp", in: scene) { _ in .answer(1) })
-        #expect(try await scene.ask(group) == .success("isp"))
-        #expect(scene.takeAsked() == "dot@0 dot@1000 isp@2000")
-        #expect(scene.takeChecked() == "dot@400")
-        #expect(try await scene.ask(group) == .success("isp"))
-        #expect(scene.takeAsked() == "isp@2001")
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
+        #expect(try await harness.ask(group) == .success("isp"))
+        #expect(harness.takeAsked() == "dot@0 dot@1000 isp@2000")
+        #expect(harness.takeChecked() == "dot@400")
+        #expect(try await harness.ask(group) == .success("isp"))
+        #expect(harness.takeAsked() == "isp@2001")
     }
 
     @Test(arguments: [
@@ -200,19 +209,19 @@ struct UpstreamGroupTests {
     ) async throws {
         let dot = ScriptedUpstream(
             "dot",
-            in: scene,
+            in: harness,
             isProtected: true,
             repeatsAfter: .seconds(1),
             own: .answer(20)
         ) { _ in step }
-        let group = scene.group(dot, ScriptedUpstream("isp", in: scene) { _ in .answer(1) })
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
         for _ in 0..<10 {
-            guard case .failure = try await scene.ask(group) else {
+            guard case .failure = try await harness.ask(group) else {
                 Issue.record("answered by the unprotected server")
                 return
             }
         }
-        #expect(scene.asked.allSatisfy { $0.hasPrefix("dot") })
+        #expect(harness.asked.allSatisfy { $0.hasPrefix("dot") })
         #expect(group.health.health(of: dot).isFit)
     }
 
@@ -220,20 +229,21 @@ struct UpstreamGroupTests {
     @ServiceLoop
     func `a flood of failing names sends no other name in the clear`() async throws {
         var isDead = true
-        let dot = ScriptedUpstream("dot", in: scene, isProtected: true, own: .answer(20)) { _ in
+        let dot = ScriptedUpstream("dot", in: harness, isProtected: true, own: .answer(20)) { _ in
             isDead ? .silence : .answer(20)
         }
-        let group = scene.group(dot, ScriptedUpstream("isp", in: scene) { _ in .answer(1) })
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
         for _ in 0..<20 {
             isDead = true
             for _ in 0..<10 {
-                group.ask(Scene.query, deadline: scene.world.now + .milliseconds(4_800)) { _ in }
+                group.ask(UpstreamHarness.query, deadline: harness.world.now + .milliseconds(4_800))
+                { _ in }
             }
-            await scene.advance(by: .milliseconds(500))
+            await harness.advance(by: .milliseconds(500))
             isDead = false
-            #expect(try await scene.ask(group) == .success("dot"))
+            #expect(try await harness.ask(group) == .success("dot"))
         }
-        #expect(scene.asked.allSatisfy { $0.hasPrefix("dot") })
+        #expect(harness.asked.allSatisfy { $0.hasPrefix("dot") })
     }
 
     @Test(arguments: [
@@ -243,13 +253,13 @@ struct UpstreamGroupTests {
     func `an unprotected upstream is used immediately when connections fail`(
         _ failure: UpstreamError
     ) async throws {
-        let group = scene.group(
-            ScriptedUpstream("dot", in: scene, isProtected: true) { _ in .fail(failure, 5) },
-            ScriptedUpstream("isp", in: scene) { _ in .answer(1) }
+        let group = harness.group(
+            ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .fail(failure, 5) },
+            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
         )
-        #expect(try await scene.ask(group) == .success("isp"))
-        #expect(scene.takeAsked() == "dot@0 isp@10")
-        #expect(scene.takeChecked() == "dot@5")
+        #expect(try await harness.ask(group) == .success("isp"))
+        #expect(harness.takeAsked() == "dot@0 isp@10")
+        #expect(harness.takeChecked() == "dot@5")
     }
 
     @Test
@@ -257,39 +267,39 @@ struct UpstreamGroupTests {
     func `an unprotected upstream is used when the protected one declines probes, too`()
         async throws
     {
-        let dot = ScriptedUpstream("dot", in: scene, isProtected: true) { _ in
+        let dot = ScriptedUpstream("dot", in: harness, isProtected: true) { _ in
             .fail(.declined(.refused), 5)
         }
-        let group = scene.group(dot, ScriptedUpstream("isp", in: scene) { _ in .answer(1) })
+        let group = harness.group(dot, ScriptedUpstream("isp", in: harness) { _ in .answer(1) })
         for _ in 0..<3 {
-            #expect(try await scene.ask(group) == .failure(.declined(.refused)))
-            await scene.advance(by: UpstreamLimits.probeSpacing)
+            #expect(try await harness.ask(group) == .failure(.declined(.refused)))
+            await harness.advance(by: UpstreamLimits.probeSpacing)
         }
-        #expect(try await scene.ask(group) == .success("isp"))
+        #expect(try await harness.ask(group) == .success("isp"))
     }
 
     @Test
     @ServiceLoop
     func `an unprotected upstream that is first in the settings is used first`() async throws {
-        let group = scene.group(
-            ScriptedUpstream("isp", in: scene) { _ in .answer(1) },
-            ScriptedUpstream("dot", in: scene, isProtected: true) { _ in .answer(1) }
+        let group = harness.group(
+            ScriptedUpstream("isp", in: harness) { _ in .answer(1) },
+            ScriptedUpstream("dot", in: harness, isProtected: true) { _ in .answer(1) }
         )
-        #expect(try await scene.ask(group) == .success("isp"))
+        #expect(try await harness.ask(group) == .success("isp"))
     }
 
     @Test
     @ServiceLoop
     func `a faster unprotected upstream does not replace a protected one`() async throws {
-        let group = scene.group(
-            ScriptedUpstream("doh", in: scene, isProtected: true) { _ in .answer(300) },
-            ScriptedUpstream("isp", in: scene) { _ in .answer(1) }
+        let group = harness.group(
+            ScriptedUpstream("doh", in: harness, isProtected: true) { _ in .answer(300) },
+            ScriptedUpstream("isp", in: harness) { _ in .answer(1) }
         )
         for _ in 0..<20 {
-            #expect(try await scene.ask(group) == .success("doh"))
-            await scene.advance(by: .seconds(30))
+            #expect(try await harness.ask(group) == .success("doh"))
+            await harness.advance(by: .seconds(30))
         }
-        #expect(scene.asked.allSatisfy { $0.hasPrefix("doh") })
+        #expect(harness.asked.allSatisfy { $0.hasPrefix("doh") })
     }
 
     // MARK: - Latency
@@ -299,53 +309,53 @@ struct UpstreamGroupTests {
     func `a clearly slower upstream loses its first place until it is fast again`()
         async throws
     {
-        let one = ScriptedUpstream("one", in: scene) { _ in .answer(300) }
-        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(20) })
+        let one = ScriptedUpstream("one", in: harness) { _ in .answer(300) }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(20) })
         // The latency is not known yet; probes measure it.
         for _ in 0..<3 {
-            #expect(try await scene.ask(group) == .success("one"))
-            await scene.advance(by: .seconds(1))
+            #expect(try await harness.ask(group) == .success("one"))
+            await harness.advance(by: .seconds(1))
         }
-        #expect(scene.takeAsked() == "one@0 one@1300 one@2600")
-        #expect(scene.takeChecked() == "one@1300 one@1600 two@2600 two@2620")
-        for _ in 0..<5 { #expect(try await scene.ask(group) == .success("two")) }
-        #expect(scene.takeAsked().contains("one") == false)
+        #expect(harness.takeAsked() == "one@0 one@1300 one@2600")
+        #expect(harness.takeChecked() == "one@1300 one@1600 two@2600 two@2620")
+        for _ in 0..<5 { #expect(try await harness.ask(group) == .success("two")) }
+        #expect(harness.takeAsked().contains("one") == false)
         // The latency is measured again once a minute.
         one.script = { _ in .answer(10) }
         for _ in 0..<30 {
-            await scene.advance(by: .seconds(61))
-            _ = try await scene.ask(group)
+            await harness.advance(by: .seconds(61))
+            _ = try await harness.ask(group)
         }
-        #expect(try await scene.ask(group) == .success("one"))
+        #expect(try await harness.ask(group) == .success("one"))
     }
 
     @Test
     @ServiceLoop
     func `slow names do not change the order of servers`() async throws {
-        let one = ScriptedUpstream("one", in: scene, own: .answer(20)) { _ in .answer(300) }
-        let group = scene.group(
+        let one = ScriptedUpstream("one", in: harness, own: .answer(20)) { _ in .answer(300) }
+        let group = harness.group(
             one,
-            ScriptedUpstream("two", in: scene, own: .answer(20)) { _ in .answer(1) }
+            ScriptedUpstream("two", in: harness, own: .answer(20)) { _ in .answer(1) }
         )
         for _ in 0..<20 {
-            #expect(try await scene.ask(group) == .success("one"))
-            await scene.advance(by: .seconds(30))
+            #expect(try await harness.ask(group) == .success("one"))
+            await harness.advance(by: .seconds(30))
         }
-        #expect(scene.asked.allSatisfy { $0.hasPrefix("one") })
+        #expect(harness.asked.allSatisfy { $0.hasPrefix("one") })
     }
 
     @Test
     @ServiceLoop
     func `while the first upstream is fast, no name is sent to the others`() async throws {
-        let group = scene.group(
-            ScriptedUpstream("one", in: scene) { _ in .answer(30) },
-            ScriptedUpstream("two", in: scene) { _ in .answer(1) }
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness) { _ in .answer(30) },
+            ScriptedUpstream("two", in: harness) { _ in .answer(1) }
         )
         for _ in 0..<50 {
-            #expect(try await scene.ask(group) == .success("one"))
-            await scene.advance(by: .seconds(10))
+            #expect(try await harness.ask(group) == .success("one"))
+            await harness.advance(by: .seconds(10))
         }
-        #expect(scene.asked.allSatisfy { $0.hasPrefix("one") })
+        #expect(harness.asked.allSatisfy { $0.hasPrefix("one") })
     }
 
     // MARK: - The rest
@@ -376,7 +386,7 @@ struct UpstreamGroupTests {
     @ServiceLoop
     func `an upstream with two addresses is two servers with summed counters`() async throws {
         let servers = ["a", "b"].map { name in
-            ScriptedUpstream(name, in: scene) { _ in
+            ScriptedUpstream(name, in: harness) { _ in
                 name == "a" ? .fail(.broken("no"), 5) : .answer(5)
             }
         }
@@ -390,9 +400,9 @@ struct UpstreamGroupTests {
         #expect(both.numbers.successes == 2)
         #expect(both.numbers.failures == ["broken": 3])
         #expect(both.numbers.consecutiveFailures == 0)
-        let last = ScriptedUpstream("c", in: scene) { _ in .answer(1) }
-        #expect(try await scene.ask(scene.group(both, last)) == .success("b"))
-        #expect(scene.takeAsked() == "a@0 b@5")
+        let last = ScriptedUpstream("c", in: harness) { _ in .answer(1) }
+        #expect(try await harness.ask(harness.group(both, last)) == .success("b"))
+        #expect(harness.takeAsked() == "a@0 b@5")
         both.networkChanged()
         #expect(servers.map(\.resets) == [1, 1])
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The health of upstreams", .timeLimit(.minutes(15)))
 struct UpstreamHealthTests {
-    private let scene = Scene()
+    private let harness = UpstreamHarness()
 
     init() { ServiceLoop.start() }
 
@@ -26,63 +26,63 @@ struct UpstreamHealthTests {
     @ServiceLoop
     func `a server that fails a query and a probe backs off until a probe succeeds`() async throws {
         var isDown = true
-        let one = ScriptedUpstream("one", in: scene) { _ in
+        let one = ScriptedUpstream("one", in: harness) { _ in
             isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
         }
-        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(20) })
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(20) })
         let log = Log(group)
-        #expect(try await scene.ask(group) == .success("two"))
+        #expect(try await harness.ask(group) == .success("two"))
         #expect(log.lines == ["upstream one (scripted, unprotected): backing off: no route"])
-        #expect(scene.takeAsked() == "one@0 two@5")
-        #expect(scene.takeChecked() == "one@5")
+        #expect(harness.takeAsked() == "one@0 two@5")
+        #expect(harness.takeChecked() == "one@5")
         // A server that backs off gets no queries.
-        #expect(try await scene.ask(group) == .success("two"))
-        #expect(scene.takeAsked().contains("one") == false)
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.takeAsked().contains("one") == false)
         // Probes fail after 1 s and after another 2 s.
-        await scene.advance(by: .seconds(1))
-        #expect(try await scene.ask(group) == .success("two"))
-        #expect(scene.takeChecked().contains("one"))
-        await scene.advance(by: .milliseconds(1_500))
-        #expect(try await scene.ask(group) == .success("two"))
-        #expect(scene.takeChecked() == "")
+        await harness.advance(by: .seconds(1))
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.takeChecked().contains("one"))
+        await harness.advance(by: .milliseconds(1_500))
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.takeChecked() == "")
         isDown = false
-        await scene.advance(by: .seconds(1))
-        #expect(try await scene.ask(group) == .success("two"))
-        await scene.advance(by: .milliseconds(50))
+        await harness.advance(by: .seconds(1))
+        #expect(try await harness.ask(group) == .success("two"))
+        await harness.advance(by: .milliseconds(50))
         #expect(log.lines.last == "upstream one (scripted, unprotected): answers again")
-        #expect(scene.takeAsked().contains("one") == false)
-        #expect(try await scene.ask(group) == .success("one"))
+        #expect(harness.takeAsked().contains("one") == false)
+        #expect(try await harness.ask(group) == .success("one"))
         #expect(log.lines.count == 2)
     }
 
     @Test
     @ServiceLoop
     func `servers are probed only after a failure, or when a query needs a server`() async throws {
-        let one = ScriptedUpstream("one", in: scene) { _ in .answer(20) }
-        let two = ScriptedUpstream("two", in: scene) { _ in .answer(20) }
-        let group = scene.group(one, two)
-        for _ in 0..<10 { _ = try await scene.ask(group) }
+        let one = ScriptedUpstream("one", in: harness) { _ in .answer(20) }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(20) }
+        let group = harness.group(one, two)
+        for _ in 0..<10 { _ = try await harness.ask(group) }
         one.script = { _ in .silence }
-        _ = try await scene.ask(group)
-        await scene.advance(by: .seconds(2))
-        #expect(scene.takeChecked().split(separator: " ").count == 1)
+        _ = try await harness.ask(group)
+        await harness.advance(by: .seconds(2))
+        #expect(harness.takeChecked().split(separator: " ").count == 1)
         // The server backs off, and is probed only when a query needs a server.
-        await scene.advance(by: .seconds(600))
-        #expect(scene.takeChecked() == "")
+        await harness.advance(by: .seconds(600))
+        #expect(harness.takeChecked() == "")
     }
 
     @Test
     @ServiceLoop
     func `failing names cause a bounded number of probes`() async throws {
-        let one = ScriptedUpstream("one", in: scene, own: .answer(5)) { _ in
+        let one = ScriptedUpstream("one", in: harness, own: .answer(5)) { _ in
             .fail(.declined(.servFail), 1)
         }
-        let group = scene.group(one)
+        let group = harness.group(one)
         for _ in 0..<1_000 {
-            _ = try await scene.ask(group)
-            await scene.advance(by: .milliseconds(9))
+            _ = try await harness.ask(group)
+            await harness.advance(by: .milliseconds(9))
         }
-        #expect(scene.checked.count <= 21)
+        #expect(harness.checked.count <= 21)
         #expect(group.health.health(of: one).isFit)
     }
 
@@ -90,16 +90,16 @@ struct UpstreamHealthTests {
     @ServiceLoop
     func `a timeout while other queries were answered starts no probe`() async throws {
         var number = 0
-        let one = ScriptedUpstream("one", in: scene, own: .silence) { _ in
+        let one = ScriptedUpstream("one", in: harness, own: .silence) { _ in
             number += 1
             return number == 1 ? .silence : .answer(20)
         }
-        let group = scene.group(one)
-        group.ask(Scene.query, deadline: scene.world.now + .seconds(2)) { _ in }
-        await scene.advance(by: .milliseconds(100))
-        #expect(try await scene.ask(group) == .success("one"))
-        await scene.advance(by: .milliseconds(200))
-        #expect(scene.takeChecked() == "")
+        let group = harness.group(one)
+        group.ask(UpstreamHarness.query, deadline: harness.world.now + .seconds(2)) { _ in }
+        await harness.advance(by: .milliseconds(100))
+        #expect(try await harness.ask(group) == .success("one"))
+        await harness.advance(by: .milliseconds(200))
+        #expect(harness.takeChecked() == "")
         #expect(group.health.health(of: one).isFit)
     }
 
@@ -107,13 +107,13 @@ struct UpstreamHealthTests {
     @ServiceLoop
     func `a lost probe datagram is sent again`() async throws {
         var probes = 0
-        let one = ScriptedUpstream("one", in: scene, repeatsAfter: .zero) { _ in .silence }
-        let group = scene.group(one)
-        group.ask(Scene.query, deadline: scene.world.now + .seconds(2)) { _ in }
-        await scene.advance(by: .milliseconds(700))
+        let one = ScriptedUpstream("one", in: harness, repeatsAfter: .zero) { _ in .silence }
+        let group = harness.group(one)
+        group.ask(UpstreamHarness.query, deadline: harness.world.now + .seconds(2)) { _ in }
+        await harness.advance(by: .milliseconds(700))
         one.own = .answer(10)
-        await scene.advance(by: .seconds(2))
-        probes = scene.takeChecked().split(separator: " ").count
+        await harness.advance(by: .seconds(2))
+        probes = harness.takeChecked().split(separator: " ").count
         #expect(probes == 2)
         #expect(group.health.health(of: one).isFit)
     }
@@ -122,7 +122,7 @@ struct UpstreamHealthTests {
     @ServiceLoop
     func `the back-off time doubles up to one minute`() {
         var health = ServerHealth()
-        var now = scene.world.start
+        var now = harness.world.start
         func fail() {
             let began = health.beginProbe(now: now)
             #expect(began != nil && !health.isDue(at: now))
@@ -150,18 +150,18 @@ struct UpstreamHealthTests {
     func `the report has back-off end and reason, or the latency`()
         async throws
     {
-        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.unreachable("no route"), 5) }
-        let two = ScriptedUpstream("two", in: scene) { _ in .answer(20) }
-        let group = scene.group(one, two)
+        let one = ScriptedUpstream("one", in: harness) { _ in .fail(.unreachable("no route"), 5) }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(20) }
+        let group = harness.group(one, two)
         #expect(group.health.report(of: one) == (.up, nil))
-        _ = try await scene.ask(group)
+        _ = try await harness.ask(group)
         let report = group.health.report(of: one)
         guard case .rests(let end, let why) = report.condition else {
             Issue.record("\(report)")
             return
         }
         #expect(why == .unreachable("no route"))
-        #expect(end > scene.world.now && end <= scene.world.now + .seconds(1))
+        #expect(end > harness.world.now && end <= harness.world.now + .seconds(1))
         #expect(report.latency == nil)
         #expect(group.health.report(of: two) == (.up, .milliseconds(20)))
     }
@@ -173,29 +173,29 @@ struct UpstreamHealthTests {
         let step: (Int) -> ScriptedUpstream.Step = { _ in
             isDown ? .fail(.unreachable("no route"), 5) : .answer(20)
         }
-        let group = scene.group(
-            ScriptedUpstream("one", in: scene, step),
-            ScriptedUpstream("two", in: scene, step)
+        let group = harness.group(
+            ScriptedUpstream("one", in: harness, step),
+            ScriptedUpstream("two", in: harness, step)
         )
         for _ in 0..<10 {
-            #expect(try await scene.ask(group) == .failure(.unreachable("no route")))
+            #expect(try await harness.ask(group) == .failure(.unreachable("no route")))
         }
         isDown = false
-        #expect(try await scene.ask(group) == .success("one"))
+        #expect(try await harness.ask(group) == .success("one"))
     }
 
     @Test
     @ServiceLoop
     func `a declined name does not affect a server's health`() async throws {
-        let one = ScriptedUpstream("one", in: scene, own: .answer(5)) { _ in
+        let one = ScriptedUpstream("one", in: harness, own: .answer(5)) { _ in
             .fail(.declined(.servFail), 5)
         }
-        let two = ScriptedUpstream("two", in: scene, own: .answer(5)) { _ in
+        let two = ScriptedUpstream("two", in: harness, own: .answer(5)) { _ in
             .fail(.declined(.servFail), 5)
         }
-        let group = scene.group(one, two)
+        let group = harness.group(one, two)
         for _ in 0..<10 {
-            #expect(try await scene.ask(group) == .failure(.declined(.servFail)))
+            #expect(try await harness.ask(group) == .failure(.declined(.servFail)))
         }
         #expect(group.health.health(of: one).isFit)
         #expect(group.health.health(of: two).isFit)
@@ -204,12 +204,12 @@ struct UpstreamHealthTests {
     @Test
     @ServiceLoop
     func `a server that declines three probes backs off`() async throws {
-        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.declined(.refused), 5) }
-        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
+        let one = ScriptedUpstream("one", in: harness) { _ in .fail(.declined(.refused), 5) }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(5) })
         for _ in 0..<3 {
             #expect(group.health.health(of: one).isFit)
-            #expect(try await scene.ask(group) == .success("two"))
-            await scene.advance(by: UpstreamLimits.probeSpacing)
+            #expect(try await harness.ask(group) == .success("two"))
+            await harness.advance(by: UpstreamLimits.probeSpacing)
         }
         #expect(!group.health.health(of: one).isFit)
     }
@@ -217,29 +217,29 @@ struct UpstreamHealthTests {
     @Test
     @ServiceLoop
     func `a network change ends the back-off`() async throws {
-        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.broken("no"), 5) }
-        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
-        for _ in 0..<3 { _ = try await scene.ask(group) }
+        let one = ScriptedUpstream("one", in: harness) { _ in .fail(.broken("no"), 5) }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(5) })
+        for _ in 0..<3 { _ = try await harness.ask(group) }
         group.health.networkChanged()
         group.health.networkChanged()
-        _ = scene.takeAsked()
-        _ = try await scene.ask(group)
-        #expect(scene.takeAsked().hasPrefix("one"))
+        _ = harness.takeAsked()
+        _ = try await harness.ask(group)
+        #expect(harness.takeAsked().hasPrefix("one"))
     }
 
     @Test
     @ServiceLoop
     func `groups share the health of their upstreams`() async throws {
-        let one = ScriptedUpstream("one", in: scene) { _ in .fail(.broken("no"), 5) }
-        let two = ScriptedUpstream("two", in: scene) { _ in .answer(5) }
-        let book = HealthBook(clocks: scene.world.clocks)
+        let one = ScriptedUpstream("one", in: harness) { _ in .fail(.broken("no"), 5) }
+        let two = ScriptedUpstream("two", in: harness) { _ in .answer(5) }
+        let book = HealthTable(clocks: harness.world.clocks)
         let groups = [
             UpstreamGroup([one, two], health: book), UpstreamGroup([one, two], health: book),
         ]
-        for _ in 0..<3 { _ = try await scene.ask(groups[0]) }
-        _ = scene.takeAsked()
-        _ = try await scene.ask(groups[1])
-        #expect(scene.takeAsked().contains("one") == false)
+        for _ in 0..<3 { _ = try await harness.ask(groups[0]) }
+        _ = harness.takeAsked()
+        _ = try await harness.ask(groups[1])
+        #expect(harness.takeAsked().contains("one") == false)
     }
 
     // MARK: - Forged replies
@@ -249,13 +249,13 @@ struct UpstreamHealthTests {
     func `forged replies are reported once per closed socket`()
         async throws
     {
-        let one = ScriptedUpstream("one", in: scene) { _ in .answer(5) }
-        let group = scene.group(one)
+        let one = ScriptedUpstream("one", in: harness) { _ in .answer(5) }
+        let group = harness.group(one)
         let log = Log(group)
-        _ = try await scene.ask(group)
+        _ = try await harness.ask(group)
         #expect(log.lines == [])
         one.forgeries = 1
-        for _ in 0..<3 { _ = try await scene.ask(group) }
+        for _ in 0..<3 { _ = try await harness.ask(group) }
         #expect(log.lines.count == 1)
         #expect(log.lines[0].contains("messages from its address match no query"))
     }
@@ -267,11 +267,11 @@ struct UpstreamHealthTests {
     func `an upstream that loops back is not used until the loop is gone`()
         async throws
     {
-        let one = ScriptedUpstream("one", in: scene) { _ in .silence }
-        let group = scene.group(one)
+        let one = ScriptedUpstream("one", in: harness) { _ in .silence }
+        let group = harness.group(one)
         let log = Log(group)
         // A timeout starts a loop probe.
-        #expect(try await scene.ask(group) == .failure(.timedOut))
+        #expect(try await harness.ask(group) == .failure(.timedOut))
         let probe = try #require(one.questions.first { $0.type == .txt })
         #expect(probe.name.text.hasSuffix(".loop-probe.httpdnsd"))
         // Loop probes of other instances are not recognised.
@@ -283,40 +283,40 @@ struct UpstreamHealthTests {
         )
         #expect(group.health.recognises(probe))
         #expect(log.lines.last?.contains("leads back to this server, ignoring it") == true)
-        let end = scene.world.now + UpstreamLimits.loopRest
+        let end = harness.world.now + UpstreamLimits.loopRest
         #expect(group.health.report(of: one).condition == .loops(until: end))
-        _ = scene.takeAsked()
-        #expect(try await scene.ask(group) == .failure(.loop))
-        #expect(scene.takeAsked() == "")
+        _ = harness.takeAsked()
+        #expect(try await harness.ask(group) == .failure(.loop))
+        #expect(harness.takeAsked() == "")
         // After the pause the daemon sends another loop probe, and no client's query.
-        await scene.advance(by: UpstreamLimits.loopRest)
-        #expect(try await scene.ask(group) == .failure(.loop))
-        await scene.advance(by: .milliseconds(10))
-        #expect(scene.takeAsked() == "")
-        #expect(scene.probed.count == 2)
+        await harness.advance(by: UpstreamLimits.loopRest)
+        #expect(try await harness.ask(group) == .failure(.loop))
+        await harness.advance(by: .milliseconds(10))
+        #expect(harness.takeAsked() == "")
+        #expect(harness.probed.count == 2)
         one.script = { _ in .answer(5) }
-        await scene.advance(by: .seconds(10))
+        await harness.advance(by: .seconds(10))
         #expect(log.lines.last?.hasSuffix("no longer leads back to this server") == true)
-        #expect(try await scene.ask(group) == .success("one"))
+        #expect(try await harness.ask(group) == .success("one"))
     }
 
     @Test
     @ServiceLoop
     func `a loop of one upstream does not affect the others`() async throws {
-        let one = ScriptedUpstream("one", in: scene) { _ in .silence }
-        let group = scene.group(one, ScriptedUpstream("two", in: scene) { _ in .answer(5) })
-        #expect(try await scene.ask(group) == .success("two"))
-        await scene.advance(by: .seconds(2))
+        let one = ScriptedUpstream("one", in: harness) { _ in .silence }
+        let group = harness.group(one, ScriptedUpstream("two", in: harness) { _ in .answer(5) })
+        #expect(try await harness.ask(group) == .success("two"))
+        await harness.advance(by: .seconds(2))
         let probe = try #require(one.questions.first { $0.type == .txt })
         #expect(group.health.recognises(probe))
-        _ = scene.takeAsked()
-        #expect(try await scene.ask(group) == .success("two"))
-        #expect(scene.takeAsked().hasPrefix("two"))
+        _ = harness.takeAsked()
+        #expect(try await harness.ask(group) == .success("two"))
+        #expect(harness.takeAsked().hasPrefix("two"))
     }
 }
 
 @Suite("Attempt plan of a query, under random events")
-struct CourseTests {
+struct AttemptPlanTests {
     /// Checks the invariants of the plan for random orders of events.
     @Test(arguments: 0..<400)
     func `tries are bounded and allowed, and the query ends`(_ seed: Int) throws {
@@ -325,7 +325,7 @@ struct CourseTests {
         var now = start
         let deadline = start + .milliseconds(4_800)
         let candidates = (0..<Int.random(in: 1...5, using: &random)).map { index in
-            Course.Candidate(
+            AttemptPlan.Candidate(
                 server: index,
                 isProtected: .random(using: &random),
                 isDown: Int.random(in: 0..<4, using: &random) == 0,
@@ -334,7 +334,7 @@ struct CourseTests {
                 repeatsAfter: [nil, .zero, .seconds(1)].randomElement(using: &random) ?? nil
             )
         }
-        var course = Course(candidates, deadline: deadline)
+        var course = AttemptPlan(candidates, deadline: deadline)
         var running: [Int: (server: Int, until: ContinuousClock.Instant)] = [:]
         var times: [Int: Int] = [:]
         var refused: Set<Int> = []
@@ -343,7 +343,7 @@ struct CourseTests {
         var hasEnded = false
         var hasAnswer = false
 
-        func perform(_ move: Course.Move?) {
+        func perform(_ move: AttemptPlan.Move?) {
             switch move {
             case .ask(let number, let server, let until, let since):
                 #expect(!hasEnded && !hasAnswer && now < deadline)
@@ -443,7 +443,7 @@ struct CourseTests {
     ) {
         var random = Seeded(seed: UInt64(seed))
         let start = ContinuousClock().systemEpoch + .seconds(1_000)
-        var entries: [Standing.Entry] = []
+        var entries: [ServerSelection.Entry] = []
         for _ in 0..<Int.random(in: 1...6, using: &random) {
             var health = ServerHealth()
             for _ in 0..<Int.random(in: 0...3, using: &random) {
@@ -456,10 +456,12 @@ struct CourseTests {
                 _ = health.failedProbe(.timedOut, began: start, now: start)
             }
             if Int.random(in: 0..<8, using: &random) == 0 { _ = health.looped(now: start) }
-            entries.append(Standing.Entry(isProtected: .random(using: &random), health: health))
+            entries.append(
+                ServerSelection.Entry(isProtected: .random(using: &random), health: health)
+            )
         }
         let now = start + .milliseconds(Int.random(in: 0...100_000, using: &random))
-        let standing = Standing(entries, now: now)
+        let standing = ServerSelection(entries, now: now)
         let askable = entries.indices.filter { !entries[$0].health.loops }
         #expect(standing.order.sorted() == askable)
         let fit = entries.indices.filter { entries[$0].health.isFit }

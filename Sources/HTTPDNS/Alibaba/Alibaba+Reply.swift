@@ -5,7 +5,7 @@ package import Net
 extension Alibaba {
     /// Parses the reply of the configured API version.
     package func answers(
-        to lookup: Lookup,
+        to lookup: VendorQuery,
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
         let json = try Self.json(in: reply)
@@ -21,7 +21,7 @@ extension Alibaba {
 extension Alibaba {
     /// Parses `{"code", "mode", "data": {"answers": […]}}`.
     private func v2Answers(
-        to lookup: Lookup,
+        to lookup: VendorQuery,
         in json: JSONValue,
         _ reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
@@ -107,7 +107,7 @@ extension Alibaba {
     /// In a batch, a name may have one object for each family, with `type` 1 for IPv4 and 28 for
     /// IPv6.
     private func v1Answers(
-        to lookup: Lookup,
+        to lookup: VendorQuery,
         in json: JSONValue
     ) throws(VendorError) -> [VendorAnswer] {
         var entries = [json]

@@ -5,7 +5,7 @@ package import Net
 extension Alibaba {
     /// Returns the request `GET /v2/d`, or one of the four v1 requests.
     package func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -40,7 +40,7 @@ extension Alibaba {
     /// Returns path and query of v2; encrypted parameters are signed in encrypted form.
     private func v2(
         _ names: String,
-        _ lookup: Lookup,
+        _ lookup: VendorQuery,
         _ expiry: String,
         _ entropy: Entropy
     ) throws(CipherError) -> String {
@@ -97,7 +97,7 @@ extension Alibaba {
     /// Returns path and query of v1, signed if there is a key.
     private func v1(
         _ names: String,
-        _ lookup: Lookup,
+        _ lookup: VendorQuery,
         _ expiry: String
     ) throws(CipherError) -> String {
         let isBatch = lookup.names.count > 1

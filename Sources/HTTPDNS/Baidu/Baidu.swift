@@ -51,7 +51,7 @@ package struct Baidu: Vendor {
 
     /// Returns the request `GET /v4/resolve`; `t` is the expiry of the signature.
     package func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -81,7 +81,7 @@ package struct Baidu: Vendor {
 
     /// Parses `{"msg": "ok", "data": {NAME: {"ipv4": {"ip": […], "ttl"}, "ipv6": …}}}`.
     package func answers(
-        to lookup: Lookup,
+        to lookup: VendorQuery,
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
         if reply.status != 200, reply.status != 429, let code = reply.code(in: "msg") {

@@ -4,7 +4,7 @@ internal import Net
 
 /// Pending look-up of one caller, with its completion handler.
 @ServiceLoop
-final class LookUp {
+final class PendingLookup {
     let question: BatchQueue.Question
 
     let start: ContinuousClock.Instant
@@ -14,24 +14,24 @@ final class LookUp {
     var wasMerged = false
 
     /// Completion handler; nil once taken.
-    private var tell: VendorClient.Tell?
+    private var completion: VendorClient.Completion?
 
     init(
         _ question: BatchQueue.Question,
         start: ContinuousClock.Instant,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping VendorClient.Tell
+        _ completion: @escaping VendorClient.Completion
     ) {
         self.question = question
         self.start = start
         self.deadline = deadline
-        self.tell = tell
+        self.completion = completion
     }
 
     /// Ends the look-up and returns its completion handler; nil if it has already ended.
-    func end() -> VendorClient.Tell? {
-        defer { tell = nil }
-        return tell
+    func end() -> VendorClient.Completion? {
+        defer { completion = nil }
+        return completion
     }
 }
 
@@ -53,7 +53,7 @@ final class PendingName {
     var trace: Trace?
 
     /// Pending look-ups; the name is removed with the last one.
-    var lookUps: [LookUp] = []
+    var lookUps: [PendingLookup] = []
 
     /// Call that carries the name; nil while the name is queued.
     weak var call: VendorCall?
@@ -86,7 +86,7 @@ final class VendorCall {
         let until: ContinuousClock.Instant
     }
 
-    let lookup: Lookup
+    let lookup: VendorQuery
 
     /// Charges of the call, one for each name.
     let charges: [CostTable.Charge]
@@ -100,7 +100,7 @@ final class VendorCall {
     /// Client whose call limit applies: the client of the first name.
     let client: AnyHashable?
 
-    var course: Course
+    var course: AttemptPlan
 
     var running: [Int: RunningTry] = [:]
 
@@ -128,9 +128,9 @@ final class VendorCall {
 
     init(
         _ number: UInt64,
-        _ lookup: Lookup,
+        _ lookup: VendorQuery,
         names: [PendingName],
-        course: Course,
+        course: AttemptPlan,
         start: ContinuousClock.Instant,
         suspectAt: ContinuousClock.Instant
     ) {
@@ -150,8 +150,8 @@ final class VendorCall {
     /// Creates a health probe, which has no client.
     init(
         trial number: UInt64,
-        _ lookup: Lookup,
-        _ course: Course,
+        _ lookup: VendorQuery,
+        _ course: AttemptPlan,
         isOfAccount: Bool,
         _ start: ContinuousClock.Instant
     ) {

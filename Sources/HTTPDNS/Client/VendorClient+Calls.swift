@@ -7,7 +7,7 @@ internal import Net
 extension VendorClient {
     /// Starts a call for `names`; the caller has checked that a call is permitted.
     func begin(_ names: [PendingName], _ families: Families, _ now: ContinuousClock.Instant) {
-        let lookup = Lookup(
+        let lookup = VendorQuery(
             names: names.map(\.question.name),
             families: families,
             clientSubnet: settings.clientSubnet
@@ -34,8 +34,8 @@ extension VendorClient {
     }
 
     /// Returns the plan for servers in that order.
-    func course(_ order: [SocketAddress], until deadline: ContinuousClock.Instant) -> Course {
-        Course(
+    func course(_ order: [SocketAddress], until deadline: ContinuousClock.Instant) -> AttemptPlan {
+        AttemptPlan(
             order: order,
             timeout: settings.timeout,
             hedgeAfter: settings.hedgeAfter,
@@ -44,7 +44,7 @@ extension VendorClient {
     }
 
     /// Executes the plan's next action.
-    func perform(_ move: Course.Move?, of call: VendorCall, _ why: Trace.Why) {
+    func perform(_ move: AttemptPlan.Move?, of call: VendorCall, _ why: Trace.Why) {
         switch move {
         case .ask(let number, let server, let fresh, let until):
             ask(server, fresh ? .fresh : why, until: until, number, of: call)

@@ -5,7 +5,7 @@ internal import Net
 // MARK: - What is asked
 
 /// Request to a vendor together with the parser of its reply.
-protocol Inquiry: Sendable {
+protocol VendorRequest: Sendable {
     associatedtype Value: Sendable
 
     var server: SocketAddress { get }
@@ -27,8 +27,8 @@ protocol Inquiry: Sendable {
 }
 
 /// Look-up at one server.
-struct AddressInquiry: Inquiry {
-    let lookup: Lookup
+struct AddressInquiry: VendorRequest {
+    let lookup: VendorQuery
     let server: SocketAddress
     let charges: [CostTable.Charge]
 
@@ -55,23 +55,23 @@ struct AddressInquiry: Inquiry {
 // MARK: - Asking
 
 /// Result of an inquiry, with the reply.
-typealias InquiryResult<Value> = Result<(Value, HTTPReply), VendorError>
+typealias VendorRequestResult<Value> = Result<(Value, HTTPReply), VendorError>
 
 /// Execution of one inquiry: one request, and up to three corrected retries.
 ///
 /// Three local causes of a refusal are corrected: the expected certificate name, the form of the
 /// request, and the clock offset of the signature.
 @ServiceLoop
-final class Exchange<Question: Inquiry>: Cancellable {
+final class Exchange<Question: VendorRequest>: Cancellable {
     /// Completion handler, called exactly once.
-    typealias Tell = @ServiceLoop (InquiryResult<Question.Value>) -> Void
+    typealias Completion = @ServiceLoop (VendorRequestResult<Question.Value>) -> Void
 
     private let client: VendorClient
     private let question: Question
     private let why: Trace.Why
     private let trace: Trace?
     private let deadline: ContinuousClock.Instant
-    private let tell: Tell
+    private let completion: Completion
 
     /// Variant of the vendor's API for the next request.
     private var vendor: any Vendor
@@ -96,14 +96,14 @@ final class Exchange<Question: Inquiry>: Cancellable {
         _ why: Trace.Why,
         until deadline: ContinuousClock.Instant,
         trace: Trace? = nil,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
         self.client = client
         self.question = question
         self.why = why
         self.trace = trace
         self.deadline = deadline
-        self.tell = tell
+        self.completion = completion
         vendor = client.vendor
         (offset, isRetest) = client.skew.next(at: client.clocks.now())
     }
@@ -142,7 +142,7 @@ final class Exchange<Question: Inquiry>: Cancellable {
 
     private func note(
         _ sent: Result<HTTPReply, VendorError>,
-        _ result: InquiryResult<Question.Value>
+        _ result: VendorRequestResult<Question.Value>
     ) {
         guard let place else { return }
         if case .success(let reply) = sent { place.note(reply) }
@@ -178,7 +178,7 @@ final class Exchange<Question: Inquiry>: Cancellable {
 
     /// Returns the offset for a retry; nil if no offset can help.
     private func betterOffset(
-        _ result: InquiryResult<Question.Value>,
+        _ result: VendorRequestResult<Question.Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         if let better = client.betterOffset(than: offset, result, sent) { return better }
@@ -188,16 +188,16 @@ final class Exchange<Question: Inquiry>: Cancellable {
     }
 
     /// Completes with the result, or tries the vendor's other variant if that may help.
-    private func end(_ result: InquiryResult<Question.Value>) {
+    private func end(_ result: VendorRequestResult<Question.Value>) {
         switch result {
         case .success:
             if first != nil { client.vendor = vendor }
-            tell(result)
+            completion(result)
         case .failure(let error):
-            if let first { return tell(.failure(first)) }
+            if let first { return completion(.failure(first)) }
             guard let other = vendor.alternative(after: error), client.clocks.now() < deadline
             else {
-                return tell(result)
+                return completion(result)
             }
             first = error
             vendor = other
@@ -214,7 +214,7 @@ extension VendorClient {
     /// time.
     fileprivate func betterOffset<Value>(
         than used: Int64,
-        _ result: InquiryResult<Value>,
+        _ result: VendorRequestResult<Value>,
         _ sent: Result<HTTPReply, VendorError>
     ) -> Int64? {
         guard case .failure(let error) = result, error.mayBeClockSkew,
@@ -238,7 +238,7 @@ extension VendorClient {
     }
 
     /// Returns the request for `question`, signed with local time plus `offset`, and charges it.
-    fileprivate func prepare<Question: Inquiry>(
+    fileprivate func prepare<Question: VendorRequest>(
         _ question: Question,
         of vendor: any Vendor,
         offset: Int64,
@@ -260,13 +260,13 @@ extension VendorClient {
     }
 
     /// Parses the reply, and books the cost of the request.
-    fileprivate func read<Question: Inquiry>(
+    fileprivate func read<Question: VendorRequest>(
         _ sent: Result<HTTPReply, VendorError>,
         to question: Question,
         of vendor: any Vendor,
         wasSent: Bool
-    ) -> InquiryResult<Question.Value> {
-        let result = InquiryResult<Question.Value> { () throws(VendorError) in
+    ) -> VendorRequestResult<Question.Value> {
+        let result = VendorRequestResult<Question.Value> { () throws(VendorError) in
             let reply = try sent.get()
             noteReply(reply, question)
             return (try question.value(in: reply, of: vendor), reply)
@@ -286,7 +286,7 @@ extension VendorClient {
     /// Charges a request before it is sent.
     ///
     /// - Throws: `pace` or `budget` if it must not be sent.
-    private func pay(_ question: some Inquiry) throws(VendorError) {
+    private func pay(_ question: some VendorRequest) throws(VendorError) {
         guard !question.charges.isEmpty else { return }
         let now = clocks.now()
         guard !pace.forbids(now: now) else { throw .pace }
@@ -305,7 +305,7 @@ extension VendorClient {
         observer?(.budgetSpent(rule))
     }
 
-    private func noteReply(_ reply: HTTPReply, _ question: some Inquiry) {
+    private func noteReply(_ reply: HTTPReply, _ question: some VendorRequest) {
         guard !question.charges.isEmpty else { return }
         records[question.server]?.latency.note(reply.duration)
         if reply.connectionReused {
@@ -316,7 +316,7 @@ extension VendorClient {
     }
 
     /// Books the cost of a finished request, or refunds it.
-    private func settle(_ question: some Inquiry, isBilled: Bool) {
+    private func settle(_ question: some VendorRequest, isBilled: Bool) {
         guard !question.charges.isEmpty else { return }
         guard isBilled else {
             budget.refund()

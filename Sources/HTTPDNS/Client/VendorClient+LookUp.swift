@@ -6,7 +6,7 @@ package import Net
 
 extension VendorClient {
     /// Completion handler of `ask`.
-    package typealias Tell = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
+    package typealias Completion = @ServiceLoop (Result<VendorReply, VendorFailure>) -> Void
 
     /// Looks up the addresses of `name` in one family.
     ///
@@ -25,9 +25,9 @@ extension VendorClient {
         deadline: ContinuousClock.Instant,
         trace: Trace? = nil,
         cancellation: CancellationSignal? = nil,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
-        let lookUp = begin(name, families, route, deadline, trace, cancellation?.client, tell)
+        let lookUp = begin(name, families, route, deadline, trace, cancellation?.client, completion)
         cancellation?.whenCancelled { [weak self, weak lookUp] in
             if let lookUp { self?.withdraw(lookUp) }
         }
@@ -91,13 +91,13 @@ extension VendorClient {
         _ deadline: ContinuousClock.Instant,
         _ trace: Trace? = nil,
         _ client: AnyHashable? = nil,
-        _ tell: @escaping Tell
-    ) -> LookUp {
+        _ completion: @escaping Completion
+    ) -> PendingLookup {
         let question = BatchQueue.Question(
             name: name,
             families: facts.pairsFamilies ? .both : families
         )
-        let lookUp = LookUp(question, start: clocks.now(), deadline: deadline, tell)
+        let lookUp = PendingLookup(question, start: clocks.now(), deadline: deadline, completion)
         counters.calls += 1
         if let reason = enqueue(lookUp, of: client, wanted: families, route, trace) {
             finish(lookUp, .failure(VendorFailure(reason: reason, tries: [])))
@@ -127,7 +127,7 @@ extension VendorClient {
     ///
     /// - Returns: the reason of a rejection; nil if the look-up is pending.
     private func enqueue(
-        _ lookUp: LookUp,
+        _ lookUp: PendingLookup,
         of client: AnyHashable?,
         wanted: Families,
         _ route: String,
@@ -264,8 +264,8 @@ extension VendorClient {
 
 extension VendorClient {
     /// Completes one look-up and counts its result.
-    func finish(_ lookUp: LookUp, _ result: Result<VendorReply, VendorFailure>) {
-        guard let tell = lookUp.end() else { return }
+    func finish(_ lookUp: PendingLookup, _ result: Result<VendorReply, VendorFailure>) {
+        guard let completion = lookUp.end() else { return }
         switch result {
         case .success(let reply) where reply.answer.isEmpty: counters.empty += 1
         case .success: counters.successes += 1
@@ -273,7 +273,7 @@ extension VendorClient {
             counters.cancelled += 1
         case .failure: counters.failures += 1
         }
-        tell(result)
+        completion(result)
     }
 
     /// Fails the look-ups of `name` after their deadline.
@@ -295,7 +295,7 @@ extension VendorClient {
     ///
     /// The only look-up of a call in flight is not cancelled: the call is charged anyway, and its
     /// answer is stored in the cache.
-    private func withdraw(_ lookUp: LookUp) {
+    private func withdraw(_ lookUp: PendingLookup) {
         guard let name = pending[lookUp.question],
             name.lookUps.contains(where: { $0 === lookUp }),
             name.call == nil || name.lookUps.count > 1
@@ -304,7 +304,7 @@ extension VendorClient {
     }
 
     /// Cancels `lookUp`; also cancels its call if no other look-up needs the call.
-    private func cancel(_ lookUp: LookUp) {
+    private func cancel(_ lookUp: PendingLookup) {
         finish(lookUp, .failure(VendorFailure(reason: .transport(.cancelled), tries: [])))
         guard let name = pending[lookUp.question], name.lookUps.contains(where: { $0 === lookUp })
         else {

@@ -148,7 +148,7 @@ extension VendorClient {
 }
 
 /// Request for server addresses to one start-up server.
-private struct ScheduleInquiry: Inquiry {
+private struct ScheduleInquiry: VendorRequest {
     let server: SocketAddress
     let charges: [CostTable.Charge] = []
 

@@ -27,13 +27,13 @@ extension VendorClient {
         guard !order.isEmpty else { return }
         trials.began(at: now)
         callsBegun += 1
-        let course = Course(
+        let course = AttemptPlan(
             order: order,
             timeout: trialTimeout,
             hedgeAfter: settings.hedgeAfter,
             deadline: now + trialTimeout + settings.hedgeAfter * (order.count - 1)
         )
-        let lookup = Lookup(
+        let lookup = VendorQuery(
             names: [vendor.trialName],
             families: facts.pairsFamilies ? .both : .v4,
             clientSubnet: settings.clientSubnet

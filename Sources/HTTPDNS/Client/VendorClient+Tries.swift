@@ -143,7 +143,7 @@ extension VendorClient {
 
 // MARK: - What an error means to whom
 
-extension Course.Move {
+extension AttemptPlan.Move {
     /// Server that the action queries.
     fileprivate var server: SocketAddress? {
         if case .ask(_, let server, _, _) = self { server } else { nil }
@@ -155,7 +155,7 @@ extension VendorError {
     fileprivate var isNews: Bool { self != .transport(.cancelled) && self != .budget }
 
     /// Cause of the error for the plan of the call.
-    fileprivate var fault: Course.Fault {
+    fileprivate var fault: AttemptPlan.Fault {
         switch verdict {
         case .accountRefused: .account
         case .notTheServer: .ours

@@ -4,8 +4,8 @@ package import Net
 
 /// Client of one vendor: server selection, deadlines, hedging, batching, budget and counters.
 ///
-/// The rules are state machines without clock or network (``EndpointPool``, ``Course``,
-/// ``BatchQueue``, `AccountGate`, `TrialSchedule`, `ClockSkew`, ``Budget``, ``AddressSchedule``);
+/// The rules are state machines without clock or network (``EndpointPool``, ``AttemptPlan``,
+/// ``BatchQueue``, `AccountBreaker`, `TrialSchedule`, `ClockSkew`, ``Budget``, ``AddressSchedule``);
 /// this class connects them to the service loop. A look-up becomes a pending name, the name becomes
 /// part of a call, and the call sends tries until one of them returns an answer.
 @ServiceLoop
@@ -26,9 +26,9 @@ package final class VendorClient {
 
     var pool: EndpointPool
 
-    var gate = AccountGate()
+    var gate = AccountBreaker()
 
-    var silence: Silence
+    var silence: VendorCircuitBreaker
 
     var trials: TrialSchedule
 
@@ -39,7 +39,7 @@ package final class VendorClient {
 
     var budget: Budget
 
-    var pace: Pace
+    var pace: RateLimiter
 
     var costs = CostTable()
 
@@ -116,9 +116,9 @@ package final class VendorClient {
         self.source = source
         schedule = AddressSchedule(lifetime: source?.refresh ?? ClientLimits.addressLifetime)
         budget = Budget(settings.budget)
-        pace = Pace(perSecond: settings.callsPerSecond)
+        pace = RateLimiter(perSecond: settings.callsPerSecond)
         trials = TrialSchedule(burst: settings.retriesBeforeSwitch)
-        silence = Silence(limit: settings.retriesBeforeSwitch * servers.count)
+        silence = VendorCircuitBreaker(limit: settings.retriesBeforeSwitch * servers.count)
         pool = EndpointPool(
             servers: servers,
             failuresBeforeSwitch: settings.retriesBeforeSwitch,

@@ -8,7 +8,7 @@ extension DNSJSON {
     /// - Throws: `VendorError.responseCode` for an RCODE other than NOERROR and NXDOMAIN, or
     ///   another `VendorError`.
     package func answers(
-        to lookup: Lookup,
+        to lookup: VendorQuery,
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
         if reply.status != 200, let code = reply.code(in: "code") { throw reply.error(code) }
@@ -51,7 +51,7 @@ extension DNSJSON {
     /// is missing, only the records are checked against the name.
     private static func check(
         _ question: JSONValue?,
-        against lookup: Lookup
+        against lookup: VendorQuery
     ) throws(VendorError) {
         guard let question else { return }
         let elements = question.isObject ? [question] : question.elements ?? []
@@ -89,7 +89,7 @@ private struct Chain {
     ///
     /// - Throws: `VendorError.wrongName` if there are records, but none for the requested name;
     ///   `.unreadable` for an invalid record or a chain that is too long.
-    init(from lookup: Lookup, in elements: [JSONValue]) throws(VendorError) {
+    init(from lookup: VendorQuery, in elements: [JSONValue]) throws(VendorError) {
         var records: [Record] = []
         for element in elements { records.append(try Record(element)) }
         set = AddressSet(addresses: [], ttl: VendorLimits.maximumTTL)

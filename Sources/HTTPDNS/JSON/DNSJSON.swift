@@ -87,7 +87,7 @@ extension DNSJSON {
 
     /// Returns the request `GET /resolve?name=…&type=…`.
     package func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -142,7 +142,7 @@ extension DNSJSON {
     }
 }
 
-extension Lookup {
+extension VendorQuery {
     /// The single family to request from a vendor that does not pair families.
     var recordType: Families { families == .v6 ? .v6 : .v4 }
 }

@@ -7,7 +7,7 @@ extension Tencent {
     /// An empty body, encrypted or not, means "no record". An encrypted body must contain
     /// everything that was requested, because CBC and ECB do not authenticate.
     package func answers(
-        to lookup: Lookup,
+        to lookup: VendorQuery,
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
         try TencentReply(to: lookup, isSealed: isSealed).answers(in: try openedBody(of: reply))

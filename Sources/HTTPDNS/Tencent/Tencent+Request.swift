@@ -9,7 +9,7 @@ extension Tencent {
     /// because both vendor SDKs send it and drop replies without the address: it is the best tested
     /// reply form.
     package func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy

@@ -18,12 +18,12 @@ import DNSWire
 /// The order of splitting matters. The last `|` comes first, then the first `:`, which ends the
 /// name (names may contain `-`, and IPv6 addresses contain `:`), then the families.
 struct TencentReply {
-    private let lookup: Lookup
+    private let lookup: VendorQuery
 
     /// True if the text was encrypted without authentication.
     private let isSealed: Bool
 
-    init(to lookup: Lookup, isSealed: Bool) {
+    init(to lookup: VendorQuery, isSealed: Bool) {
         self.lookup = lookup
         self.isSealed = isSealed
     }

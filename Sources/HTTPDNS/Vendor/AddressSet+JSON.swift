@@ -52,7 +52,7 @@ extension AddressSet {
     }
 }
 
-extension Lookup {
+extension VendorQuery {
     /// Returns the index of `name` in `names`; nil stands for a text that is not a name.
     ///
     /// - Throws: `VendorError.wrongName` if `names` does not contain it.

@@ -22,7 +22,7 @@ package protocol Vendor: Sendable {
     /// - Precondition: one to `facts.maximumNames` names.
     /// - Throws: `VendorError.unusableName` or `.cipher`.
     func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -35,7 +35,7 @@ package protocol Vendor: Sendable {
     /// with the vendor.
     ///
     /// - Throws: `VendorError` if the reply must not be believed.
-    func answers(to lookup: Lookup, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
+    func answers(to lookup: VendorQuery, in reply: HTTPReply) throws(VendorError) -> [VendorAnswer]
 
     /// Name for health probes of the API; clients cannot choose it.
     ///

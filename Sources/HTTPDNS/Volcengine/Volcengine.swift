@@ -53,7 +53,7 @@ package struct Volcengine: Vendor {
 
     /// Returns the request `GET /resolve`; `timestamp` is its expiry in milliseconds.
     package func request(
-        for lookup: Lookup,
+        for lookup: VendorQuery,
         at server: SocketAddress,
         now wallSeconds: Int64,
         entropy: Entropy
@@ -89,7 +89,7 @@ package struct Volcengine: Vendor {
 
     /// Parses `{"host", "ips": […], "ttl"}`; one list has the addresses of both families.
     package func answers(
-        to lookup: Lookup,
+        to lookup: VendorQuery,
         in reply: HTTPReply
     ) throws(VendorError) -> [VendorAnswer] {
         let json = try reply.acceptedJSON()

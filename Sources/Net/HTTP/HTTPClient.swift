@@ -78,13 +78,13 @@ package final class HTTPClient: HTTPTransport {
     package func send(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) -> any RequestHandle {
         statistics.requests += 1
         statistics.inFlight += 1
         let transfer = Transfer(until: deadline) { [self] transfer, result in
             end(transfer, result)
-            tell(result)
+            completion(result)
         }
         do throws(HTTPError) {
             try begin(transfer, request)

@@ -6,18 +6,18 @@
 @ServiceLoop
 package protocol HTTPTransport: Sendable {
     /// Completion handler; receives the complete reply with any status code, or the error.
-    typealias Tell = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
+    typealias Completion = @ServiceLoop (Result<HTTPReply, HTTPError>) -> Void
 
     /// Sends `request` and fails at `deadline`.
     ///
     /// - Parameter tell: the completion handler, called once, after `send` has returned.
-    /// - Returns: a handle that cancels the request; `cancel()` calls `tell` with
+    /// - Returns: a handle that cancels the request; `cancel()` calls `completion` with
     ///   `HTTPError.cancelled` before it returns.
     @discardableResult
     func send(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) -> any RequestHandle
 
     /// Drops all connections, for example after a network change.

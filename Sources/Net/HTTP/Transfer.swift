@@ -4,7 +4,7 @@
 @ServiceLoop
 final class Transfer: RequestHandle {
     /// Completion handler, called once.
-    typealias Tell = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void
+    typealias Completion = @ServiceLoop (Transfer, Result<HTTPReply, HTTPError>) -> Void
 
     let started = Clock.now
 
@@ -34,11 +34,11 @@ final class Transfer: RequestHandle {
     private(set) var isSecond = false
 
     /// Completion handler; nil after it was called.
-    private var tell: Tell?
+    private var completion: Completion?
 
-    init(until deadline: ContinuousClock.Instant, _ tell: @escaping Tell) {
+    init(until deadline: ContinuousClock.Instant, _ completion: @escaping Completion) {
         self.deadline = deadline
-        self.tell = tell
+        self.completion = completion
     }
 
     /// Records that the transfer was added to `pool`, which ends it at its deadline.
@@ -54,12 +54,12 @@ final class Transfer: RequestHandle {
 
     /// Leaves the pool and calls the completion handler; does nothing if the transfer has ended.
     func end(_ result: Result<HTTPReply, HTTPError>) {
-        guard let tell else { return }
-        self.tell = nil
+        guard let completion else { return }
+        self.completion = nil
         pool = nil
-        guard case .success(var reply) = result else { return tell(self, result) }
+        guard case .success(var reply) = result else { return completion(self, result) }
         reply.duration = started.duration(to: Clock.now)
-        tell(self, .success(reply))
+        completion(self, .success(reply))
     }
 
     func cancel() {

@@ -145,9 +145,9 @@ final class Endpoint {
 
     private func noteGone() {
         isGone = true
-        let tell = whenGone
+        let completion = whenGone
         whenGone = nil
-        tell?()
+        completion?()
     }
 
     /// Resumes the waiting task; stores the edge if there is none.

@@ -6,7 +6,7 @@ package import Upstream
 /// The resolver's plan for a query, as each stage reports it.
 ///
 /// The client gets the first available of `hit`, `own`, the result of `course` and `lastResort`.
-/// `Overrides` keeps answers of `own` out of the cache, so the order of the first two does not
+/// `LocalAnswers` keeps answers of `own` out of the cache, so the order of the first two does not
 /// matter.
 package struct Decision: Sendable {
     package let query: Query
@@ -31,7 +31,7 @@ package struct Decision: Sendable {
     package var isAsked = false
 
     /// The sources that are queried if the cache and the local stages have no answer.
-    package var course = Course()
+    package var course = ResolutionPlan()
 
     /// Stages that answer locally, in order.
     package enum OwnStage: Sendable, CaseIterable {
@@ -49,7 +49,7 @@ package struct Decision: Sendable {
     }
 
     /// The sources of an answer, in order.
-    package struct Course: Sendable {
+    package struct ResolutionPlan: Sendable {
         /// An answer that needs no query.
         package var refusal: Resolution?
 

@@ -121,7 +121,7 @@ package struct Explanation: Sendable, Equatable {
 package struct Provenance: Sendable, Equatable {
     package var source: AnswerSource
 
-    /// Number of the vendor or upstream in `Origins`.
+    /// Number of the vendor or upstream in `AnswerSourceRegistry`.
     package var origin: UInt16
 
     /// True if the answer comes from work that another client's query had started.
@@ -142,7 +142,7 @@ package struct Provenance: Sendable, Equatable {
         case failed
     }
 
-    static let local = Provenance(source: .local, origin: Origins.itself)
+    static let local = Provenance(source: .local, origin: AnswerSourceRegistry.itself)
 
     init(source: AnswerSource, origin: UInt16) {
         self.source = source

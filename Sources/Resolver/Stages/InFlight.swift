@@ -28,7 +28,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     }
 
     /// Completion handler, called exactly once.
-    typealias Tell = @ServiceLoop (Outcome) -> Void
+    typealias Completion = @ServiceLoop (Outcome) -> Void
 
     /// A waiting caller.
     private final class Waiter: FairEntry {
@@ -37,7 +37,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         let began: ContinuousClock.Instant
         let deadline: ContinuousClock.Instant
         let wasMerged: Bool
-        let tell: Tell
+        let completion: Completion
         var isOver = false
 
         init(
@@ -46,14 +46,14 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             _ began: ContinuousClock.Instant,
             _ deadline: ContinuousClock.Instant,
             _ wasMerged: Bool,
-            _ tell: @escaping Tell
+            _ completion: @escaping Completion
         ) {
             self.key = key
             self.client = client
             self.began = began
             self.deadline = deadline
             self.wasMerged = wasMerged
-            self.tell = tell
+            self.completion = completion
         }
     }
 
@@ -120,13 +120,13 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         for client: ClientNetwork?,
         now: ContinuousClock.Instant,
         until deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell,
+        _ completion: @escaping Completion,
         _ work: (CancellationSignal, _ end: @escaping @ServiceLoop (Value) -> Void) -> Void
     ) {
         let waits = deadline > now
         guard running[key] != nil || makePlace(for: client, now),
             !waits || makeSeat(for: client, now)
-        else { return tell(.refused) }
+        else { return completion(.refused) }
         // Read after the evictions: the completion handler of an evicted caller may have started
         // work.
         let joined = running[key]
@@ -136,7 +136,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
             places.add(current)
         }
         if waits {
-            let waiter = Waiter(key, client, now, deadline, joined != nil, tell)
+            let waiter = Waiter(key, client, now, deadline, joined != nil, completion)
             current.add(waiter)
             seats.add(waiter)
             alarm.bring(forward: deadline)
@@ -144,7 +144,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         if joined == nil {
             work(current.signal) { [self] value in end(current, value) }
         }
-        if !waits { tell(.late) }
+        if !waits { completion(.late) }
     }
 
     private func end(_ work: Work, _ value: Value) {
@@ -154,7 +154,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         work.waiters = []
         for waiter in waiters where !waiter.isOver {
             seats.remove(waiter)
-            waiter.tell(.value(value, wasMerged: waiter.wasMerged))
+            waiter.completion(.value(value, wasMerged: waiter.wasMerged))
         }
     }
 
@@ -207,7 +207,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
 
     private func evict(_ waiters: [Waiter]) {
         for waiter in waiters { seats.remove(waiter) }
-        for waiter in waiters { waiter.tell(.evicted) }
+        for waiter in waiters { waiter.completion(.evicted) }
     }
 
     // MARK: - Deadlines
@@ -229,6 +229,6 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
         for waiter in late { seats.remove(waiter) }
         // The next timer runs no sooner than `grain`, so that many deadlines share one timer.
         alarm.set(next.map { max($0, now + ResolverLimits.grain) })
-        for waiter in late { waiter.tell(.late) }
+        for waiter in late { waiter.completion(.late) }
     }
 }

@@ -23,7 +23,7 @@ final class Ordering {
     }
 
     /// Orders the addresses in an answer and in its siblings.
-    func order(_ finding: inout Finding, _ query: Query, _ match: RouteTable.Match?) {
+    func order(_ finding: inout ResolvedAnswer, _ query: Query, _ match: RouteTable.Match?) {
         guard let port = port(query.question.name, match) else { return }
         order(&finding.resolution, of: query.question, port)
         for index in finding.siblings.indices {

@@ -6,16 +6,16 @@ package import Net
 
 /// Prefetch: refreshes cached answers before they expire, so that no client waits for them.
 ///
-/// Queries go through `Merging`, which shares them with clients' queries.  The cost is bounded: an
+/// Queries go through `SingleFlight`, which shares them with clients' queries.  The cost is bounded: an
 /// answer is refreshed once, and only if it is in demand; vendor calls have a budget per minute;
 /// nothing is sent while no vendor of the route accepts queries.
 @ServiceLoop
 package final class Refreshing {
     private let rule: Freshness.Prefetch?
     private let routes: RouteTable
-    private let overrides: Overrides
-    private let merging: Merging
-    private let books: Bookkeeping
+    private let overrides: LocalAnswers
+    private let merging: SingleFlight
+    private let books: ResolverStatistics
     private let cache: AnswerCache
     private let clocks: Clocks
 
@@ -39,9 +39,9 @@ package final class Refreshing {
     init(
         _ rule: Freshness.Prefetch?,
         routes: RouteTable,
-        overrides: Overrides,
-        merging: Merging,
-        books: Bookkeeping,
+        overrides: LocalAnswers,
+        merging: SingleFlight,
+        books: ResolverStatistics,
         cache: AnswerCache,
         clocks: Clocks
     ) {

@@ -16,15 +16,15 @@ package final class Restoring {
         /// Start of the first query for this name; the wait before a stale answer counts from here.
         let began: ContinuousClock.Instant
         let deadline: ContinuousClock.Instant
-        let tell: Resolver.Tell
+        let completion: Resolver.Completion
 
         /// The snapshot's answer, and the time at which the client gets it.
-        var restored: (answer: Patience.LastResort, due: ContinuousClock.Instant)?
+        var restored: (answer: ServeStale.LastResort, due: ContinuousClock.Instant)?
 
         var failure: Resolution?
     }
 
-    private let patience: Patience
+    private let patience: ServeStale
     private let clocks: Clocks
     private var clients: [Int: Client] = [:]
     private var last = 0
@@ -37,7 +37,7 @@ package final class Restoring {
     /// Interval between two checks of the cache.
     static let interval: Duration = .milliseconds(250)
 
-    init(_ patience: Patience, clocks: Clocks) {
+    init(_ patience: ServeStale, clocks: Clocks) {
         self.patience = patience
         self.clocks = clocks
     }
@@ -63,7 +63,7 @@ package final class Restoring {
         _ match: RouteTable.Match?,
         began: ContinuousClock.Instant,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping Resolver.Tell
+        _ completion: @escaping Resolver.Completion
     ) -> Int {
         last += 1
         clients[last] = Client(
@@ -71,7 +71,7 @@ package final class Restoring {
             match: match,
             began: began,
             deadline: deadline,
-            tell: tell
+            completion: completion
         )
         alarm.bring(forward: clocks.now() + Self.interval)
         return last
@@ -115,7 +115,7 @@ package final class Restoring {
     }
 
     private func answer(_ number: Int, _ resolution: Resolution) {
-        clients.removeValue(forKey: number)?.tell(resolution)
+        clients.removeValue(forKey: number)?.completion(resolution)
     }
 
     private func setAlarm() {

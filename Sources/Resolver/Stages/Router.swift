@@ -12,7 +12,7 @@ internal import Upstream
 final class Router {
     private let policy: TTLPolicy
     private let vendors: VendorStage
-    private let upstreams: Aligning
+    private let upstreams: ServiceBindingFilter
     private let denials: DenialFilter
     private let standard: UpstreamGroup?
 
@@ -23,7 +23,7 @@ final class Router {
     init(
         policy: TTLPolicy,
         vendors: VendorStage,
-        upstreams: Aligning,
+        upstreams: ServiceBindingFilter,
         denials: DenialFilter,
         standard: UpstreamGroup?
     ) {
@@ -39,12 +39,12 @@ final class Router {
     }
 
     /// Returns the sources of `ask` in order; sends nothing.
-    func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.Course {
+    func preview(_ query: Query, _ match: RouteTable.Match?) -> Decision.ResolutionPlan {
         let group = group(match)
         guard let match, match.asksVendors(query) else {
             return upstreams.preview(query, match, through: group)
         }
-        var course = Decision.Course()
+        var course = Decision.ResolutionPlan()
         course.vendors = vendors.preview(match)
         course.emptyVendor = vendors.emptyVendor(query)
         if match.route.fallsBack {
@@ -54,16 +54,16 @@ final class Router {
         return course
     }
 
-    /// Resolves `query`, and calls `tell` exactly once, possibly before this returns.
+    /// Resolves `query`, and calls `completion` exactly once, possibly before this returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match?,
         deadline: ContinuousClock.Instant,
         trace: Trace?,
         cancellation: CancellationSignal?,
-        _ tell: @escaping Inquiry.Tell
+        _ completion: @escaping SharedResolution.Completion
     ) {
-        let askUpstreams = { [self] (told: @escaping UpstreamStage.Tell) in
+        let askUpstreams = { [self] (told: @escaping UpstreamStage.Completion) in
             upstreams.ask(
                 query,
                 match,
@@ -74,11 +74,13 @@ final class Router {
                 told
             )
         }
-        guard let match else { return askUpstreams { tell(Finding($0)) } }
+        guard let match else { return askUpstreams { completion(ResolvedAnswer($0)) } }
         guard match.asksVendors(query) else {
             return askUpstreams { [self] said in
                 let isEmpty = vendors.emptyVendor(query) != nil
-                tell(Finding(denials.filtered(said, query, match, isVendorEmpty: isEmpty)))
+                completion(
+                    ResolvedAnswer(denials.filtered(said, query, match, isVendorEmpty: isEmpty))
+                )
             }
         }
         vendors.ask(
@@ -90,7 +92,7 @@ final class Router {
         ) { [self] result in
             switch result {
             case .answered(let finding):
-                tell(finding)
+                completion(finding)
             case .empty(let provenance, let siblings) where !match.route.fallsBack:
                 let nothing = Resolution.noData(
                     query.question,
@@ -98,16 +100,18 @@ final class Router {
                     seconds: policy.negative.lowerBound,
                     provenance: provenance
                 )
-                tell(Finding(nothing, siblings: siblings))
+                completion(ResolvedAnswer(nothing, siblings: siblings))
             case .failed where !match.route.fallsBack:
-                tell(Finding(.failure(query, .noReachableAuthority, "no vendor answered")))
+                completion(
+                    ResolvedAnswer(.failure(query, .noReachableAuthority, "no vendor answered"))
+                )
             case .empty(_, let siblings) where group(match) == nil:
                 let text = "no vendor has an address, and no upstream is configured for this name"
                 let failure = Resolution.failure(query, .noReachableAuthority, text)
-                tell(Finding(failure, siblings: siblings))
+                completion(ResolvedAnswer(failure, siblings: siblings))
             case .failed where group(match) == nil:
                 let text = "no vendor answered, and no upstream is configured for this name"
-                tell(Finding(.failure(query, .noReachableAuthority, text)))
+                completion(ResolvedAnswer(.failure(query, .noReachableAuthority, text)))
             case .empty(let provenance, let siblings):
                 trace?.note("no vendor has an address: querying upstreams")
                 askUpstreams { [self] said in
@@ -120,14 +124,14 @@ final class Router {
                     )
                     vendors.note(&resolution, after: provenance)
                     resolution.provenance.fallback = .empty
-                    tell(Finding(resolution, siblings: siblings))
+                    completion(ResolvedAnswer(resolution, siblings: siblings))
                 }
             case .failed:
                 trace?.note("no vendor answered: querying upstreams")
                 askUpstreams { [self] said in
                     var resolution = denials.filtered(said, query, match, isVendorEmpty: false)
                     resolution.provenance.fallback = .failed
-                    tell(Finding(resolution))
+                    completion(ResolvedAnswer(resolution))
                 }
             }
         }

@@ -9,10 +9,10 @@ internal import Net
 /// addresses are forwarded, except for special names and single labels.
 @ServiceLoop
 final class StaticHosts {
-    private let overrides: Overrides
+    private let overrides: LocalAnswers
     private let provenance: Provenance
 
-    init(_ overrides: Overrides, origins: Origins) {
+    init(_ overrides: LocalAnswers, origins: AnswerSourceRegistry) {
         self.overrides = overrides
         provenance = Provenance(source: .local, origin: origins.number("hosts"))
     }

@@ -8,7 +8,7 @@ package import Upstream
 @ServiceLoop
 package final class UpstreamStage {
     private let policy: TTLPolicy
-    private let books: Bookkeeping
+    private let books: ResolverStatistics
     private let clocks: Clocks
     private let aliases: AliasGroups
 
@@ -23,7 +23,7 @@ package final class UpstreamStage {
 
     init(
         policy: TTLPolicy,
-        books: Bookkeeping,
+        books: ResolverStatistics,
         clocks: Clocks,
         aliases: @escaping AliasGroups
     ) {
@@ -33,22 +33,22 @@ package final class UpstreamStage {
         self.aliases = aliases
     }
 
-    typealias Tell = @ServiceLoop (Resolution) -> Void
+    typealias Completion = @ServiceLoop (Resolution) -> Void
 
-    /// Queries the group, and calls `tell` exactly once, with its answer or with SERVFAIL and an
+    /// Queries the group, and calls `completion` exactly once, with its answer or with SERVFAIL and an
     /// EDE.
     ///
-    /// `tell` may be called before this function returns.
+    /// `completion` may be called before this function returns.
     func ask(
         _ query: Query,
         through group: UpstreamGroup?,
         deadline: ContinuousClock.Instant,
         trace: Trace?,
         cancellation: CancellationSignal? = nil,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
         guard let group else {
-            return tell(
+            return completion(
                 .failure(query, .noReachableAuthority, "no upstream is configured for this name")
             )
         }
@@ -66,10 +66,10 @@ package final class UpstreamStage {
                 complete(
                     Answered(reply.message, reply.upstream, isBelieved: reply.upstream.validates),
                     work,
-                    tell
+                    completion
                 )
             case .failure(let error):
-                tell(Self.failure(error, query))
+                completion(Self.failure(error, query))
             }
         }
     }
@@ -88,9 +88,9 @@ package final class UpstreamStage {
         _ question: Question,
         of work: Work,
         through group: UpstreamGroup,
-        _ tell: @escaping UpstreamGroup.Tell
+        _ completion: @escaping UpstreamGroup.Completion
     ) {
-        guard !group.health.recognises(question) else { return tell(.failure(.loop)) }
+        guard !group.health.recognises(question) else { return completion(.failure(.loop)) }
         group.ask(
             ForwardedQuery(
                 question: question,
@@ -100,7 +100,7 @@ package final class UpstreamStage {
             ),
             deadline: work.deadline,
             trace: work.trace,
-            tell
+            completion
         )
     }
 
@@ -128,18 +128,18 @@ package final class UpstreamStage {
     private func complete(
         _ answered: Answered,
         _ work: Work,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
         let query = work.query
         let chain = answered.message.aliasChain(from: query.question)
         guard chain.ending == .target else {
-            return tell(.failure(query, .other, "CNAME loop, or too many CNAME records"))
+            return completion(.failure(query, .other, "CNAME loop, or too many CNAME records"))
         }
         var question = query.question
         question.name = chain.end
         guard answered.message.lacksTarget(of: chain, query.question),
             let group = aliases(question)
-        else { return tell(resolution(answered, query)) }
+        else { return completion(resolution(answered, query)) }
         work.trace?.note("querying upstreams for the alias target \(chain.end)")
         forward(question, of: work, through: group) { [self] result in
             switch result {
@@ -147,9 +147,9 @@ package final class UpstreamStage {
                 var joined = answered
                 joined.message.join(reply.message)
                 joined.isBelieved = joined.isBelieved && reply.upstream.validates
-                complete(joined, work, tell)
+                complete(joined, work, completion)
             case .failure(let error):
-                tell(Self.failure(error, query))
+                completion(Self.failure(error, query))
             }
         }
     }
@@ -194,7 +194,7 @@ package final class UpstreamStage {
         }
     }
 
-    /// Returns the name of a server in `Origins`.
+    /// Returns the name of a server in `AnswerSourceRegistry`.
     package nonisolated static func origin(of server: any Forwarding) -> String {
         "\(server.name)/\(server.url)"
     }

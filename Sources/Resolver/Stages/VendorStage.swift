@@ -12,7 +12,7 @@ package import Net
 @ServiceLoop
 package final class VendorStage {
     private let policy: TTLPolicy
-    private let books: Bookkeeping
+    private let books: ResolverStatistics
     private let clocks: Clocks
 
     /// Names for which a vendor had no address; a query for the other family needs no call.
@@ -33,10 +33,10 @@ package final class VendorStage {
     /// Latency of vendors' answers.
     package nonisolated var latency: LatencyHistogram { books.vendorLatency }
 
-    private var origins: Origins { books.origins }
+    private var origins: AnswerSourceRegistry { books.origins }
 
     /// Creates the stage, which counts in `books`.
-    package init(policy: TTLPolicy, books: Bookkeeping, clocks: Clocks) {
+    package init(policy: TTLPolicy, books: ResolverStatistics, clocks: Clocks) {
         self.policy = policy
         self.books = books
         self.clocks = clocks
@@ -44,7 +44,7 @@ package final class VendorStage {
 
     /// Result of querying the vendors of a route.
     enum Result {
-        case answered(Finding)
+        case answered(ResolvedAnswer)
 
         /// A vendor replied, but has no address of the requested family.
         ///
@@ -56,7 +56,7 @@ package final class VendorStage {
         case failed
     }
 
-    typealias Tell = @ServiceLoop (Result) -> Void
+    typealias Completion = @ServiceLoop (Result) -> Void
 
     /// Queries one vendor after the other, each with an equal share of the remaining time.
     ///
@@ -70,7 +70,7 @@ package final class VendorStage {
         deadline: ContinuousClock.Instant,
         trace: Trace?,
         cancellation: CancellationSignal? = nil,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
         let start = clocks.now()
         if let provenance = knownEmpty.value(of: query.question.name, now: start) {
@@ -78,10 +78,18 @@ package final class VendorStage {
                 books.vendors.pairedByVendor[vendor, default: 0] += 1
             }
             trace?.note("no call: \(origins.name(provenance.origin)) recently had no address")
-            return tell(.empty(provenance))
+            return completion(.empty(provenance))
         }
         let end = min(deadline, start + ResolverLimits.vendors)
-        ask(match.route.vendors[...], query.question, match, until: end, trace, cancellation, tell)
+        ask(
+            match.route.vendors[...],
+            query.question,
+            match,
+            until: end,
+            trace,
+            cancellation,
+            completion
+        )
     }
 
     /// Queries the first of `vendors`, and the others if it fails.
@@ -92,11 +100,11 @@ package final class VendorStage {
         until end: ContinuousClock.Instant,
         _ trace: Trace?,
         _ cancellation: CancellationSignal?,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
         let now = clocks.now()
         guard let vendor = vendors.first, now < end, !(cancellation?.isCancelled ?? false) else {
-            return tell(.failed)
+            return completion(.failed)
         }
         let (name, families) = (question.name, question.type == .a ? Families.v4 : .v6)
         let (route, deadline) = (match.route.place, now + (end - now) / vendors.count)
@@ -104,7 +112,7 @@ package final class VendorStage {
             trace?.note("\(vendor.name): unresponsive, trying the next source")
             vendor.beginTrial()
             let others = vendors.dropFirst()
-            return ask(others, question, match, until: end, trace, cancellation, tell)
+            return ask(others, question, match, until: end, trace, cancellation, completion)
         }
         vendor.ask(
             name,
@@ -117,11 +125,11 @@ package final class VendorStage {
             switch found {
             case .success(let reply):
                 latency.note(reply.duration)
-                tell(result(reply, of: vendor, to: question, match))
+                completion(result(reply, of: vendor, to: question, match))
             case .failure(let failure):
                 trace?.note("\(vendor.name): no answer (\(failure.reason))")
                 let others = vendors.dropFirst()
-                ask(others, question, match, until: end, trace, cancellation, tell)
+                ask(others, question, match, until: end, trace, cancellation, completion)
             }
         }
     }
@@ -182,7 +190,7 @@ package final class VendorStage {
         let answerer = Provenance(source: .vendor, origin: origin(reply.server, of: vendor))
         var provenance = answerer
         provenance.wasMerged = reply.wasMerged
-        var judgement = VendorJudgement(reply.answer, to: question, match, policy, provenance)
+        var judgement = VendorReplyPolicy(reply.answer, to: question, match, policy, provenance)
         // The query that started the call counts dropped addresses and returns the siblings.
         if reply.wasMerged {
             judgement.siblings = []
@@ -202,7 +210,7 @@ package final class VendorStage {
         guard let resolution = judgement.resolution else {
             return .empty(provenance, siblings: judgement.siblings)
         }
-        return .answered(Finding(resolution, siblings: judgement.siblings))
+        return .answered(ResolvedAnswer(resolution, siblings: judgement.siblings))
     }
 
     private func origin(_ address: SocketAddress, of vendor: VendorClient) -> UInt16 {

@@ -9,7 +9,7 @@ package import Net
 @ServiceLoop
 package protocol ControlHandling: Sendable {
     /// Sends one of several replies, and waits until the peer has accepted it.
-    typealias Tell<Results> = @ServiceLoop (Results) async throws -> Void
+    typealias Completion<Results> = @ServiceLoop (Results) async throws -> Void
 
     /// Returns the state of the daemon and its problems.
     func status() async throws(MethodError) -> StatusReply
@@ -19,8 +19,9 @@ package protocol ControlHandling: Sendable {
 
     /// Sends the counters immediately and after every `interval`, until its task is cancelled.
     ///
-    /// - Throws: `CancellationError`, and the errors of `tell`.
-    func stats(every interval: Duration, _ tell: @escaping Tell<StatsReply>) async throws
+    /// - Throws: `CancellationError`, and the errors of `completion`.
+    func stats(every interval: Duration, _ completion: @escaping Completion<StatsReply>)
+        async throws
 
     /// Removes cache entries, or marks them stale if `soft` is true, and returns their number.
     ///
@@ -37,16 +38,16 @@ package protocol ControlHandling: Sendable {
     /// Resolves names like client queries.
     ///
     /// - Parameter tell: receives the results in the order of the names; nil to return all results.
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `tell`.
+    /// - Throws: `MethodError`, `CancellationError`, and the errors of `completion`.
     func resolve(
         _ request: ResolveRequest,
-        _ tell: Tell<ResolveReply>?
+        _ completion: Completion<ResolveReply>?
     ) async throws -> ResolveReply
 
     /// Sends all cache entries in parts, and returns the last part, which is empty.
     ///
-    /// - Throws: `CancellationError`, and the errors of `tell`.
-    func dump(_ tell: @escaping Tell<DumpReply>) async throws -> DumpReply
+    /// - Throws: `CancellationError`, and the errors of `completion`.
+    func dump(_ completion: @escaping Completion<DumpReply>) async throws -> DumpReply
 
     /// Returns the names with the most billable calls.
     func topCost(_ count: Int) async throws(MethodError) -> TopReply<NameCost>
@@ -62,8 +63,8 @@ package protocol ControlHandling: Sendable {
 
     /// Sends new queries until `request.count` were sent or the task is cancelled.
     ///
-    /// - Throws: `MethodError`, `CancellationError`, and the errors of `tell`.
-    func watch(_ request: WatchRequest, _ tell: @escaping Tell<WatchReply>) async throws
+    /// - Throws: `MethodError`, `CancellationError`, and the errors of `completion`.
+    func watch(_ request: WatchRequest, _ completion: @escaping Completion<WatchReply>) async throws
 
     /// Pauses a vendor or upstream until it is resumed.
     ///

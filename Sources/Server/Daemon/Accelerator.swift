@@ -59,7 +59,7 @@ final class Accelerator {
     /// are needed.
     ///
     /// - Throws: `StartError.system` if the thread cannot be created.
-    func load(_ settings: Settings, in surroundings: Surroundings) throws(StartError) {
+    func load(_ settings: Settings, in surroundings: Dependencies) throws(StartError) {
         guard settings.accelerate.loopback != .off else {
             obstacle = "accelerate.loopback is off"
             return

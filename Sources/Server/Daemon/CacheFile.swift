@@ -30,7 +30,7 @@ final class CacheFile {
 
     var onLoadEnd: (@ServiceLoop () -> Void)?
 
-    private let file: SnapshotFile
+    private let file: CacheSnapshotFile
     private let cache: AnswerCache
     private let clocks: Clocks
     private let logger: Logger
@@ -75,12 +75,12 @@ final class CacheFile {
     init(
         _ path: String,
         of cache: AnswerCache,
-        _ origins: Origins,
+        _ origins: AnswerSourceRegistry,
         clocks: Clocks,
         logger: Logger
     ) {
         numbers = Numbers(path: path)
-        file = SnapshotFile(file: PrivateFile(path), cache: cache, origins: origins)
+        file = CacheSnapshotFile(file: PrivateFile(path), cache: cache, origins: origins)
         self.cache = cache
         self.clocks = clocks
         self.logger = logger
@@ -178,13 +178,13 @@ final class CacheFile {
     // MARK: - Loading
 
     private func load(_ leavesOut: @escaping @Sendable (Question) -> Bool) async {
-        let begin = SnapshotFile.Moment(clocks)
-        let result: Result<SnapshotFile.Loaded?, SnapshotFile.LoadFault>
+        let begin = CacheSnapshotFile.Moment(clocks)
+        let result: Result<CacheSnapshotFile.Loaded?, CacheSnapshotFile.LoadFault>
         do throws(SocketError) {
             result = try await WorkerThread.run(named: "snapshot") {
                 [file, stopLoading, logger] in
                 Self.removeLeftover(of: file, logger)
-                return Result { () throws(SnapshotFile.LoadFault) in
+                return Result { () throws(CacheSnapshotFile.LoadFault) in
                     try file.load(at: begin, leavingOut: leavesOut, stopLoading)
                 }
             }
@@ -209,7 +209,7 @@ final class CacheFile {
     }
 
     /// Removes a temporary file of an earlier process; writing reports persistent faults.
-    private nonisolated static func removeLeftover(of file: SnapshotFile, _ logger: Logger) {
+    private nonisolated static func removeLeftover(of file: CacheSnapshotFile, _ logger: Logger) {
         do throws(FileFault) {
             try file.file.removeLeftover()
         } catch {
@@ -217,7 +217,7 @@ final class CacheFile {
         }
     }
 
-    private func noteLoaded(_ loaded: SnapshotFile.Loaded, _ begin: SnapshotFile.Moment) {
+    private func noteLoaded(_ loaded: CacheSnapshotFile.Loaded, _ begin: CacheSnapshotFile.Moment) {
         let summary = loaded.summary
         let passed = begin.wallTime - min(begin.wallTime, summary.writtenAt)
         numbers.latest = (
@@ -270,8 +270,8 @@ final class CacheFile {
 
     private func write() async {
         let before = State(cache)
-        let begin = SnapshotFile.Moment(clocks)
-        let result: Result<SnapshotFile.Written, FileFault>
+        let begin = CacheSnapshotFile.Moment(clocks)
+        let result: Result<CacheSnapshotFile.Written, FileFault>
         do throws(SocketError) {
             result = try await WorkerThread.run(named: "snapshot") { [file, stopWriting] in
                 Result { () throws(FileFault) in try file.write(at: begin, stopWriting) }

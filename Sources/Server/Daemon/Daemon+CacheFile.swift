@@ -6,7 +6,7 @@ internal import Resolver
 // MARK: - The cache's file
 
 extension Daemon {
-    static func cacheFile(_ assembly: Assembly, logger: Logger) -> CacheFile? {
+    static func cacheFile(_ assembly: Components, logger: Logger) -> CacheFile? {
         let setting = assembly.settings.cache.snapshot
         return setting.path(in: SettingsEnvironment.stateDirectory).map { path in
             CacheFile(

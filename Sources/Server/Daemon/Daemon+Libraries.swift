@@ -34,7 +34,7 @@ extension Daemon {
     }
 }
 
-extension Assembly {
+extension Components {
     fileprivate var needsHTTP: Bool { http != nil || upstreamHTTP != nil }
 
     /// True if a TLS connection is verified with the system's CA certificates.

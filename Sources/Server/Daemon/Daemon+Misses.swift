@@ -4,11 +4,11 @@ internal import Net
 extension Daemon {
     /// Makes the queue from the workers to `desk`.
     static func missDesk(
-        for desk: QueryDesk,
+        for desk: QueryHandler,
         _ own: OwnQuery
-    ) throws(StartError) -> MissDesk {
+    ) throws(StartError) -> MissQueue {
         do throws(SocketError) {
-            return try MissDesk(refresh: { desk.refresh($0) }) { miss in
+            return try MissQueue(refresh: { desk.refresh($0) }) { miss in
                 if let reply = own.reply(to: miss.datagram.octets) {
                     miss.listener.send(reply, inReplyTo: miss.datagram)
                 } else {
@@ -20,7 +20,7 @@ extension Daemon {
         }
     }
 
-    private static func answer(_ miss: Miss, at desk: QueryDesk) {
+    private static func answer(_ miss: Miss, at desk: QueryHandler) {
         let look = desk.look(at: miss.datagram.octets, from: miss.asker, arrival: miss.arrival)
         switch look {
         case .nothing:

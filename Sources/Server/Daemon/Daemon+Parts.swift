@@ -5,13 +5,13 @@ extension Daemon {
     /// Components and counters that the control verbs show.
     @ServiceLoop
     struct Parts {
-        let assembly: Assembly
-        let desk: QueryDesk
-        let reception: Reception
+        let assembly: Components
+        let desk: QueryHandler
+        let reception: ListenerManager
         let network: NetworkReaction.Numbers
         let accelerator: Accelerator
         let cacheFile: CacheFile.Numbers?
-        let misses: MissDesk?
+        let misses: MissQueue?
         let mergedOfFormerVendors: UInt64
 
         /// First problem of the last reload; nil if the reload succeeded.

@@ -12,18 +12,18 @@ internal import Resolver
 @ServiceLoop
 package final class Daemon {
     /// Current components; replaced by a reload.
-    var assembly: Assembly
+    var assembly: Components
     let logger: Logger
 
     /// Log output; nil if the daemon does not control it.
-    let log: LogDesk?
-    let desk: QueryDesk
-    let reception: Reception
+    let log: LogSink?
+    let desk: QueryHandler
+    let reception: ListenerManager
     let network: NetworkReaction
     let accelerator: Accelerator
 
     /// Network, clocks and system calls for all assemblies.
-    let surroundings: Surroundings
+    let surroundings: Dependencies
 
     let source: SettingsSource
 
@@ -33,7 +33,7 @@ package final class Daemon {
     /// Snapshot file of the cache; nil if not configured.
     var cacheFile: CacheFile?
 
-    let reloads = TurnQueue<ReloadOutcome>()
+    let reloads = CoalescingQueue<ReloadOutcome>()
 
     /// Removal of cache entries that a reload made invalid, while it runs.
     var sweeping: Task<Int, Never>?
@@ -44,10 +44,10 @@ package final class Daemon {
     /// Merged and paired lookups of removed vendors.
     var mergedOfFormerVendors: UInt64 = 0
 
-    private(set) var misses: MissDesk?
+    private(set) var misses: MissQueue?
 
     /// Handler of the control socket.
-    private(set) var `operator`: Operator?
+    private(set) var `operator`: ControlHandler?
 
     private(set) lazy var scrapePoints = ScrapePoints(logger: logger) { [unowned self] in
         life.unloggedQueries = queryLog.missed
@@ -77,7 +77,7 @@ package final class Daemon {
     package convenience init(
         _ settings: Settings,
         from source: SettingsSource,
-        log: LogDesk
+        log: LogSink
     ) throws(StartError) {
         try self.init(settings, from: source, in: .system, logger: log.logger, log: log)
     }
@@ -86,25 +86,25 @@ package final class Daemon {
     init(
         _ settings: Settings,
         from source: SettingsSource,
-        in surroundings: Surroundings,
+        in surroundings: Dependencies,
         logger: Logger,
-        log: LogDesk? = nil
+        log: LogSink? = nil
     ) throws(StartError) {
         self.source = source
         self.log = log
         life.startSeconds = surroundings.clocks.wallSeconds()
         self.surroundings = surroundings
         self.logger = logger
-        let assembly = try Assembly(settings, in: surroundings)
+        let assembly = try Components(settings, in: surroundings)
         self.assembly = assembly
         assembly.comeIntoForce()
         assembly.reportUpstreams(to: logger)
-        desk = QueryDesk(
+        desk = QueryHandler(
             cache: assembly.cache,
             resolver: assembly.resolver,
             clocks: assembly.clocks
         )
-        reception = Reception(settings, logger: logger)
+        reception = ListenerManager(settings, logger: logger)
         network = NetworkReaction(assembly, logger: logger)
         accelerator = Accelerator(assembly.cache, clocks: assembly.clocks, logger: logger)
         let outlet = HostsOutlet()
@@ -117,7 +117,7 @@ package final class Daemon {
     package func run() async -> Int32 {
         let control: Task<Void, Never>
         let signals: AsyncStream<Int32>
-        let misses: MissDesk
+        let misses: MissQueue
         do throws(StartError) {
             SpareDescriptors.keep()
             signals = try Self.signals()
@@ -133,7 +133,7 @@ package final class Daemon {
             self.misses = misses
             // Before the first query, which may be answered from the snapshot.
             startCacheFile()
-            let staff = Reception.Staff(
+            let staff = ListenerManager.Handlers(
                 assembly: assembly,
                 desk: desk,
                 misses: misses,
@@ -265,7 +265,7 @@ package final class Daemon {
 
     private func startControl(at socket: ControlSocket) -> Task<Void, Never> {
         if let warning = socket.warning { logger.warning("\(warning)") }
-        let handler = Operator(self)
+        let handler = ControlHandler(self)
         `operator` = handler
         let server = ControlServer(
             listener: socket.listener,

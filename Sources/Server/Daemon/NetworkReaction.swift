@@ -24,12 +24,12 @@ final class NetworkReaction {
 
     private(set) var numbers = Numbers()
 
-    var assembly: Assembly
+    var assembly: Components
     private let logger: Logger
     private var network: NetworkWatch?
     private var resume: ResumeWatch?
 
-    init(_ assembly: Assembly, logger: Logger) {
+    init(_ assembly: Components, logger: Logger) {
         self.assembly = assembly
         self.logger = logger
     }
@@ -68,14 +68,14 @@ final class NetworkReaction {
         let clocks = assembly.clocks
         let isLong = sweep.step(now: clocks.now())
         logger.notice("\(event); connections closed, calls sent again: \(reissued)")
-        guard isLong else { return tell(sweep.count) }
+        guard isLong else { return completion(sweep.count) }
         ServiceLoop.task { [self, sweep] in
             await clocks.lull()
-            tell(await sweep.finish(clocks))
+            completion(await sweep.finish(clocks))
         }
     }
 
-    private func tell(_ stale: Int) {
+    private func completion(_ stale: Int) {
         logger.notice("cache: entries marked stale after a network change: \(stale)")
     }
 }

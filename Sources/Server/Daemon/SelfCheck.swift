@@ -47,7 +47,7 @@ final class SelfCheck {
     ///
     /// Logs the first failure of an address.
     func passes(_ listeners: [Listeners], within time: Duration) async -> Bool {
-        var inquiries: [(address: SocketAddress, inquiry: Inquiry)] = []
+        var inquiries: [(address: SocketAddress, inquiry: SelfCheckQuery)] = []
         for listener in listeners {
             guard let target = listener.address.ownTarget else { continue }
             let sockets = Set(listener.datagrams.map(ObjectIdentifier.init)).count
@@ -58,7 +58,7 @@ final class SelfCheck {
             let messages = (0..<count).map { _ in
                 question.message(id: .random(in: .min ... .max, using: &random))
             }
-            inquiries.append((listener.address, Inquiry(messages, to: target)))
+            inquiries.append((listener.address, SelfCheckQuery(messages, to: target)))
         }
         defer { for (_, inquiry) in inquiries { inquiry.close() } }
 
@@ -107,7 +107,7 @@ final class SelfCheck {
 
 /// Queries to one address, each from its own port.
 @ServiceLoop
-private final class Inquiry {
+private final class SelfCheckQuery {
     private let target: SocketAddress
     private var open: [OneQuestion]
     private var waiter: Waiter?
@@ -147,7 +147,7 @@ private final class Inquiry {
 /// One query and its socket.
 @ServiceLoop
 private final class OneQuestion: DatagramReceiving {
-    weak var inquiry: Inquiry?
+    weak var inquiry: SelfCheckQuery?
     private let message: [UInt8]
     private var socket: DatagramSocket?
 

@@ -74,9 +74,11 @@ final class HostsFiles {
             hasChanged = false
             let settings = settings
             let result = await Task.detached { HostsReading(settings) }.value
-            for file in result.files { tell(file) }
+            for file in result.files { completion(file) }
             if result.table.leftOut > 0 {
-                tell("the table is full, ignoring \(result.table.leftOut) names and addresses")
+                completion(
+                    "the table is full, ignoring \(result.table.leftOut) names and addresses"
+                )
             }
             use(result.table)
             logger.info("hosts: \(result.table.count) names")
@@ -87,7 +89,7 @@ final class HostsFiles {
     // MARK: - Logging
 
     /// Logs the errors of a file, unless they were the last ones logged for it.
-    private func tell(_ file: HostsReading.File) {
+    private func completion(_ file: HostsReading.File) {
         guard let complaint = file.complaint, told[file.path] != complaint else {
             if file.complaint == nil { told[file.path] = nil }
             return
@@ -101,7 +103,7 @@ final class HostsFiles {
         }
     }
 
-    private func tell(_ complaint: String) {
+    private func completion(_ complaint: String) {
         guard told[""] != complaint else { return }
         told[""] = complaint
         logger.warning("hosts: \(complaint)")

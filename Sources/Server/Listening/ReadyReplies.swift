@@ -7,7 +7,7 @@ internal import Resolver
 /// Consecutive replies that share the octets of one answer count them once.
 struct ReadyReplies {
     private struct Entry {
-        let query: QueryDesk.Open
+        let query: QueryHandler.Open
         let resolution: Resolution
 
         /// Octets of this entry without its records.
@@ -26,7 +26,7 @@ struct ReadyReplies {
 
     var isEmpty: Bool { next == entries.count }
 
-    mutating func append(_ query: QueryDesk.Open, _ resolution: Resolution) {
+    mutating func append(_ query: QueryHandler.Open, _ resolution: Resolution) {
         let sections = resolution.sections
         let isShared =
             entries[next...].last.map { sections.isSame(as: $0.resolution.sections) } ?? false
@@ -41,7 +41,7 @@ struct ReadyReplies {
     }
 
     /// Removes and returns the oldest answer; nil if there is none.
-    mutating func pop() -> (query: QueryDesk.Open, resolution: Resolution)? {
+    mutating func pop() -> (query: QueryHandler.Open, resolution: Resolution)? {
         guard next < entries.count else { return nil }
         let entry = entries[next]
         next += 1

@@ -3,12 +3,12 @@ internal import DNSWire
 internal import Logging
 internal import Net
 
-/// TCP server of one address; `QueryDesk.sessions` bounds the number of its clients.
+/// TCP server of one address; `QueryHandler.sessions` bounds the number of its clients.
 @ServiceLoop
 final class TCPServer {
     private let listener: StreamListener
-    private let desk: QueryDesk
-    private let rules: HouseRules
+    private let desk: QueryHandler
+    private let rules: AccessPolicy
     private let cookies: CookieJar?
     private let clocks: Clocks
     private var sessions: [ObjectIdentifier: (session: TCPSession, client: SocketAddress)] = [:]
@@ -29,8 +29,8 @@ final class TCPServer {
     init(
         _ listener: StreamListener,
         address: SocketAddress,
-        desk: QueryDesk,
-        rules: HouseRules,
+        desk: QueryHandler,
+        rules: AccessPolicy,
         cookies: CookieJar? = nil,
         clocks: Clocks = .system
     ) {
@@ -60,7 +60,7 @@ final class TCPServer {
 
     /// Applies a changed access policy to connected clients.
     func rulesChanged() {
-        let access = rules.edition.access
+        let access = rules.snapshot.access
         for (session, client) in sessions.values {
             session.isAllowed = IPAddress(octets: client.octets).map(access.allows) ?? false
         }
@@ -81,7 +81,7 @@ final class TCPServer {
             stream,
             desk: desk,
             client: address,
-            isAllowed: rules.edition.access.allows(address),
+            isAllowed: rules.snapshot.access.allows(address),
             cookies: cookies,
             clocks: clocks
         )

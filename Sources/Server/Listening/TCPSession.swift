@@ -11,7 +11,7 @@ internal import Resolver
 @ServiceLoop
 final class TCPSession {
     private let stream: StreamConnection
-    private let desk: QueryDesk
+    private let desk: QueryHandler
     private let client: IPAddress
 
     /// Client network for quotas.
@@ -79,7 +79,7 @@ final class TCPSession {
     ///   - clocks: time base of the timeouts.
     init(
         _ stream: StreamConnection,
-        desk: QueryDesk,
+        desk: QueryHandler,
         client: IPAddress,
         isAllowed: Bool,
         cookies: CookieJar?,
@@ -183,7 +183,7 @@ final class TCPSession {
     }
 
     /// Reads once; returns true if more octets may be available.
-    private func read(_ messages: StreamDesk, toEnd: Bool) -> Bool {
+    private func read(_ messages: TCPBatch, toEnd: Bool) -> Bool {
         do throws(SocketError) {
             guard let count = try messages.read(from: stream) else { return false }
             if count == 0 { isReading = false }
@@ -197,8 +197,8 @@ final class TCPSession {
 
     // MARK: - Answering
 
-    private func asker(_ now: ContinuousClock.Instant) -> Asker {
-        Asker(
+    private func asker(_ now: ContinuousClock.Instant) -> ClientContext {
+        ClientContext(
             transport: .tcp,
             address: client,
             isAllowed: isAllowed,
@@ -215,8 +215,8 @@ final class TCPSession {
     ///
     /// - Returns: number of cache hits.
     private func answer(
-        _ messages: StreamDesk,
-        from asker: Asker,
+        _ messages: TCPBatch,
+        from asker: ClientContext,
         _ now: ContinuousClock.Instant
     ) -> UInt64 {
         var hits: UInt64 = 0
@@ -243,7 +243,7 @@ final class TCPSession {
     /// Answers one message, either immediately or when the resolver completes.
     private func answer(
         _ message: [UInt8],
-        from asker: Asker,
+        from asker: ClientContext,
         _ now: ContinuousClock.Instant
     ) {
         switch desk.look(at: message, from: asker, arrival: now) {
@@ -302,7 +302,7 @@ final class TCPSession {
     }
 
     /// Writes the replies of a batch, after those already waiting.
-    private func write(_ messages: StreamDesk) {
+    private func write(_ messages: TCPBatch) {
         do throws(SocketError) {
             let isFirst = unsent == 0
             try messages.write(to: isFirst ? stream : nil, waiting: &outgoing)

@@ -17,8 +17,8 @@ final class UDPWorker: Sendable {
 
     private let listener: DatagramListener
     private let cache: AnswerCache
-    private let rules: HouseRules
-    private let desk: MissDesk
+    private let rules: AccessPolicy
+    private let desk: MissQueue
     private let cookies: CookieJar?
     private let limit: RateLimit?
     private let own: OwnQuery?
@@ -37,8 +37,8 @@ final class UDPWorker: Sendable {
     init(
         _ listener: DatagramListener,
         cache: AnswerCache,
-        rules: HouseRules,
-        desk: MissDesk,
+        rules: AccessPolicy,
+        desk: MissQueue,
         cookies: CookieJar? = nil,
         limit: RateLimit? = nil,
         own: OwnQuery? = nil
@@ -56,8 +56,8 @@ final class UDPWorker: Sendable {
     func run() {
         var batch = DatagramBatch(for: listener)
         var queries = PlainQueries()
-        var rules = HouseRules.Copy(of: rules)
-        var lookout = Lookout()
+        var rules = AccessPolicy.Copy(of: rules)
+        var lookout = BusyPoll()
         var idleSince = Clock.now
         var failures = 0
         while !isStopping.load(ordering: .relaxed) {
@@ -71,14 +71,14 @@ final class UDPWorker: Sendable {
             }
             failures = 0
             rules.update(from: self.rules)
-            let edition = rules.edition
+            let snapshot = rules.snapshot
             let start = Clock.now
             lookout.note(wait: start - idleSince)
             let terms = cookies?.terms(now: start, wallSeconds: Clock.wallSeconds)
             var unusual = SlotSet()
             queries.removeAll()
             for slot in 0..<count {
-                look(at: slot, &batch, edition, terms, start, &queries, &unusual)
+                look(at: slot, &batch, snapshot, terms, start, &queries, &unusual)
             }
             let outcome = answer(&queries, &batch, now: start)
             let unsent = batch.send(to: listener)
@@ -86,7 +86,7 @@ final class UDPWorker: Sendable {
             QueryCounters.add(UInt64(unsent), to: counters.unsent)
             if !outcome.hits.isEmpty { note(outcome.hits, &queries, &batch, start, idleSince) }
             let misses = outcome.misses.union(unusual)
-            if !misses.isEmpty { handOver(misses, batch, edition, terms, start) }
+            if !misses.isEmpty { handOver(misses, batch, snapshot, terms, start) }
             if !outcome.refreshes.isEmpty { refresh(outcome.refreshes, queries, batch) }
             if outcome.hasOffers { cache.writeOffers(now: start) }
         }
@@ -95,11 +95,11 @@ final class UDPWorker: Sendable {
     /// Waits for datagrams; polls first if `lookout` recommends it.
     private func receive(
         _ batch: inout DatagramBatch,
-        _ lookout: Lookout,
+        _ lookout: BusyPoll,
         _ idleSince: ContinuousClock.Instant
     ) -> Int {
         if lookout.isAwake {
-            let end = idleSince + Lookout.time
+            let end = idleSince + BusyPoll.time
             repeat {
                 let count = batch.receive(from: listener, waits: false)
                 if count != 0 { return count }
@@ -118,7 +118,7 @@ final class UDPWorker: Sendable {
     private func look(
         at slot: Int,
         _ batch: inout DatagramBatch,
-        _ rules: HouseRules.Edition,
+        _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
         _ now: ContinuousClock.Instant,
         _ queries: inout PlainQueries,
@@ -128,7 +128,7 @@ final class UDPWorker: Sendable {
         let asker = asker(slot, batch, rules, terms)
         let isOwn = limit != nil && isOwn(slot, batch)
         let length = batch.withBuffer(slot) { buffer -> Int in
-            let look = FirstLook(at: &buffer, count: count, from: asker)
+            let look = QueryValidation(at: &buffer, count: count, from: asker)
             if let limit, let perSecond = rules.queriesPerSecond, !isOwn, !look.isProven {
                 let verdict = limit.verdict(on: asker.address, perSecond: perSecond, now: now)
                 if verdict != .passes { return turnAway(look, verdict, in: &buffer) }
@@ -151,7 +151,7 @@ final class UDPWorker: Sendable {
 
     /// Handles a rate-limited query, and returns the length of the reply, 0 for none.
     private func turnAway(
-        _ look: FirstLook,
+        _ look: QueryValidation,
         _ verdict: RateLimit.Verdict,
         in buffer: inout MutableRawSpan
     ) -> Int {
@@ -197,7 +197,7 @@ final class UDPWorker: Sendable {
     private func handOver(
         _ misses: SlotSet,
         _ batch: borrowing DatagramBatch,
-        _ rules: HouseRules.Edition,
+        _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?,
         _ start: ContinuousClock.Instant
     ) {
@@ -219,11 +219,11 @@ final class UDPWorker: Sendable {
     private func asker(
         _ slot: Int,
         _ batch: borrowing DatagramBatch,
-        _ rules: HouseRules.Edition,
+        _ rules: AccessPolicy.Snapshot,
         _ terms: CookieTerms?
-    ) -> Asker {
+    ) -> ClientContext {
         let address = batch.withClientAddress(slot) { IPAddress($0) }
-        return Asker(
+        return ClientContext(
             transport: .udp,
             address: address,
             isAllowed: rules.access.allows(address) || isOwn(slot, batch),

@@ -31,7 +31,7 @@ struct LogLimiter {
 
     /// Decision about an entry.
     enum Verdict: Equatable {
-        case tell
+        case completion
 
         /// The entry is only counted. For the first one, `until` is the time of the summary.
         case count(until: ContinuousClock.Instant?)
@@ -50,7 +50,7 @@ struct LogLimiter {
         }
         guard var known = told[kind], now < known.end else {
             told[kind] = Told(entry: entry, end: now + Self.window)
-            return .tell
+            return .completion
         }
         known.more += 1
         told[kind] = known

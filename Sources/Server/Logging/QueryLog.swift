@@ -11,7 +11,7 @@ internal import Resolver
 @ServiceLoop
 final class QueryLog {
     /// Returns the current rings and the names of the answer sources.
-    typealias Source = @ServiceLoop () -> (recent: [RecentQueries], origins: Origins)
+    typealias Source = @ServiceLoop () -> (recent: [RecentQueries], origins: AnswerSourceRegistry)
 
     /// Minimum time between two warnings about lost queries.
     private static let complaintInterval: Duration = .seconds(60)
@@ -80,6 +80,6 @@ final class QueryLog {
         if let server = query.server { fields["server"] = "\(server)" }
         if let fallback = query.fallback { fields["fallback"] = "\(fallback)" }
         for flag in query.flags { fields[flag] = "yes" }
-        logger.log(level: .info, "query", metadata: fields, source: LogDesk.queries)
+        logger.log(level: .info, "query", metadata: fields, source: LogSink.queries)
     }
 }

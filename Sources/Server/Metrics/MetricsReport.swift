@@ -44,9 +44,9 @@ extension MetricsReport {
 
     @ServiceLoop
     init(_ parts: Daemon.Parts, _ life: Life) {
-        let snapshot = Snapshot(parts)
+        let snapshot = CounterSnapshot(parts)
         let now = parts.assembly.clocks.now()
-        stats = snapshot.reply(since: Snapshot(), seconds: 0, parts)
+        stats = snapshot.reply(since: CounterSnapshot(), seconds: 0, parts)
         clients = parts.assembly.vendors.map { ($0.settings.name, $0.client.statistics) }
         vendors = zip(parts.assembly.vendors, clients).map {
             VendorStatus($0.settings, $1.numbers, now: now)

@@ -5,7 +5,7 @@ internal import Net
 /// Metrics servers of all configured addresses and paths.
 ///
 /// A reload first binds new listeners, then serves them and closes those that the settings no
-/// longer name; unchanged ones keep their sockets and clients (as in `Reception`).
+/// longer name; unchanged ones keep their sockets and clients (as in `ListenerManager`).
 @ServiceLoop
 final class ScrapePoints {
     /// Listeners that are bound but not served yet; closed when the value is released.

@@ -22,7 +22,7 @@ struct QueryRecord {
     var microseconds: UInt32
     var type: UInt16
 
-    /// Number of the answer's original source, also for cached answers; see `Origins`.
+    /// Number of the answer's original source, also for cached answers; see `AnswerSourceRegistry`.
     var origin: UInt16
 
     var rcode: UInt16

@@ -10,13 +10,13 @@ internal import Resolver
 struct RecentList: Sendable {
     private let words: [UInt64]
     private let lost: UInt64
-    private let origins: Origins
+    private let origins: AnswerSourceRegistry
 
     /// Current time, as in records and in milliseconds since 1970.
     private let now: UInt64
     private let wallMilliseconds: Int64
 
-    init(_ news: RecentReader.News, _ clocks: Clocks, _ origins: Origins) {
+    init(_ news: RecentReader.News, _ clocks: Clocks, _ origins: AnswerSourceRegistry) {
         words = news.words
         lost = news.lost
         self.origins = origins
@@ -77,7 +77,8 @@ struct RecentList: Sendable {
     }
 
     private func event(_ record: QueryRecord, _ name: Name) -> QueryEvent {
-        let origin = record.origin == Origins.itself ? nil : origins.name(record.origin)
+        let origin =
+            record.origin == AnswerSourceRegistry.itself ? nil : origins.name(record.origin)
         return QueryEvent(
             timeMs: wallMilliseconds - Int64(clamping: (now &- record.arrival) / 1_000_000),
             name: record.isCut ? "\(name)..." : "\(name)",

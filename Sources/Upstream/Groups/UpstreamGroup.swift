@@ -4,17 +4,17 @@ package import Net
 
 /// Upstreams in the order of the settings, with failover, hedging and health checks.
 ///
-/// ``Standing``, ``Course`` and ``ServerHealth`` contain the rules, without clock or network.
+/// ``ServerSelection``, ``AttemptPlan`` and ``ServerHealth`` contain the rules, without clock or network.
 @ServiceLoop
 package final class UpstreamGroup {
     package nonisolated let members: [any Forwarding]
 
     /// Health of the servers.
-    package let health: HealthBook
+    package let health: HealthTable
 
     /// All servers of all members, and their health entries.
     fileprivate let servers: [any Forwarding]
-    fileprivate let pages: [HealthBook.Page]
+    fileprivate let pages: [HealthTable.Page]
 
     /// Queries in flight that may need another server, and the timer for the next one.
     private var patient: [ObjectIdentifier: Run] = [:]
@@ -23,7 +23,7 @@ package final class UpstreamGroup {
     /// Creates a group of at least one upstream.
     ///
     /// - Parameter health: the table shared with other groups.
-    package init(_ members: [any Forwarding], health: HealthBook = HealthBook()) {
+    package init(_ members: [any Forwarding], health: HealthTable = HealthTable()) {
         self.members = members
         self.health = health
         servers = members.flatMap(\.servers)
@@ -37,7 +37,7 @@ package final class UpstreamGroup {
     }
 
     /// Completion handler of a query.
-    package typealias Tell = @ServiceLoop (Result<Reply, UpstreamError>) -> Void
+    package typealias Completion = @ServiceLoop (Result<Reply, UpstreamError>) -> Void
 
     /// Queries servers until one answers or `deadline` passes.
     ///
@@ -51,10 +51,10 @@ package final class UpstreamGroup {
         _ query: ForwardedQuery,
         deadline: ContinuousClock.Instant,
         trace: Trace? = nil,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) {
         let now = health.clocks.now()
-        guard now < deadline, !query.isCancelled else { return tell(.failure(.timedOut)) }
+        guard now < deadline, !query.isCancelled else { return completion(.failure(.timedOut)) }
         let standing = standing(now)
         for (server, page) in zip(servers, pages)
         where !page.health.isFit && !health.isPaused(server) {
@@ -62,13 +62,13 @@ package final class UpstreamGroup {
             if page.health.isDue(at: now) { health.probe(server, until: now + server.timeout) }
         }
         guard !standing.order.isEmpty else {
-            return tell(.failure(servers.contains(where: health.isPaused) ? .paused : .loop))
+            return completion(.failure(servers.contains(where: health.isPaused) ? .paused : .loop))
         }
         if let index = standing.measure { health.measure(servers[index]) }
-        let course = Course(
+        let course = AttemptPlan(
             standing.order.map { index in
                 let server = servers[index]
-                return Course.Candidate(
+                return AttemptPlan.Candidate(
                     server: index,
                     isProtected: server.isProtected,
                     isDown: !pages[index].health.isFit,
@@ -79,7 +79,7 @@ package final class UpstreamGroup {
             },
             deadline: deadline
         )
-        Run(query, course, self, trace, tell).begin(now)
+        Run(query, course, self, trace, completion).begin(now)
     }
 
     /// Servers in the order in which a query would use them now; excluded servers come last.
@@ -89,13 +89,13 @@ package final class UpstreamGroup {
         return (order + others).map { (servers[$0], health.report(of: servers[$0]).condition) }
     }
 
-    private func standing(_ now: ContinuousClock.Instant) -> Standing {
+    private func standing(_ now: ContinuousClock.Instant) -> ServerSelection {
         guard servers.count > 1 else {
-            return Standing(alone: pages[0].health, isPaused: health.isPaused(servers[0]))
+            return ServerSelection(alone: pages[0].health, isPaused: health.isPaused(servers[0]))
         }
-        return Standing(
+        return ServerSelection(
             zip(servers, pages).map { server, page in
-                Standing.Entry(
+                ServerSelection.Entry(
                     isProtected: server.isProtected,
                     isPaused: health.isPaused(server),
                     health: page.health
@@ -137,11 +137,11 @@ package final class UpstreamGroup {
 private final class Run {
     private let query: ForwardedQuery
     private let group: UpstreamGroup
-    private var course: Course
+    private var course: AttemptPlan
     private let trace: Trace?
 
     /// Completion handler; nil after it was called.
-    private var tell: UpstreamGroup.Tell?
+    private var completion: UpstreamGroup.Completion?
 
     /// Instant of the next ``tick(_:)``.
     private(set) var wake: ContinuousClock.Instant?
@@ -169,16 +169,16 @@ private final class Run {
 
     init(
         _ query: ForwardedQuery,
-        _ course: Course,
+        _ course: AttemptPlan,
         _ group: UpstreamGroup,
         _ trace: Trace?,
-        _ tell: @escaping UpstreamGroup.Tell
+        _ completion: @escaping UpstreamGroup.Completion
     ) {
         self.query = query
         self.course = course
         self.group = group
         self.trace = trace
-        self.tell = tell
+        self.completion = completion
     }
 
     func begin(_ now: ContinuousClock.Instant) {
@@ -192,17 +192,17 @@ private final class Run {
         let due = unsuspected.filter { $0.suspicious <= now }
         unsuspected.removeAll { $0.suspicious <= now }
         for each in due { suspect(each, isSilent: true) }
-        guard tell != nil else { return }
+        guard completion != nil else { return }
         perform(course.tick(now: now), .hedge)
     }
 
-    private var health: HealthBook { group.health }
+    private var health: HealthTable { group.health }
 
     /// Schedules ``tick(_:)`` for the plan or for the next suspicion.
     private func wait() {
         var next = course.wake
         for each in unsuspected { next = min(next ?? each.suspicious, each.suspicious) }
-        wait(until: tell == nil ? nil : next)
+        wait(until: completion == nil ? nil : next)
     }
 
     private func wait(until instant: ContinuousClock.Instant?) {
@@ -211,7 +211,7 @@ private final class Run {
         group.wake(self, at: instant)
     }
 
-    private func perform(_ move: Course.Move?, _ why: Trace.Why) {
+    private func perform(_ move: AttemptPlan.Move?, _ why: Trace.Why) {
         switch move {
         case .ask(let number, let server, let until, let since):
             ask(server, number, why, until, since)
@@ -269,7 +269,7 @@ private final class Run {
         {
             suspect(failed, isSilent: error == .timedOut)
         }
-        guard tell != nil else { return }
+        guard completion != nil else { return }
         let now = health.clocks.now()
         perform(course.failed(failed.number, isFinal: error.isDecline, now: now), .next)
     }
@@ -284,7 +284,7 @@ private final class Run {
             silentSince: silent.began,
             until: silent.until
         ) { [self] isDown in
-            guard tell != nil else { return }
+            guard completion != nil else { return }
             let now = self.health.clocks.now()
             perform(course.judged(silent.server, isDown: isDown, now: now), .next)
         }
@@ -292,9 +292,9 @@ private final class Run {
 
     private func end(_ outcome: Result<UpstreamGroup.Reply, UpstreamError>) {
         wait(until: nil)
-        guard let tell else { return }
-        self.tell = nil
-        tell(outcome)
+        guard let completion else { return }
+        self.completion = nil
+        completion(outcome)
     }
 }
 

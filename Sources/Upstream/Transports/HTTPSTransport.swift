@@ -55,10 +55,10 @@ package final class HTTPSTransport: UpstreamTransport {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         guard inFlight < UpstreamLimits.requestsInFlight || query.isProbe else {
-            return tell(.failure(.exhausted("too many queries in flight (\(inFlight))")))
+            return completion(.failure(.exhausted("too many queries in flight (\(inFlight))")))
         }
         let exchange = UpstreamExchange(
             query,
@@ -79,7 +79,7 @@ package final class HTTPSTransport: UpstreamTransport {
             inFlight -= 1
             if case .success = sent { lastHeard = clocks.now() }
             if let place, case .success(let reply) = sent { place.note(reply) }
-            tell(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
+            completion(Result { () throws(UpstreamError) in try message(in: sent, to: exchange) })
         }
     }
 
@@ -100,13 +100,13 @@ package final class HTTPSTransport: UpstreamTransport {
         isRepeated: Bool,
         _ deadline: ContinuousClock.Instant,
         _ cancellation: CancellationSignal?,
-        _ tell: @escaping HTTPTransport.Tell
+        _ completion: @escaping HTTPTransport.Completion
     ) {
         let transfer = way.send(request, deadline: deadline) { [self] sent in
             if case .failure(.broken) = sent, !isRepeated, clocks.now() < deadline {
-                send(request, over: way, isRepeated: true, deadline, cancellation, tell)
+                send(request, over: way, isRepeated: true, deadline, cancellation, completion)
             } else {
-                tell(sent)
+                completion(sent)
             }
         }
         cancellation?.whenCancelled { [weak transfer] in transfer?.cancel() }

@@ -5,7 +5,7 @@ internal import Net
 /// Pipelined connection with replies in any order (RFC 7766 §6.2.1.1).
 ///
 /// Queries may be queued before the connection is established. The connection ends when it is idle,
-/// when the server closes it or on an error. It is then not reused: ``StreamAsker`` creates a new
+/// when the server closes it or on an error. It is then not reused: ``StreamExchanger`` creates a new
 /// one.
 @ServiceLoop
 final class PipelinedConnection {

@@ -12,8 +12,8 @@ package final class PlainTransport: UpstreamTransport {
 
     private var tcpRetries: UInt64 = 0
 
-    private let datagrams: DatagramAsker
-    private let stream: StreamAsker
+    private let datagrams: UDPExchanger
+    private let stream: StreamExchanger
     private var random = RandomPool()
 
     /// Creates a transport to `address`.
@@ -23,9 +23,9 @@ package final class PlainTransport: UpstreamTransport {
         clocks: Clocks = .system
     ) {
         self.validates = validates
-        datagrams = DatagramAsker(address, validates: validates, clocks: clocks)
-        stream = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
-            try await StreamAsker.connect(to: address, deadline: deadline)
+        datagrams = UDPExchanger(address, validates: validates, clocks: clocks)
+        stream = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
+            try await StreamExchanger.connect(to: address, deadline: deadline)
         }
     }
 
@@ -34,14 +34,14 @@ package final class PlainTransport: UpstreamTransport {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         datagrams.ask(query, deadline: deadline) { [self] outcome in
             switch outcome {
             case .reply(let message):
-                tell(.success(message))
+                completion(.success(message))
             case .failed(let error):
-                tell(.failure(error))
+                completion(.failure(error))
             case .needsStream:
                 tcpRetries += 1
                 let exchange = UpstreamExchange(
@@ -50,7 +50,7 @@ package final class PlainTransport: UpstreamTransport {
                     validates: validates,
                     random: &random
                 )
-                stream.ask(exchange, since: nil, deadline: deadline, nil, tell)
+                stream.ask(exchange, since: nil, deadline: deadline, nil, completion)
             }
         }
     }

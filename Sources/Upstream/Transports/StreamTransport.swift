@@ -10,15 +10,15 @@ package final class StreamTransport: UpstreamTransport {
     /// Repeated only because a silent connection may be dead; a slow answer is not repeated.
     package let repeatsAfter: Duration? = .seconds(1)
 
-    private let asker: StreamAsker
+    private let asker: StreamExchanger
     private var random = SystemRandomNumberGenerator()
 
     /// Creates an unprotected transport over TCP.
     package init(to server: SocketAddress, validates: Bool = false, clocks: Clocks = .system) {
         self.validates = validates
         isProtected = false
-        asker = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
-            try await StreamAsker.connect(to: server, deadline: deadline)
+        asker = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
+            try await StreamExchanger.connect(to: server, deadline: deadline)
         }
     }
 
@@ -33,8 +33,8 @@ package final class StreamTransport: UpstreamTransport {
     ) {
         self.validates = validates
         isProtected = true
-        asker = StreamAsker(clocks) { (deadline) async throws(UpstreamError) in
-            try await StreamAsker.connect(to: server, name: tlsName, tls, deadline: deadline)
+        asker = StreamExchanger(clocks) { (deadline) async throws(UpstreamError) in
+            try await StreamExchanger.connect(to: server, name: tlsName, tls, deadline: deadline)
         }
     }
 
@@ -43,7 +43,7 @@ package final class StreamTransport: UpstreamTransport {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         let exchange = UpstreamExchange(
             query,
@@ -51,7 +51,7 @@ package final class StreamTransport: UpstreamTransport {
             validates: validates,
             random: &random
         )
-        asker.ask(exchange, since: earlier, deadline: deadline, place, tell)
+        asker.ask(exchange, since: earlier, deadline: deadline, place, completion)
     }
 
     package func count(in numbers: inout UpstreamNumbers) { asker.count(in: &numbers) }

@@ -30,7 +30,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     )
 
     /// See ``Forwarding/forgeries``.

@@ -43,7 +43,7 @@ extension Check {
     ///
     /// A start limit refuses `systemctl restart` until its interval is over, and a socket unit that
     /// failed with the service blocks queries: `reset-failed` clears both.
-    private static func failed(_ unit: Surroundings.UnitState) -> Verdict {
+    private static func failed(_ unit: MachineFacts.UnitState) -> Verdict {
         guard unit.result == "exit-code", unit.code == 2 else {
             return .failure(
                 "httpdnsd.service failed (\(unit.result)) and is not restarted",
@@ -144,7 +144,7 @@ extension Check {
     }
 
     /// Evaluates the result of `Check` from the daemon, which has the credentials of its unit.
-    private static func verdicts(on rehearsal: ReloadReply, _ machine: Surroundings) -> [Verdict] {
+    private static func verdicts(on rehearsal: ReloadReply, _ machine: MachineFacts) -> [Verdict] {
         if let first = rehearsal.problems.first {
             let place = first.line > 0 ? "\(first.file):\(first.line):\(first.column)" : first.file
             return [

@@ -43,8 +43,8 @@ extension Check {
     ///
     /// The kernel refuses to bind an address if the wildcard address is bound, and the reverse.
     private static func isInTheWay(
-        _ socket: Surroundings.PortSocket,
-        of machine: Surroundings
+        _ socket: MachineFacts.PortSocket,
+        of machine: MachineFacts
     ) -> Bool {
         let listeners = machine.status?.listeners ?? []
         // The running daemon already has this address.
@@ -60,13 +60,13 @@ extension Check {
         }
     }
 
-    private static func place(_ socket: Surroundings.PortSocket) -> String {
+    private static func place(_ socket: MachineFacts.PortSocket) -> String {
         let address = "\(socket.server.address)"
         return (socket.server.isIPv6 ? "[\(address)]:53" : "\(address):53")
             + " (\(socket.transport.rawValue))"
     }
 
-    private static func holder(_ socket: Surroundings.PortSocket, isRoot: Bool) -> String {
+    private static func holder(_ socket: MachineFacts.PortSocket, isRoot: Bool) -> String {
         if let process = socket.process { return "\(process.name) (pid \(process.pid))" }
         return isRoot
             ? "a process in another container or namespace (user \(socket.user))"
@@ -74,7 +74,7 @@ extension Check {
     }
 
     /// Returns the command or setting that frees the address.
-    private static func remedy(_ socket: Surroundings.PortSocket, isRoot: Bool) -> String {
+    private static func remedy(_ socket: MachineFacts.PortSocket, isRoot: Bool) -> String {
         guard let process = socket.process else {
             return isRoot ? "ss -lunpt 'sport = :53'" : "sudo httpdnsctl doctor shows the process"
         }

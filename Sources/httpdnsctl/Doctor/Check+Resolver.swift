@@ -32,7 +32,7 @@ extension Check {
     }
 
     /// Returns warnings about a resolv.conf that points to the daemon.
-    private static func options(_ file: ResolvConfText, _ machine: Surroundings) -> [Verdict] {
+    private static func options(_ file: ResolvConfText, _ machine: MachineFacts) -> [Verdict] {
         var verdicts: [Verdict] = []
         let others = file.nameservers.prefix(ResolvConfText.maximumServers).filter {
             !machine.isDaemon($0)
@@ -81,7 +81,7 @@ extension Check {
     }
 
     /// Returns true if systemd-resolved forwards to the daemon, by our drop-in or another setting.
-    private static func isPointed(_ facts: ResolverFacts, in machine: Surroundings) -> Bool {
+    private static func isPointed(_ facts: ResolverFacts, in machine: MachineFacts) -> Bool {
         let dropIn = machine.resolver.files[ResolverFacts.Paths.resolvedDropIn]?.text ?? ""
         let settings = facts.resolvedSettings + "\n" + dropIn
         let lines = settings.split(separator: "\n")

@@ -30,7 +30,7 @@ struct Check: Sendable {
     /// Name of the check; stable, for scripts.
     let name: String
 
-    private let look: @Sendable (Surroundings) -> [Verdict]
+    private let look: @Sendable (MachineFacts) -> [Verdict]
 
     /// A finding without the name of its check.
     struct Verdict: Equatable, Sendable {
@@ -51,13 +51,13 @@ struct Check: Sendable {
         static func skipped(_ why: String) -> Verdict { Verdict(state: .skipped, what: why) }
     }
 
-    init(_ name: String, _ look: @escaping @Sendable (Surroundings) -> [Verdict]) {
+    init(_ name: String, _ look: @escaping @Sendable (MachineFacts) -> [Verdict]) {
         self.name = name
         self.look = look
     }
 
     /// Returns the findings about a machine; may be empty.
-    func findings(_ surroundings: Surroundings) -> [Finding] {
+    func findings(_ surroundings: MachineFacts) -> [Finding] {
         look(surroundings).map {
             Finding(check: name, state: $0.state, what: $0.what, fix: $0.fix)
         }
@@ -76,7 +76,7 @@ struct Check: Sendable {
         certificates.name,
     ]
 
-    static func examine(_ surroundings: Surroundings) -> [Finding] {
+    static func examine(_ surroundings: MachineFacts) -> [Finding] {
         all.filter { surroundings.isLive || ofFiles.contains($0.name) }
             .flatMap { $0.findings(surroundings) }
     }

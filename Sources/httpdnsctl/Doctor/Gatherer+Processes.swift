@@ -6,7 +6,7 @@ extension Gatherer {
     private static let port: UInt16 = 53
 
     /// Gathers the running programs, the owners of port 53, and the daemon's limits.
-    func look(atProcessesFor machine: inout Surroundings) {
+    func look(atProcessesFor machine: inout MachineFacts) {
         let pids = tree.names(in: "/proc").compactMap { Int($0) }
         var names: [Int: String] = [:]
         for pid in pids {
@@ -24,7 +24,7 @@ extension Gatherer {
         let holders = holders(of: Set(entries.map(\.1.inode)), among: pids)
         for (transport, entry) in entries {
             let pid = holders[entry.inode]
-            let socket = Surroundings.PortSocket(
+            let socket = MachineFacts.PortSocket(
                 server: entry.server,
                 transport: transport,
                 user: entry.user,
@@ -55,7 +55,7 @@ extension Gatherer {
     }
 
     /// Returns the path of the running daemon's settings; nil if it cannot be determined.
-    func settingsOfDaemon(_ machine: Surroundings) -> String? {
+    func settingsOfDaemon(_ machine: MachineFacts) -> String? {
         guard let pid = machine.status?.pid, let line = tree.text("/proc/\(pid)/cmdline") else {
             return nil
         }
@@ -82,7 +82,7 @@ extension Gatherer {
     }
 }
 
-extension Surroundings.UnitState {
+extension MachineFacts.UnitState {
     /// Parses the `Name=value` lines of `systemctl show`.
     init(_ text: String) {
         var values: [Substring: String] = [:]

@@ -37,8 +37,8 @@ struct Gatherer {
         self.wishes = wishes
     }
 
-    func surroundings() throws(Failure) -> Surroundings {
-        var machine = Surroundings()
+    func surroundings() throws(Failure) -> MachineFacts {
+        var machine = MachineFacts()
         machine.isRoot = geteuid() == 0
         machine.journal = machine.isRoot ? try SetupJournal.read(from: tree) : nil
         machine.resolver = try ResolverFacts(of: tree, before: nil)
@@ -58,7 +58,7 @@ struct Gatherer {
             progress("querying the daemon")
             machine.daemon = SetupVerb.status(of: client)
         }
-        machine.settingsPath = wishes.settings ?? settingsOfDaemon(machine) ?? Surroundings.settings
+        machine.settingsPath = wishes.settings ?? settingsOfDaemon(machine) ?? MachineFacts.settings
         machine.hasSettings = tree.exists(machine.settingsPath)
         machine.secrets = secrets(in: machine.settingsPath)
         guard machine.isLive else { return machine }
@@ -100,11 +100,11 @@ struct Gatherer {
     // MARK: - Files
 
     /// Returns the owner and permissions of a file; nil if it does not exist.
-    private func access(_ path: String) -> Surroundings.FileAccess? {
+    private func access(_ path: String) -> MachineFacts.FileAccess? {
         guard let status = tree.status(path, follows: true) else { return nil }
         // SAFETY: access(2) reads a C string, which Swift creates for the call.
         let isWritable = unsafe Glibc.access(tree.root + path, W_OK) == 0
-        return Surroundings.FileAccess(
+        return MachineFacts.FileAccess(
             path: path,
             mode: status.st_mode & 0o7777,
             user: status.st_uid,
@@ -124,7 +124,7 @@ struct Gatherer {
     }
 
     /// Returns the existing files of all `file: PATH` entries in the settings and their drop-ins.
-    private func secrets(in settings: String) -> [Surroundings.FileAccess] {
+    private func secrets(in settings: String) -> [MachineFacts.FileAccess] {
         let dropIns = tree.names(in: settings + ".d").filter { $0.hasSuffix(".yaml") }
             .map { "\(settings).d/\($0)" }
         let text = ([settings] + dropIns).compactMap(tree.text).joined(separator: "\n")
@@ -150,7 +150,7 @@ struct Gatherer {
 
     // MARK: - Programs
 
-    private func unit(_ machine: Surroundings) -> Surroundings.UnitState? {
+    private func unit(_ machine: MachineFacts) -> MachineFacts.UnitState? {
         guard machine.resolver.present.contains(ResolverFacts.Paths.systemd) else { return nil }
         let command = [
             "systemctl", "show", "--property=ActiveState,UnitFileState,Result,ExecMainStatus",
@@ -158,16 +158,16 @@ struct Gatherer {
         ]
         guard let shown = Subprocess.run(command, within: left(.seconds(2))), shown.status == 0
         else { return nil }
-        return Surroundings.UnitState(shown.output)
+        return MachineFacts.UnitState(shown.output)
     }
 
     /// Calls getaddrinfo in a child process, because the call may not return.
-    private func lookup(_ machine: Surroundings) -> Surroundings.SystemLookup? {
+    private func lookup(_ machine: MachineFacts) -> MachineFacts.SystemLookup? {
         // The daemon answers names below `test.` locally (RFC 6761 §6.2).
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         let name = wishes.name ?? (try? Name("httpdnsctl-\(label).test"))
         guard let name else { return nil }
-        var lookup = Surroundings.SystemLookup(name: name.text)
+        var lookup = MachineFacts.SystemLookup(name: name.text)
         let before = wishes.name == nil ? answeredLocally() : nil
         guard
             let outcome = Subprocess.run(
@@ -218,11 +218,11 @@ struct Gatherer {
     // MARK: - Questions
 
     /// Sends each listener a query that causes no upstream traffic.
-    private func answers(_ machine: Surroundings) -> [Surroundings.ListenerAnswer] {
+    private func answers(_ machine: MachineFacts) -> [MachineFacts.ListenerAnswer] {
         guard machine.status != nil else { return [] }
         return machine.servers.flatMap { server in
             Probe.Transport.allCases.map { transport in
-                Surroundings.ListenerAnswer(
+                MachineFacts.ListenerAnswer(
                     server: server,
                     transport: transport,
                     outcome: Probe.ask(
@@ -239,7 +239,7 @@ struct Gatherer {
     /// Queries unassigned addresses (TEST-NET-1 and -2, RFC 5737) for a nonexistent name.
     ///
     /// An answer can only come from a device on the path.
-    private func interceptors() -> [Surroundings.Interception] {
+    private func interceptors() -> [MachineFacts.Interception] {
         let servers = ["192.0.2.1", "198.51.100.1"].compactMap { ServerAddress($0) }
         let label = String(UInt64.random(in: 0 ... .max), radix: 36)
         guard let name = try? Name("\(label).example.com") else { return [] }

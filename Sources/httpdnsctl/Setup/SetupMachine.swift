@@ -60,7 +60,7 @@ struct SetupMachine {
                     _ = try tree.makeDirectories(for: entry.path)
                     try tree.put(entry.after, at: entry.path)
                 }
-                try tell(of: plan)
+                try completion(of: plan)
                 try check(journal)
             } catch {
                 do throws(Failure) {
@@ -133,7 +133,7 @@ struct SetupMachine {
         // A service that cannot be notified will read the files when it starts.
         let fault: Failure?
         do throws(Failure) {
-            try tell(journal.undo ?? journal.commands)
+            try completion(journal.undo ?? journal.commands)
             fault = nil
         } catch {
             fault = error
@@ -162,9 +162,9 @@ struct SetupMachine {
     ///
     /// resolvconf also runs hooks of other packages: the failure of a hook does not matter if the
     /// resulting file is correct.
-    private func tell(of plan: SetupPlan) throws(Failure) {
+    private func completion(of plan: SetupPlan) throws(Failure) {
         do throws(Failure) {
-            try tell(plan.commands)
+            try completion(plan.commands)
         } catch {
             guard plan.owner == .resolvconf || plan.owner == .openresolv, fault(in: plan) == nil
             else { throw error }
@@ -191,7 +191,7 @@ struct SetupMachine {
     }
 
     /// Runs commands on this machine; a machine image has no services.
-    private func tell(_ commands: [[String]]) throws(Failure) {
+    private func completion(_ commands: [[String]]) throws(Failure) {
         guard tree.isThisMachine else { return }
         for command in commands {
             guard let fault = run(command) else { continue }

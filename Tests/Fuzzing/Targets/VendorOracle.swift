@@ -21,12 +21,12 @@ struct VendorOracle {
     func judge(_ body: [UInt8]) throws {
         let reply = HTTPReply(status: 200, body: body)
         for families in [Families.both, .v4, .v6] {
-            let lookup = Lookup(names: [Self.names[0]], families: families)
+            let lookup = VendorQuery(names: [Self.names[0]], families: families)
             let answers = try judge(reply, to: lookup)
             if namesItsAnswers { try judgeNaming(answers, in: body) }
         }
         if vendor.facts.maximumNames > 1 {
-            _ = try judge(reply, to: Lookup(names: Self.names, families: .both))
+            _ = try judge(reply, to: VendorQuery(names: Self.names, families: .both))
         }
         try judgeRefusal(body)
         try judgeSchedule(reply)
@@ -34,7 +34,7 @@ struct VendorOracle {
 
     /// Checks that answers are for the requested names and within bounds; a reply may also be
     /// refused.
-    private func judge(_ reply: HTTPReply, to lookup: Lookup) throws -> [VendorAnswer] {
+    private func judge(_ reply: HTTPReply, to lookup: VendorQuery) throws -> [VendorAnswer] {
         let answers: [VendorAnswer]
         do throws(VendorError) {
             answers = try vendor.answers(to: lookup, in: reply)
@@ -75,7 +75,7 @@ struct VendorOracle {
 
     /// Checks that an error status gives no answer, whatever the body.
     private func judgeRefusal(_ body: [UInt8]) throws {
-        let lookup = Lookup(names: [Self.names[0]], families: .v4)
+        let lookup = VendorQuery(names: [Self.names[0]], families: .v4)
         for status in [204, 401, 429, 500] {
             var refusal = HTTPReply(status: status, body: body)
             refusal.retryAfter = String(validating: body.prefix(24), as: UTF8.self)
@@ -107,7 +107,7 @@ struct VendorOracle {
     /// Checks that encrypted text is parsed like the same plain text, or refused: encrypted
     /// channels have more requirements.
     func judgeSame(_ body: [UInt8], as other: VendorOracle, _ plain: [UInt8]) throws {
-        let lookup = Lookup(names: [Self.names[0]], families: .both)
+        let lookup = VendorQuery(names: [Self.names[0]], families: .both)
         let left = try? vendor.answers(to: lookup, in: HTTPReply(status: 200, body: body))
         let right = try? other.vendor.answers(to: lookup, in: HTTPReply(status: 200, body: plain))
         try promise(

@@ -191,7 +191,7 @@ final class TLSStack: Sendable {
         extra: String = ""
     ) throws {
         scratch = try Scratch()
-        emulator = try TestEmulator(zone: Stack.zone)
+        emulator = try TestEmulator(zone: ProgramHarness.zone)
         upstream = try TestUpstream()
         let authority = try Authority()
         front = try TestNginx(

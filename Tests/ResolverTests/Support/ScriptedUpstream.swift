@@ -48,13 +48,13 @@ final class ScriptedUpstream: Forwarding {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                tell(.success(try await reply(to: query, by: deadline)))
+                completion(.success(try await reply(to: query, by: deadline)))
             } catch {
-                tell(.failure(error))
+                completion(.failure(error))
             }
         }
     }

@@ -358,11 +358,11 @@ struct Line: HTTPTransport {
     func send(
         _ request: HTTPRequest,
         deadline: ContinuousClock.Instant,
-        _ tell: @escaping Tell
+        _ completion: @escaping Completion
     ) -> any RequestHandle {
         network.world.send(request, deadline: deadline) { [network] result in
             if case .failure(.timedOut) = result { network.timeouts += 1 }
-            tell(result)
+            completion(result)
         }
     }
 

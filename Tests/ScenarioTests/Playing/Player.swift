@@ -14,12 +14,12 @@ final class Player {
         let step: Scenario.Step
         let entry: Entry
         let octets: [UInt8]
-        let errand: Errand<[UInt8]?>
+        let errand: TestOperation<[UInt8]?>
         var isChecked = false
     }
 
     private let scenario: Scenario
-    private let stage: Stage
+    private let stage: ScenarioHarness
     private var asked: [Asked] = []
 
     /// Positions in the journal up to which `CHECK_ASKED` and `CHECK_OUT_QUERY` have compared.
@@ -31,7 +31,7 @@ final class Player {
 
     private init(_ scenario: Scenario) throws {
         self.scenario = scenario
-        stage = try Stage(scenario)
+        stage = try ScenarioHarness(scenario)
     }
 
     /// Plays a scenario.
@@ -212,7 +212,7 @@ extension Player {
 
     /// Runs a control verb.
     private func operate(
-        _ verb: @ServiceLoop (Operator) async throws -> Void
+        _ verb: @ServiceLoop (ControlHandler) async throws -> Void
     ) async throws {
         do {
             try await verb(stage.operator)

@@ -46,14 +46,14 @@ final class WireTransport: UpstreamTransport {
         repeating earlier: ContinuousClock.Instant?,
         deadline: ContinuousClock.Instant,
         _ place: Trace.Place?,
-        _ tell: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
     ) {
         ServiceLoop.task { [self] in
             do throws(UpstreamError) {
-                tell(.success(try await ask(query, deadline: deadline)))
+                completion(.success(try await ask(query, deadline: deadline)))
             } catch {
                 if error == .timedOut { network.timeouts += 1 }
-                tell(.failure(error))
+                completion(.failure(error))
             }
         }
     }

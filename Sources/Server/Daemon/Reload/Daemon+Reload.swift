@@ -47,7 +47,7 @@ extension Daemon {
             do throws(StartError) {
                 let prepared = try await PreparedReload.make(wanted, after: assembly.settings)
                 outcome = prepared.outcome
-                _ = try await Assembly.make(
+                _ = try await Components.make(
                     prepared.settled,
                     in: surroundings,
                     succeeding: assembly
@@ -74,7 +74,7 @@ extension Daemon {
             let prepared = try await PreparedReload.make(wanted, after: assembly.settings)
             outcome = prepared.outcome
             let settings = prepared.settled.settings
-            let new = try await Assembly.make(
+            let new = try await Components.make(
                 prepared.settled,
                 in: surroundings,
                 succeeding: assembly
@@ -88,7 +88,12 @@ extension Daemon {
             }
             do throws(StartError) {
                 guard !isStopping, let misses else { throw .stopping }
-                let staff = Reception.Staff(assembly: new, desk: desk, misses: misses, own: own)
+                let staff = ListenerManager.Handlers(
+                    assembly: new,
+                    desk: desk,
+                    misses: misses,
+                    own: own
+                )
                 try reception.serve(bound, by: staff)
             } catch {
                 hosts?.files.stop()
@@ -157,7 +162,7 @@ extension Daemon {
     ///
     /// - Returns: the removal of invalid cache entries; nil if all are valid.
     private func putInForce(
-        _ new: Assembly,
+        _ new: Components,
         _ newHosts: NewHosts?,
         _ renamed: [String: String]
     ) -> CacheSweep? {
@@ -203,7 +208,8 @@ extension Daemon {
         return await task.value
     }
 
-    private func exchangeVendors(_ old: Assembly, _ new: Assembly, _ renamed: [String: String]) {
+    private func exchangeVendors(_ old: Components, _ new: Components, _ renamed: [String: String])
+    {
         let fresh = new.vendors.filter { vendor in
             !old.vendors.contains { $0.client === vendor.client }
         }
@@ -232,7 +238,7 @@ extension Daemon {
     }
 
     /// Changes the snapshot file if the settings name another path.
-    private func exchangeCacheFile(_ old: Assembly, _ new: Assembly) {
+    private func exchangeCacheFile(_ old: Components, _ new: Components) {
         guard old.settings.cache.snapshot != new.settings.cache.snapshot else { return }
         let file = Self.cacheFile(new, logger: logger)
         guard file?.numbers.path != cacheFile?.numbers.path else { return }

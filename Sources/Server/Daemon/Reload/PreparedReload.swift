@@ -52,7 +52,7 @@ final class OldRoutes: Sendable {
 
     /// Stores the routes of an assembly, without its secrets.
     @ServiceLoop
-    init(_ assembly: Assembly) {
+    init(_ assembly: Components) {
         content = Lock((assembly.settings.routes, assembly.resolver.routes, assembly.routeNames))
     }
 
@@ -68,7 +68,7 @@ final class OldRoutes: Sendable {
 
 extension Daemon {
     /// Maps the places of the current routes to their places under the `new` settings.
-    func renamedRoutes(_ new: Assembly) async throws(StartError) -> [String: String] {
+    func renamedRoutes(_ new: Components) async throws(StartError) -> [String: String] {
         let (before, now) = (assembly.routeNames, new.routeNames)
         do throws(SocketError) {
             return try await WorkerThread.run(named: "reload") { before.changes(to: now) }

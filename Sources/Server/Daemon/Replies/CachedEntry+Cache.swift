@@ -5,7 +5,7 @@ internal import DNSWire
 internal import Resolver
 
 extension CachedEntry {
-    init(_ entry: CacheEntry, _ origins: Origins) {
+    init(_ entry: CacheEntry, _ origins: AnswerSourceRegistry) {
         let origin = origins.name(entry.server)
         let message = try? Message(parsing: entry.message)
         let records = (message?.answers ?? []) + (message?.authorities ?? [])

@@ -9,7 +9,7 @@ internal import Upstream
 
 extension ExplainReply {
     @ServiceLoop
-    init(_ decision: Decision, _ origins: Origins, now: ContinuousClock.Instant) {
+    init(_ decision: Decision, _ origins: AnswerSourceRegistry, now: ContinuousClock.Instant) {
         let question = decision.query.question
         self.init(name: "\(question.name)", type: "\(question.type)")
         route = decision.match.map { ExplainedRoute($0, decision.course) }
@@ -28,7 +28,7 @@ extension ExplainReply {
 }
 
 extension ExplainedRoute {
-    fileprivate init(_ match: RouteTable.Match, _ course: Decision.Course) {
+    fileprivate init(_ match: RouteTable.Match, _ course: Decision.ResolutionPlan) {
         self.init(
             place: match.route.place,
             pattern: match.pattern.text,
@@ -63,7 +63,7 @@ extension ExplainedCost {
 
 extension Decision {
     /// The answer; nil if a vendor or an upstream must be queried.
-    fileprivate func answer(_ origins: Origins) -> Resolved? {
+    fileprivate func answer(_ origins: AnswerSourceRegistry) -> Resolved? {
         if let hit { return Resolved(hit, origins) }
         let question = query.question
         if let own { return Resolved(own.answer, to: question, origins) }
@@ -105,7 +105,7 @@ extension Decision {
         return ExplainStep("route", match.text, notes: notes)
     }
 
-    fileprivate func cacheStep(_ origins: Origins) -> ExplainStep {
+    fileprivate func cacheStep(_ origins: AnswerSourceRegistry) -> ExplainStep {
         guard let entry = hit ?? lastResort?.entry else {
             let result = isAsked ? "miss; waits for the same query in flight" : "miss"
             return ExplainStep("cache", result)

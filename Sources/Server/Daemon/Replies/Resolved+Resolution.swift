@@ -5,7 +5,7 @@ internal import DNSWire
 internal import Resolver
 
 extension Resolved {
-    init(_ resolution: Resolution, to question: Question, _ origins: Origins) {
+    init(_ resolution: Resolution, to question: Question, _ origins: AnswerSourceRegistry) {
         self.init(
             question,
             resolution.rcode,
@@ -22,7 +22,7 @@ extension Resolved {
     /// Makes the result of a cache entry.
     ///
     /// - Parameter staleTTL: TTL of the records in seconds if the entry is served stale.
-    init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: Origins) {
+    init(_ entry: CacheEntry, staleTTL: UInt32? = nil, _ origins: AnswerSourceRegistry) {
         let isStale = entry.remaining == 0
         self.init(
             Question(name: entry.name, type: entry.type),
@@ -70,7 +70,7 @@ extension QuerySource {
     }
 }
 
-extension Origins {
+extension AnswerSourceRegistry {
     /// Returns vendor or upstream and server of a number; nil for this daemon.
     ///
     /// The daemon has several numbers; one means that no source answered after a vendor had no

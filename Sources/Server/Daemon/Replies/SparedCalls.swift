@@ -20,7 +20,7 @@ struct SparedCalls {
     let dropped: [String: UInt64]
 
     @ServiceLoop
-    init(_ assembly: Assembly) {
+    init(_ assembly: Components) {
         let resolver = assembly.resolver
         paired = resolver.vendors.numbers.pairedByVendor
         dropped = resolver.vendors.numbers.droppedByVendor

@@ -5,7 +5,7 @@ internal import Upstream
 
 extension UpstreamStatus {
     @ServiceLoop
-    init(_ upstream: any Forwarding, _ health: HealthBook, now: ContinuousClock.Instant) {
+    init(_ upstream: any Forwarding, _ health: HealthTable, now: ContinuousClock.Instant) {
         self.init(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
         validates = upstream.validates
         let numbers = upstream.numbers
@@ -37,7 +37,8 @@ extension UpstreamStatus {
 
 extension UpstreamServer {
     @ServiceLoop
-    fileprivate init(_ server: any Forwarding, _ health: HealthBook, now: ContinuousClock.Instant) {
+    fileprivate init(_ server: any Forwarding, _ health: HealthTable, now: ContinuousClock.Instant)
+    {
         self.init(
             url: server.url,
             transport: String(server.url.prefix { $0 != ":" }),

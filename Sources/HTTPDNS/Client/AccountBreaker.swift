@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Gate that blocks calls while the operator paused the vendor or the vendor refuses the account.
+///
+/// After a refusal the gate blocks all calls for five minutes, because further attempts may count
+/// against the account. Then it admits one health probe, which decides.
+struct AccountBreaker: Sendable, Hashable {
+    /// Reason for a blocked call.
+    enum Refusal: Sendable, Hashable {
+        /// The operator paused the vendor.
+        case byOperator
+
+        /// The vendor refused the account; a probe may start at `until`, or is in flight.
+        case byVendor(VendorError, until: ContinuousClock.Instant)
+    }
+
+    /// Refusal by the vendor.
+    private struct Denial: Sendable, Hashable {
+        let error: VendorError
+        var until: ContinuousClock.Instant
+        var hasTrial = false
+    }
+
+    var isPausedByOperator = false
+
+    /// Latest refusal; nil while the vendor accepts the account.
+    private var denial: Denial?
+
+    /// Returns the reason that blocks a call now; nil if a call may start.
+    func refusal(now: ContinuousClock.Instant) -> Refusal? {
+        if isPausedByOperator { return .byOperator }
+        guard let denial, denial.hasTrial || now < denial.until else { return nil }
+        return .byVendor(denial.error, until: denial.until)
+    }
+
+    /// Returns true if the refusal has expired and no probe is in flight yet.
+    func isTrialDue(at now: ContinuousClock.Instant) -> Bool {
+        denial.map { !$0.hasTrial && now >= $0.until } ?? false
+    }
+
+    func isRefused(at now: ContinuousClock.Instant) -> Bool {
+        denial.map { now < $0.until } ?? false
+    }
+
+    /// Expiry of the refusal; in the past while a probe is due or in flight.
+    var refusedUntil: ContinuousClock.Instant? { denial?.until }
+}
+
+// MARK: - Events
+
+extension AccountBreaker {
+    /// Records the start of a health probe that ``refusal(now:)`` admits.
+    ///
+    /// - Returns: true if the probe also tests the account; its end must then be reported.
+    mutating func begin() -> Bool {
+        guard denial != nil else { return false }
+        denial?.hasTrial = true
+        return true
+    }
+
+    /// Records that the vendor refuses the account, even with a corrected clock.
+    mutating func refused(_ error: VendorError, now: ContinuousClock.Instant) {
+        denial = Denial(error: error, until: now + ClientLimits.refusalPause)
+    }
+
+    /// Records a reply of the vendor, which shows that it accepts the account.
+    mutating func accepted() {
+        denial = nil
+    }
+
+    /// Records a probe that ended without a result for the account; the next probe may start.
+    mutating func trialEnded() {
+        denial?.hasTrial = false
+    }
+
+    /// Expires the refusal after a network change: it may have come from a captive portal.
+    mutating func networkChanged(now: ContinuousClock.Instant) {
+        guard let denial else { return }
+        self.denial = Denial(error: denial.error, until: min(denial.until, now))
+    }
+
+    /// Ends the pause and drops the refusal, on request of the operator.
+    mutating func resume() {
+        isPausedByOperator = false
+        denial = nil
+    }
+}

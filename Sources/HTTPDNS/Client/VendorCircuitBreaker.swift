@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Circuit breaker of a vendor that sends no reply at all.
+///
+/// Without it, each new name would wait seconds for the vendor's timeout before the next source is
+/// queried. The breaker opens after as many consecutive timeouts as would have switched through all
+/// servers. While it is open, clients with another source skip the vendor.
+///
+/// A timeout counts only if no reply arrived since the try started, and a health probe that started
+/// later got no reply either. Any reply closes the breaker.
+struct VendorCircuitBreaker: Sendable, Hashable {
+    /// Consecutive timeouts that open the breaker, at least 1.
+    let limit: Int
+
+    /// Timeouts of clients since the last reply that no probe has confirmed.
+    private var suspicions = 0
+
+    /// Confirmed timeouts of clients since the last reply.
+    private var tries = 0
+
+    /// Start of the latest probe without a reply; nil if a reply arrived since.
+    private var trialBegan: ContinuousClock.Instant?
+
+    /// Time of the latest reply; nil before the first.
+    private var heardAt: ContinuousClock.Instant?
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// True if the breaker is open.
+    var isSilent: Bool { tries >= limit }
+
+    /// Returns true if any reply arrived after `start`.
+    func hasHeard(since start: ContinuousClock.Instant) -> Bool {
+        heardAt.map { $0 > start } ?? false
+    }
+}
+
+// MARK: - Events
+
+extension VendorCircuitBreaker {
+    /// Records a client's try from `start` that timed out after a fair time.
+    mutating func lasted(since start: ContinuousClock.Instant) {
+        guard !hasHeard(since: start) else { return }
+        if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
+    }
+
+    /// Records a probe from `start` to which no server replied.
+    mutating func confirmed(since start: ContinuousClock.Instant) {
+        guard !hasHeard(since: start) else { return }
+        tries += suspicions
+        suspicions = 0
+        trialBegan = start
+    }
+
+    /// Records a reply with any content.
+    mutating func heard(at now: ContinuousClock.Instant) {
+        reset()
+        heardAt = now
+    }
+
+    /// Closes the breaker after a network change or on request of the operator.
+    mutating func reset() {
+        self = VendorCircuitBreaker(limit: limit)
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+
+/// Names and address families to request from a vendor.
+package struct VendorQuery: Sendable, Hashable {
+    /// Distinct names; only host names are sent to a vendor.
+    package var names: [Name]
+
+    /// Requested families.
+    package var families: Families
+
+    /// Client address to send to the vendor; if nil, the vendor uses the source address.
+    package var clientSubnet: IPAddress?
+
+    package init(names: [Name], families: Families, clientSubnet: IPAddress? = nil) {
+        self.names = names
+        self.families = families
+        self.clientSubnet = clientSubnet
+    }
+}
+
+/// Address families: A, AAAA, or both.
+package enum Families: Sendable, Hashable {
+    case v4
+    case v6
+    case both
+
+    /// True if IPv4 is included.
+    package var includesV4: Bool { self != .v6 }
+
+    /// True if IPv6 is included.
+    package var includesV6: Bool { self != .v4 }
+}
+
+/// Vendor's answer for one name.
+package struct VendorAnswer: Sendable, Hashable {
+    /// Name as requested.
+    package var name: Name
+
+    /// IPv4 addresses; nil if not requested, or missing or unreadable in the reply.
+    package var v4: AddressSet?
+
+    /// IPv6 addresses; nil if not requested, or missing or unreadable in the reply.
+    package var v6: AddressSet?
+
+    /// Meaning of an empty answer, if the vendor is a resolver that reports it; else nil.
+    package var denial: Denial?
+
+    package init(
+        name: Name,
+        v4: AddressSet? = nil,
+        v6: AddressSet? = nil,
+        denial: Denial? = nil
+    ) {
+        self.name = name
+        self.v4 = v4
+        self.v6 = v6
+        self.denial = denial
+    }
+
+    /// True if the vendor reports NXDOMAIN.
+    package var isNXDomain: Bool { denial?.kind == .nxDomain }
+
+    /// True if no family has an address.
+    package var isEmpty: Bool {
+        (v4?.addresses.isEmpty ?? true) && (v6?.addresses.isEmpty ?? true)
+    }
+
+    /// Number of dropped addresses of both families.
+    package var dropped: Int { (v4?.dropped ?? 0) + (v6?.dropped ?? 0) }
+}
+
+/// Resolver's statement about an answer without addresses (RFC 2308 §2).
+package struct Denial: Sendable, Hashable {
+    /// Type of a negative answer.
+    package enum Kind: Sendable, Hashable {
+        /// The name does not exist, or the last name of its CNAME chain does not (RFC 6604 §3).
+        case nxDomain
+
+        /// The name has no addresses of the requested family.
+        case noData
+    }
+
+    /// Type of the negative answer.
+    package var kind: Kind
+
+    /// Negative TTL in seconds (RFC 2308 §5); nil if the reply has no SOA record.
+    package var ttl: UInt32?
+
+    package init(_ kind: Kind, ttl: UInt32? = nil) {
+        self.kind = kind
+        self.ttl = ttl
+    }
+}
+
+/// Addresses of one family, in the vendor's order.
+package struct AddressSet: Sendable, Hashable {
+    /// Usable addresses; empty if the vendor has none.
+    package var addresses: [IPAddress]
+
+    /// TTL in seconds, 0…2³¹-1 (RFC 2181 §8); meaningless without addresses.
+    package var ttl: UInt32
+
+    /// Number of dropped addresses: invalid, of the other family, unusable, or beyond the limit.
+    package var dropped: Int
+
+    /// Vendor's code for a missing record, for example `RRNotExist`.
+    package var reason: VendorCode?
+
+    package init(
+        addresses: [IPAddress],
+        ttl: UInt32,
+        dropped: Int = 0,
+        reason: VendorCode? = nil
+    ) {
+        self.addresses = addresses
+        self.ttl = ttl
+        self.dropped = dropped
+        self.reason = reason
+    }
+
+    /// Empty set with the default TTL.
+    package static let none = AddressSet(addresses: [], ttl: VendorLimits.defaultTTL)
+}
+
+// MARK: - Text
+
+extension VendorAnswer: CustomStringConvertible {
+    /// Text such as `www.example.com. A 192.0.2.1 192.0.2.2 (60 s), AAAA none`.
+    package var description: String {
+        let families = [("A", v4), ("AAAA", v6)].compactMap { type, set in
+            set.map { set in
+                guard !set.addresses.isEmpty else { return "\(type) none" }
+                let addresses = set.addresses.map(\.description).joined(separator: " ")
+                return "\(type) \(addresses) (\(set.ttl) s)"
+            }
+        }
+        let words = families + (denial.map { ["\($0.kind)".lowercased()] } ?? [])
+        return "\(name) " + (words.isEmpty ? "nothing" : words.joined(separator: ", "))
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Locks
+
+/// Registry of answer sources, which numbers vendor servers and upstreams for cache entries.
+///
+/// Numbers are never reused.  An upstream has an additional number for each vendor that it replaces
+/// as fallback: its cached answer saves a call to that vendor.  Thread-safe, because the thread
+/// that writes snapshots reads names.
+package final class AnswerSourceRegistry: Sendable {
+    /// The number of the daemon itself.
+    package static let itself: UInt16 = 0
+
+    /// An answer source, and the vendor that its cached answer saves a call to.
+    private struct Origin: Hashable {
+        let name: String
+        let vendor: String?
+    }
+
+    /// Sources by number, and numbers by source.
+    private struct Table {
+        var origins: [Origin]
+        var numbers: [Origin: UInt16]
+
+        /// Names of the sources that are trusted to validate DNSSEC.
+        var believed: Set<String> = []
+
+        /// Vendors without TLS or authentication: their replies can be forged in transit.
+        var unprotectedVendors: Set<String> = []
+
+        init() {
+            let itself = Origin(name: "httpdnsd", vendor: nil)
+            origins = [itself]
+            numbers = [itself: AnswerSourceRegistry.itself]
+        }
+    }
+
+    private let table = Lock(Table())
+
+    package init() {}
+
+    /// Returns the number of `name`, or registers it; `itself` after 65,535 numbers.
+    ///
+    /// - Parameter vendor: the vendor that owns the server, or the vendor for which the
+    ///   upstream is the fallback.
+    func number(_ name: String, vendor: String? = nil) -> UInt16 {
+        let origin = Origin(name: name, vendor: vendor)
+        return table.withLock { table in
+            if let known = table.numbers[origin] { return known }
+            guard let new = UInt16(exactly: table.origins.count) else { return Self.itself }
+            table.origins.append(origin)
+            table.numbers[origin] = new
+            return new
+        }
+    }
+
+    /// Returns the number of the same source in its role as fallback of `vendor`.
+    func number(_ number: UInt16, after vendor: String) -> UInt16 {
+        self.number(name(number), vendor: vendor)
+    }
+
+    /// Returns the name of a number.
+    package func name(_ number: UInt16) -> String { origin(number)?.name ?? "?" }
+
+    /// Returns the numbers of a vendor's servers, or of an upstream.
+    package func numbers(of source: String) -> Set<UInt16> {
+        table.withLock { table in
+            let known = table.origins.indices.filter { index in
+                table.origins[index].name.hasPrefix(source + "/")
+            }
+            return Set(known.compactMap(UInt16.init(exactly:)))
+        }
+    }
+
+    /// Returns the vendor that a cached answer of this number saves a call to; nil if none.
+    package func vendor(_ number: UInt16) -> String? { origin(number)?.vendor }
+
+    private func origin(_ number: UInt16) -> Origin? {
+        table.withLock { table in
+            table.origins.indices.contains(Int(number)) ? table.origins[Int(number)] : nil
+        }
+    }
+
+    // MARK: - Believing
+
+    /// Trusts the DNSSEC validation of exactly these sources, also in answers from a snapshot.
+    package func believe(only names: Set<String>) {
+        table.withLock { table in table.believed = names }
+    }
+
+    /// True if the DNSSEC validation of the source with this label is trusted.
+    package func isBelieved(labelled label: String) -> Bool {
+        let name = label.firstIndex(of: "\t").map { label[label.index(after: $0)...] } ?? label[...]
+        return table.withLock { $0.believed.contains(String(name)) }
+    }
+
+    // MARK: - Protection
+
+    /// Replaces the set of vendors without TLS or authentication.
+    package func setUnprotected(vendors: Set<String>) {
+        table.withLock { $0.unprotectedVendors = vendors }
+    }
+
+    /// True if an answer with this number could have been forged in transit.
+    ///
+    /// That is the case for vendors without TLS or authentication, and for plain DNS upstreams.
+    package func isUnprotected(_ number: UInt16) -> Bool {
+        let parts = name(number).split(separator: "/", maxSplits: 1)
+        guard parts.count == 2 else { return false }
+        if parts[1].hasPrefix("udp:") || parts[1].hasPrefix("tcp:") { return true }
+        return table.withLock { $0.unprotectedVendors.contains(String(parts[0])) }
+    }
+
+    // MARK: - Over a restart
+
+    /// Returns the label that identifies a number in a snapshot: the vendor, if any, and the name.
+    ///
+    /// A tab separates the two parts.  The vendor comes first because a long text is truncated at
+    /// its end.
+    package func label(_ number: UInt16) -> String {
+        guard let origin = origin(number) else { return "?" }
+        return origin.vendor.map { "\($0)\t\(origin.name)" } ?? origin.name
+    }
+
+    /// Returns the number of this process for a label.
+    package func number(labelled label: String) -> UInt16 {
+        guard let tab = label.firstIndex(of: "\t") else { return number(label) }
+        return number(String(label[label.index(after: tab)...]), vendor: String(label[..<tab]))
+    }
+}

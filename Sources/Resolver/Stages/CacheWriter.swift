@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Net
+
+/// Writes answers to the cache; no other part of the resolver adds entries.
+@ServiceLoop
+final class CacheWriter {
+    private let freshness: Freshness
+    private let cache: AnswerCache
+    private let restoring: Restoring
+    private let clocks: Clocks
+
+    /// Number of network changes so far.
+    private(set) var networksLeft: UInt64 = 0
+
+    /// The writer of the settings that replaced these, with the check of answers; nil while these
+    /// are active.
+    private var successor: (storing: CacheWriter, succession: ReloadInvalidation)?
+
+    init(_ freshness: Freshness, cache: AnswerCache, restoring: Restoring, clocks: Clocks) {
+        self.freshness = freshness
+        self.cache = cache
+        self.restoring = restoring
+        self.clocks = clocks
+    }
+
+    /// Failures of work that is in flight now will not be cached.
+    func networkChanged() { networksLeft += 1 }
+
+    /// Marks these settings as replaced: later answers are cached only if still valid.
+    func retire(for storing: CacheWriter, _ succession: ReloadInvalidation) {
+        successor = (storing, succession)
+    }
+
+    /// True if an answer is valid under the active settings.
+    private func isRight(_ resolution: Resolution, _ question: Question) -> Bool {
+        var next = successor
+        while let (storing, succession) = next {
+            let provenance = resolution.provenance
+            guard succession.keeps(question, provenance.source, provenance.origin) else {
+                return false
+            }
+            next = storing.successor
+        }
+        return true
+    }
+
+    /// Caches an answer and its siblings.
+    ///
+    /// - Parameter before: the value of `networksLeft` when the query was sent.
+    func keep(
+        _ finding: ResolvedAnswer,
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        networksLeftBefore before: UInt64,
+        trace: Trace?
+    ) {
+        // A cached failure would hide the answer that the snapshot may contain.
+        let keepsFailure = before == networksLeft && restoring.cachesFailures
+        if !finding.resolution.isFailure || keepsFailure {
+            keep(finding.resolution, for: query.question, match, trace)
+        }
+        for sibling in finding.siblings {
+            keep(sibling.resolution, for: sibling.question, match, trace)
+        }
+    }
+
+    /// Caches an answer for its lifetime; an answer with lifetime 0 is not cached.
+    private func keep(
+        _ resolution: Resolution,
+        for question: Question,
+        _ match: RouteTable.Match?,
+        _ trace: Trace?
+    ) {
+        guard resolution.lifetime > 0, isRight(resolution, question) else {
+            trace?.note("not cached: \(question.name) \(question.type)")
+            return
+        }
+        var answer = CachedAnswer(
+            question: question,
+            variant: resolution.variant,
+            rcode: resolution.rcode,
+            sections: resolution.sections,
+            lifetime: resolution.lifetime,
+            source: resolution.provenance.source,
+            server: resolution.provenance.origin
+        )
+        answer.isAuthentic = resolution.isAuthentic
+        answer.options = resolution.explanation?.option ?? []
+        if resolution.isFailure {
+            answer.options = Explanation.fromCache.option + answer.options
+        } else {
+            if match?.route.servesStale ?? true {
+                answer.staleWindow = freshness.stale?.window ?? 0
+            }
+            answer.refreshAfter = freshness.prefetch?.due(resolution.lifetime) ?? 0
+        }
+        cache.insert(answer, now: clocks.now())
+        trace?.note(
+            "cached \(question.name) \(question.type) for \(resolution.lifetime) s"
+        )
+    }
+}
+
+extension Explanation {
+    /// Marks a failure as cached (RFC 8914 §4.14).
+    fileprivate static let fromCache = Explanation(code: .cachedError, text: "")
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Net
+
+/// Serve-stale: gives a client a stale answer when a fresh one takes too long (RFC 8767).
+///
+/// Resolving continues after the stale answer, and its result is cached.
+@ServiceLoop
+final class ServeStale {
+    private let rule: Freshness.Stale?
+    private let cache: AnswerCache
+
+    /// Creates the stage.
+    ///
+    /// - Parameter rule: nil if stale answers are disabled.
+    init(_ rule: Freshness.Stale?, cache: AnswerCache) {
+        self.rule = rule
+        self.cache = cache
+    }
+
+    /// Fallback answer for a client that cannot wait for a better one.
+    struct LastResort {
+        let resolution: Resolution
+
+        /// Longest time to wait for a better answer; nil if the fallback is given immediately.
+        let patience: Duration?
+
+        /// Returns `found` if it says something about the name, otherwise the fallback.
+        func unless(_ found: Resolution) -> Resolution {
+            // Only these RCODEs say something about the name (RFC 8767 §5, RFC 6672 §2.2).
+            [.noError, .nxDomain, .yxDomain].contains(found.rcode) ? found : resolution
+        }
+    }
+
+    /// Returns the stale answer to a query; nil if the cache has none.
+    func lastResort(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        now: ContinuousClock.Instant
+    ) -> LastResort? {
+        guard let rule = rule(match),
+            let stale = cache.staleAnswer(
+                for: query.question,
+                variant: query.variant,
+                ttl: rule.ttl,
+                now: now
+            )
+        else { return nil }
+        let patience = Self.patience(rule, isFresh: stale.expiredFor == nil, isHeld: stale.isHeld)
+        return LastResort(resolution: Resolution(stale), patience: patience)
+    }
+
+    /// Returns, for `explain`, the entry, its TTL in seconds and the time that a client waits.
+    func preview(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        now: ContinuousClock.Instant
+    ) -> (entry: CacheEntry, ttl: UInt32, patience: Duration?)? {
+        guard let rule = rule(match),
+            let (entry, isHeld) = cache.lastResort(
+                for: query.question,
+                variant: query.variant,
+                now: now
+            )
+        else { return nil }
+        let patience = Self.patience(rule, isFresh: entry.remaining > 0, isHeld: isHeld)
+        return (entry, rule.ttl, patience)
+    }
+
+    /// Returns the rule for names of a route; nil if stale answers are disabled there.
+    private func rule(_ match: RouteTable.Match?) -> Freshness.Stale? {
+        match?.route.servesStale ?? true ? rule : nil
+    }
+
+    /// Returns the time to wait for a better answer; nil if the entry is given immediately.
+    private static func patience(
+        _ rule: Freshness.Stale,
+        isFresh: Bool,
+        isHeld: Bool
+    ) -> Duration? {
+        // While a failure is cached, another attempt is pointless (RFC 9520 §3.2).
+        isFresh || isHeld ? nil : rule.after
+    }
+}
+
+extension Resolution {
+    /// Converts a stale answer, with the extended error that marks it (RFC 8914 §4.4 and §4.20).
+    fileprivate init(_ stale: StaleAnswer) {
+        var explanation: Explanation?
+        if let seconds = stale.expiredFor {
+            explanation = Explanation(
+                code: stale.answer.rcode == .nxDomain ? .staleNXDomainAnswer : .staleAnswer,
+                text: "expired \(seconds) s ago"
+            )
+        }
+        self.init(
+            rcode: stale.answer.rcode,
+            variant: stale.answer.variant,
+            explanation: explanation,
+            provenance: Provenance(source: stale.answer.source, origin: stale.answer.server)
+        )
+        sections = stale.answer.sections
+        isAuthentic = stale.answer.isAuthentic
+        provenance.isStale = stale.expiredFor != nil
+    }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Net
+internal import Upstream
+
+/// Queries upstreams, and removes from their answers the addresses that the settings do not allow.
+///
+/// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records for
+/// names that vendors or hosts answer are replaced by cached addresses, or removed: clients then
+/// query the addresses (RFC 9460 §7.3).  No call is made for a hint.
+@ServiceLoop
+final class ServiceBindingFilter {
+    private let policy: AnswerPolicy
+    private let lifetimes: TTLPolicy
+    private let routes: RouteTable
+    private let overrides: LocalAnswers
+    private let upstreams: UpstreamStage
+    private let cache: AnswerCache
+    private let clocks: Clocks
+
+    init(
+        _ policy: AnswerPolicy,
+        _ lifetimes: TTLPolicy,
+        routes: RouteTable,
+        overrides: LocalAnswers,
+        upstreams: UpstreamStage,
+        cache: AnswerCache,
+        clocks: Clocks
+    ) {
+        self.policy = policy
+        self.lifetimes = lifetimes
+        self.routes = routes
+        self.overrides = overrides
+        self.upstreams = upstreams
+        self.cache = cache
+        self.clocks = clocks
+    }
+
+    /// Queries upstreams, and calls `completion` exactly once with the filtered answer, possibly
+    /// synchronously.
+    func ask(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        through group: UpstreamGroup?,
+        deadline: ContinuousClock.Instant,
+        trace: Trace?,
+        cancellation: CancellationSignal?,
+        _ completion: @escaping UpstreamStage.Completion
+    ) {
+        if let refusal = refusal(query, match) { return completion(refusal) }
+        upstreams.ask(
+            query,
+            through: group,
+            deadline: deadline,
+            trace: trace,
+            cancellation: cancellation
+        ) { [self] resolution in
+            completion(shaped(resolution, query, match))
+        }
+    }
+
+    /// Returns the plan of `ask`; sends nothing.
+    func preview(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        through group: UpstreamGroup?
+    ) -> Decision.ResolutionPlan {
+        var course = Decision.ResolutionPlan()
+        course.refusal = refusal(query, match)
+        guard course.refusal == nil else { return course }
+        course.upstreams = group?.standing ?? []
+        course.asksUpstreams = true
+        course.alignsHints =
+            query.question.type.isServiceBinding && match?.hasVendors ?? false
+            && policy.serviceBindings == .align
+        return course
+    }
+
+    // MARK: - Without asking
+
+    /// Returns the answer for service bindings of a vendor's name that are never forwarded.
+    private func refusal(_ query: Query, _ match: RouteTable.Match?) -> Resolution? {
+        guard query.question.type.isServiceBinding, let match, match.hasVendors else {
+            return nil
+        }
+        switch policy.serviceBindings {
+        case .forward:
+            return nil
+        case .block:
+            return noData(query, match, .blocked, "HTTPS and SVCB records are blocked here", .any)
+        case .align where query.dnssecOK:
+            // Signed records cannot be changed: the client gets them as they are or not at all.
+            return noData(query, match, .synthesized, Self.misaligned, query.variant)
+        case .align:
+            return nil
+        }
+    }
+
+    private static let misaligned = "signed records cannot be changed to a vendor's addresses"
+
+    // MARK: - Of what was said
+
+    /// Returns the answer without the addresses that the settings do not allow.
+    private func shaped(
+        _ resolution: Resolution,
+        _ query: Query,
+        _ match: RouteTable.Match?
+    ) -> Resolution {
+        let guards = policy.rebinding.guards(query.question.name, match)
+        let isBinding = query.question.type.isServiceBinding
+        guard resolution.sections.answerCount > 0,
+            isBinding || guards && query.question.type.isAddress,
+            let message = resolution.sections.message(to: query.question)
+        else { return resolution }
+
+        var shaping = Shaping(
+            guards: guards,
+            // Signed records must not be changed.
+            suppressesAAAA: policy.suppressesAAAA && !query.dnssecOK
+        ) { [self] target in
+            policy.serviceBindings == .align ? hints(target, query, match) : .theirs
+        }
+        shaping.shape(message.answers)
+        guard shaping.hasChanged else { return resolution }
+
+        let isEmpty = !shaping.records.contains { $0.type == query.question.type }
+        guard !isEmpty, !query.dnssecOK else {
+            return shaping.dropped > 0
+                ? noData(query, match, .blocked, Self.rebound, query.variant)
+                : noData(query, match, .synthesized, Self.misaligned, query.variant)
+        }
+        var shaped = resolution
+        shaped.lifetime = min(shaped.lifetime, shaping.lifetime)
+        return shaped.replacing(
+            answers: shaping.records,
+            of: query.question,
+            authorities: message.authorities
+        ) ?? .failure(query, .other, "the answer does not fit a message")
+    }
+
+    private static let rebound = "private address for a public name (DNS rebinding)"
+
+    /// Returns the source of the address hints for `target`.
+    ///
+    /// If the owner has vendors and the target has none, all hints are removed: the route exists
+    /// because upstreams' addresses are not wanted.
+    private func hints(
+        _ target: Name,
+        _ query: Query,
+        _ match: RouteTable.Match?
+    ) -> Shaping.Hints {
+        if let addresses = overrides.hosts.addresses(of: target) {
+            return .ours(addresses, seconds: ResolverLimits.hostsLifetime)
+        }
+        guard routes.route(for: target)?.hasVendors ?? false else {
+            return match?.hasVendors ?? false ? .ours([], seconds: .max) : .theirs
+        }
+        var addresses: [IPAddress] = []
+        var seconds = UInt32.max
+        for type in [RecordType.a, .aaaa] {
+            let question = Question(name: target, type: type)
+            let fresh = cache.freshAnswer(
+                for: question,
+                variant: query.variant,
+                now: clocks.now()
+            )
+            guard let answer = fresh?.answer,
+                let records = answer.sections.message(to: question)?.answers
+            else { continue }
+            let found = records.filter { $0.type == type }.compactMap(\.data.address)
+            guard !found.isEmpty else { continue }
+            addresses += found
+            seconds = min(seconds, answer.lifetime)
+        }
+        return .ours(addresses, seconds: seconds)
+    }
+
+    private func noData(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        _ code: ExtendedError,
+        _ text: String,
+        _ variant: AnswerVariant
+    ) -> Resolution {
+        .noData(
+            query.question,
+            zone: match?.domain ?? query.question.name,
+            seconds: lifetimes.negative.lowerBound,
+            variant: variant,
+            explanation: Explanation(code: code, text: text),
+            provenance: .local
+        )
+    }
+}

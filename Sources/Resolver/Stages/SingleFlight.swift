@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+package import Net
+
+/// Query deduplication: clients with equal queries wait for one result.
+///
+/// Work behind this stage is done once for all clients, has its own deadline, and continues when
+/// clients stop waiting.
+///
+/// Deduplication also prevents a forger from multiplying the outstanding queries for one name (RFC
+/// 5452 §5).
+@ServiceLoop
+package final class SingleFlight {
+    private let inquiry: SharedResolution
+    private let inFlight: InFlight<Query, ResolvedAnswer>
+
+    private let books: ResolverStatistics
+
+    /// Number of queries answered by work that another query had started.
+    package var merged: UInt64 { books.merged }
+
+    /// The same number by origin, as numbered in `AnswerSourceRegistry`.
+    package var mergedByOrigin: [UInt16: UInt64] { books.mergedByOrigin }
+
+    init(_ inquiry: SharedResolution, books: ResolverStatistics, clocks: Clocks) {
+        self.inquiry = inquiry
+        self.books = books
+        inFlight = InFlight(
+            clocks,
+            work: ResolverLimits.inFlight,
+            waiting: ResolverLimits.waiting
+        )
+    }
+
+    /// Number of queries answered with SERVFAIL because they were evicted or refused.
+    package var evicted: UInt64 { books.evicted }
+
+    /// Returns the start time of the work for `query`; nil if none is in flight.
+    func began(_ query: Query) -> ContinuousClock.Instant? { inFlight.began(query) }
+
+    func isAsking(_ query: Query) -> Bool { began(query) != nil }
+
+    /// Resolves `query`, and calls `completion` exactly once, at the latest at `deadline` with SERVFAIL.
+    ///
+    /// - Parameter client: the client that waits; nil for the daemon itself.
+    func ask(
+        _ query: Query,
+        _ match: RouteTable.Match?,
+        for client: ClientNetwork?,
+        now: ContinuousClock.Instant,
+        deadline: ContinuousClock.Instant,
+        _ completion: @escaping SharedResolution.Completion
+    ) {
+        inFlight.join(query, for: client, now: now, until: deadline) { [self] outcome in
+            switch outcome {
+            case .late:
+                completion(ResolvedAnswer(.late))
+            case .evicted:
+                books.evicted += 1
+                completion(ResolvedAnswer(.evicted))
+            case .refused:
+                books.evicted += 1
+                completion(ResolvedAnswer(.refused))
+            case .value(var finding, let wasMerged):
+                if wasMerged {
+                    books.merged += 1
+                    books.mergedByOrigin[finding.resolution.provenance.origin, default: 0] += 1
+                    finding.resolution.provenance.wasMerged = true
+                }
+                completion(finding)
+            }
+        } _: { signal, end in
+            inquiry.begin(
+                query,
+                match,
+                deadline: now + ResolverLimits.work,
+                cancellation: signal,
+                end
+            )
+        }
+    }
+}
+
+extension Resolution {
+    /// SERVFAIL at a client's deadline; not cached.
+    fileprivate static let late = Resolution(
+        rcode: .servFail,
+        explanation: Explanation(code: .noReachableAuthority, text: "no answer in time"),
+        provenance: .local
+    )
+}

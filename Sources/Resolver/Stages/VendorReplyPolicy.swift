@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import HTTPDNS
+
+/// Meaning of a vendor's reply for a question; a pure function of its arguments.
+///
+/// A reply without addresses does not show whether the name exists: it may not be registered with
+/// the vendor.  Then there is no resolution, and the fallback is queried.
+struct VendorReplyPolicy {
+    /// The answer; nil if the vendor has no usable address of the requested family.
+    private(set) var resolution: Resolution?
+
+    /// Answers for the other family, if the reply covers it.
+    var siblings: [(question: Question, resolution: Resolution)] = []
+
+    /// Number of private addresses that were removed.
+    private(set) var dropped: UInt64 = 0
+
+    /// True if the vendor has no usable address of either family.
+    private(set) var isNothing = false
+
+    init(
+        _ answer: VendorAnswer,
+        to question: Question,
+        _ match: RouteTable.Match,
+        _ policy: TTLPolicy,
+        _ provenance: Provenance
+    ) {
+        if let denial = answer.denial {
+            resolution = .vendorDenial(question, match, denial, policy, provenance)
+            return
+        }
+        var answer = answer
+        if !match.route.allowsPrivateAnswers { dropped = answer.dropPrivate() }
+        guard !answer.isEmpty else {
+            isNothing = true
+            return
+        }
+        // An empty family has no TTL of its own: its NODATA gets the TTL of the other family.
+        let sets = [answer.v4, answer.v6].compactMap(\.self)
+        let other = sets.first { !$0.addresses.isEmpty }?.ttl ?? 0
+        for (type, set) in [(RecordType.a, answer.v4), (.aaaa, answer.v6)] {
+            guard let set else { continue }
+            let family = Question(name: question.name, type: type)
+            let found: Resolution?
+            if !set.addresses.isEmpty {
+                found = .vendorAddresses(set, family, policy, provenance)
+            } else if set.dropped == 0 {
+                let seconds = policy.clamp(other, to: policy.negative)
+                found = .noData(
+                    family,
+                    zone: match.domain,
+                    seconds: seconds,
+                    provenance: provenance
+                )
+            } else {
+                // All addresses were unusable, which is not the same as NODATA.
+                found = nil
+            }
+            guard let found else { continue }
+            if type == question.type {
+                resolution = found
+            } else {
+                siblings.append((family, found))
+            }
+        }
+    }
+}
+
+extension VendorAnswer {
+    /// Removes private addresses, and returns their number.
+    fileprivate mutating func dropPrivate() -> UInt64 {
+        (v4?.dropPrivate() ?? 0) + (v6?.dropPrivate() ?? 0)
+    }
+}
+
+extension AddressSet {
+    /// Removes private addresses, and returns their number.
+    fileprivate mutating func dropPrivate() -> UInt64 {
+        let count = addresses.count
+        addresses.removeAll { $0.reach == .local }
+        dropped += count - addresses.count
+        return UInt64(count - addresses.count)
+    }
+}
+
+extension Resolution {
+    /// Creates the answer of one family, with the vendor's TTL within the bounds of the settings.
+    fileprivate static func vendorAddresses(
+        _ set: AddressSet,
+        _ question: Question,
+        _ policy: TTLPolicy,
+        _ provenance: Provenance
+    ) -> Resolution? {
+        let ttl = policy.clamp(set.ttl, to: policy.positive)
+        return try? Resolution(
+            question,
+            addresses: set.addresses,
+            ttl: ttl,
+            provenance: provenance
+        )
+    }
+
+    /// Creates NXDOMAIN or NODATA, as the vendor reported.
+    fileprivate static func vendorDenial(
+        _ question: Question,
+        _ match: RouteTable.Match,
+        _ denial: Denial,
+        _ policy: TTLPolicy,
+        _ provenance: Provenance
+    ) -> Resolution {
+        let seconds = policy.clamp(
+            denial.ttl ?? policy.negative.lowerBound,
+            to: policy.negative
+        )
+        var resolution = noData(
+            question,
+            zone: match.domain,
+            seconds: seconds,
+            provenance: provenance
+        )
+        if denial.kind == .nxDomain { resolution.rcode = .nxDomain }
+        return resolution
+    }
+}

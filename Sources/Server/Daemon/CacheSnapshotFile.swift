@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSCache
+internal import DNSWire
+internal import Net
+internal import Resolver
+internal import Synchronization
+
+/// Reading and writing of a cache snapshot, on a thread that may wait for the disk.
+///
+/// At most one block of the file is in memory at a time.
+struct CacheSnapshotFile: Sendable {
+    let file: PrivateFile
+    let cache: AnswerCache
+    let origins: AnswerSourceRegistry
+
+    /// Start time of an operation by both clocks.
+    struct Moment: Sendable {
+        let instant: ContinuousClock.Instant
+
+        /// Seconds since 1970, rounded down; 0 for negative times.
+        let wallTime: UInt64
+
+        init(_ clocks: Clocks) {
+            instant = clocks.now()
+            wallTime = UInt64(max(0, clocks.wallSeconds()))
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Result of a write.
+    struct Written: Sendable {
+        let entries: UInt64
+        let octets: Int
+    }
+
+    func write(at moment: Moment, _ stop: StopSign) throws(FileFault) -> Written {
+        var writer = SnapshotWriter(of: cache, now: moment.instant, wallTime: moment.wallTime)
+        let octets = try file.replace { () throws(FileFault) in
+            guard !stop.isUp else { throw .stopped(file.path) }
+            return writer.next(origins.label)
+        }
+        return Written(entries: writer.entries, octets: octets)
+    }
+
+    // MARK: - Loading
+
+    /// Result of a load.
+    struct Loaded: Sendable {
+        let summary: SnapshotSummary
+        let octets: Int
+
+        /// Most frequent questions before the restart, highest first; candidates for a refresh.
+        let hottest: [HotEntry]
+    }
+
+    /// Failure of a load.
+    enum LoadFault: Error {
+        /// The file cannot be read.
+        case unread(FileFault)
+
+        /// The content is damaged.
+        case damaged(SnapshotError)
+    }
+
+    /// Maximum number of questions to refresh after a load.
+    static let hottestCount = 1000
+
+    private static let pieceOctets = 64 << 10
+
+    /// Restores the cache from the file; nil if there is no file.
+    ///
+    /// The file is read twice: the first pass checks it, so that no part of a damaged file is used.
+    ///
+    /// - Parameter leavesOut: selects questions that the settings answer now.
+    func load(
+        at moment: Moment,
+        leavingOut leavesOut: @Sendable @escaping (Question) -> Bool = { _ in false },
+        _ stop: StopSign
+    ) throws(LoadFault) -> Loaded? {
+        let reader: PrivateFileReader
+        do throws(FileFault) {
+            guard let opened = try file.open() else { return nil }
+            reader = opened
+        } catch {
+            throw .unread(error)
+        }
+        _ = try read(reader, into: nil, at: moment, leavesOut, stop)
+        let summary = try read(reader, into: cache, at: moment, leavesOut, stop)
+        return Loaded(
+            summary: summary,
+            octets: reader.size,
+            hottest: cache.hottest(Self.hottestCount, now: moment.instant)
+        )
+    }
+
+    private func read(
+        _ file: borrowing PrivateFileReader,
+        into cache: AnswerCache?,
+        at moment: Moment,
+        _ leavesOut: @escaping (Question) -> Bool,
+        _ stop: StopSign
+    ) throws(LoadFault) -> SnapshotSummary {
+        // One more second, because both times are rounded down: no TTL may become longer.
+        var reader = SnapshotReader(
+            into: cache,
+            now: moment.instant,
+            wallTime: moment.wallTime + 1,
+            leavingOut: leavesOut,
+            believing: origins.isBelieved(labelled:)
+        )
+        var position = 0
+        while position < file.size {
+            if stop.isUp { throw .unread(.stopped(self.file.path)) }
+            let octets: [UInt8]
+            do throws(FileFault) {
+                octets = try file.read(Self.pieceOctets, at: position)
+            } catch {
+                throw .unread(error)
+            }
+            // The file was truncated meanwhile; the reader reports the missing end.
+            if octets.isEmpty { break }
+            position += octets.count
+            do throws(SnapshotError) {
+                try reader.read(octets) { cache == nil ? 0 : origins.number(labelled: $0) }
+            } catch {
+                throw .damaged(error)
+            }
+        }
+        do throws(SnapshotError) {
+            return try reader.finish()
+        } catch {
+            throw .damaged(error)
+        }
+    }
+}
+
+/// Cancellation flag for a thread.
+final class StopSign: Sendable {
+    private let state = Atomic(false)
+
+    var isUp: Bool { state.load(ordering: .relaxed) }
+
+    func raise() { state.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Net
+
+/// Queue that runs one operation at a time and merges waiting requests.
+///
+/// A request during a run may be too late for that run.  All such requests share one further run.
+/// At most one run is active and one is waiting.
+@ServiceLoop
+final class CoalescingQueue<Value: Sendable> {
+    private var running: Task<Value, Never>?
+    private var waiting: Task<Value, Never>?
+
+    /// Runs `work` completely at least once from now, and returns its result.
+    func turn(_ work: @escaping @ServiceLoop () async -> Value) async -> Value {
+        if let waiting { return await waiting.value }
+        let before = running
+        let task = ServiceLoop.task { [self] in
+            _ = await before?.value
+            running = waiting
+            waiting = nil
+            let value = await work()
+            running = nil
+            return value
+        }
+        waiting = task
+        return await task.value
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Adaptive busy polling of an idle worker: polls the socket for a short time before it sleeps.
+///
+/// Waking a sleeping worker takes about 14 µs of a 20 µs lookup on loopback.  A worker therefore
+/// polls while queries arrive in quick succession.  The caller measures the time.
+///
+/// The CPU cost is bounded.  A poll without result takes `time` (20 µs) and uses up the credit of
+/// `price` (4) quick queries.  Polling therefore costs at most 5 µs per quick query, and nothing if
+/// queries are rare.  If polls always fail, for example because client and worker share a
+/// processor, the required credit doubles each time, up to `needs.most`.
+struct BusyPoll {
+    /// Duration of one poll: slightly longer than a client needs to wake up and send a query.
+    static let time: Duration = .microseconds(20)
+
+    /// Longest sleep that counts as a quick query: without the wake-up, it would be below `time`.
+    static let soon: Duration = .microseconds(40)
+
+    /// Credit that a poll without result uses up.
+    private static let price = 4
+
+    /// Maximum credit while polling is on.
+    private static let full = 8
+
+    /// Credit that turns polling on: initial and maximum value.
+    private static let needs = (least: 8, most: 4096)
+
+    /// True if the worker should poll before it sleeps.
+    private(set) var isAwake = false
+
+    private var credit = 0
+    private var need = BusyPoll.needs.least
+
+    /// Records the time the worker waited for its last datagrams, polling and sleeping included.
+    mutating func note(wait: Duration) {
+        if !isAwake {
+            credit = wait < Self.soon ? credit + 1 : max(0, credit - Self.price)
+            guard credit >= need else { return }
+            isAwake = true
+            credit = Self.full
+        } else if wait < Self.time {
+            credit = min(credit + 1, Self.full)
+            if credit == Self.full { need = Self.needs.least }
+        } else {
+            credit -= Self.price
+            guard credit < Self.price else { return }
+            isAwake = false
+            credit = 0
+            need = min(2 * need, Self.needs.most)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+// Messages of rare forms, parsed with `Message` on the service loop.
+extension QueryHandler {
+    /// Returns the query in the plain form that `QueryValidation` accepts; nil if it is not a query.
+    ///
+    /// Records that do not belong in a query, such as a transaction signature (TSIG, RFC 8945), are
+    /// removed: none of them is supported.
+    static func plainQuery(_ octets: [UInt8]) -> [UInt8]? {
+        guard let message = try? Message(parsing: octets), message.questions.count == 1 else {
+            return nil
+        }
+        var header = Header()
+        header.id = message.header.id
+        header.recursionDesired = message.header.recursionDesired
+        header.authenticData = message.header.authenticData
+        header.checkingDisabled = message.header.checkingDisabled
+        var plain = Message(header: header)
+        plain.questions = message.questions
+        if var edns = message.edns {
+            // `QueryValidation` handles these two options; others have no effect.
+            edns.options.removeAll {
+                $0.code != EDNSOption.Code.cookie && $0.code != EDNSOption.Code.keepalive
+            }
+            plain.edns = edns
+        }
+        return plain.encoded()
+    }
+
+    /// Returns the reply to a query without a question, which requests a cookie (RFC 7873 §5.4).
+    ///
+    /// - Returns: nil if the message is something else, or if cookies are not used.
+    static func cookieReply(_ octets: [UInt8], _ asker: ClientContext) -> [UInt8]? {
+        guard let terms = asker.cookies, let message = try? Message(parsing: octets),
+            message.questions.isEmpty, message.answers.isEmpty, message.authorities.isEmpty,
+            message.additionals.isEmpty, let edns = message.edns, edns.version == 0,
+            let client = edns.cookie?.client
+        else { return nil }
+        var header = Header(id: message.header.id)
+        header.isResponse = true
+        header.recursionAvailable = true
+        header.recursionDesired = message.header.recursionDesired
+        var reply = Message(header: header)
+        let number = client.reduce(0) { $0 << 8 | UInt64($1) }
+        let verdict = terms.verdict(on: number, nil, of: asker.address)
+        reply.edns = EDNS(options: [.cookie(client: client, server: verdict.cookie.octets)])
+        return reply.encoded()
+    }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+
+/// Result of validating a message, before an answer is looked up.
+enum QueryValidation {
+    /// No reply is sent.
+    case ignored
+
+    /// The buffer contains the reply, `length` octets long.
+    case answered(length: Int, QuerySource, QueryOutcome)
+
+    /// A plain query that needs an answer; `isProven` if a valid cookie proves the client's address
+    /// (RFC 7873 §5.2.5).
+    case query(QueryFacts, isProven: Bool)
+
+    /// A query of a rare form, to be parsed with `Message` on the service loop.
+    case unusual
+
+    /// True if a valid cookie proves the client's address.
+    var isProven: Bool {
+        if case .query(_, let isProven) = self { isProven } else { false }
+    }
+
+    /// Validates the message of `count` octets in `buffer`, which has capacity for a short reply.
+    init(at buffer: inout MutableRawSpan, count: Int, from asker: ClientContext) {
+        do throws(QueryFault) {
+            var facts = try QueryView(checking: buffer.bytes.extracting(0..<count)).facts
+            var isProven = false
+            if let edns = facts.edns {
+                if edns.asksKeepalive { facts.replyOptions.keepalive = asker.keepalive }
+                if edns.hasCookie, let terms = asker.cookies {
+                    guard let cookies = edns.cookies(in: buffer.bytes) else {
+                        let length = facts.reply(rcode: RCode.formErr.rawValue, in: &buffer)
+                        self = .answered(length: length, .invalid, .formErr)
+                        return
+                    }
+                    let verdict = terms.verdict(
+                        on: cookies.client,
+                        cookies.server,
+                        of: asker.address
+                    )
+                    facts.replyOptions.cookies = (cookies.client, verdict.cookie)
+                    isProven = verdict.isProven
+                }
+            }
+            if !asker.isAllowed {
+                self = .answered(
+                    length: facts.reply(rcode: .refused, because: .prohibited, in: &buffer),
+                    .refused,
+                    .refused
+                )
+            } else if facts.recordClass != .in {
+                self = .answered(
+                    length: facts.reply(rcode: .refused, because: .notSupported, in: &buffer),
+                    .refused,
+                    .refused
+                )
+            } else if let edns = facts.edns, edns.version != 0 {
+                // RFC 6891 §6.1.3: the reply names the supported version and has no answer.
+                self = .answered(
+                    length: facts.reply(rcode: RCode.badVers.rawValue, in: &buffer),
+                    .invalid,
+                    .badVers
+                )
+            } else {
+                self = .query(facts, isProven: isProven)
+            }
+        } catch {
+            switch error {
+            case .ignored: self = .ignored
+            case .unusual where asker.isAllowed: self = .unusual
+            case .unusual: self = Self.fault(.malformed, count, in: &buffer)
+            case .malformed, .otherOpcode: self = Self.fault(error, count, in: &buffer)
+            }
+        }
+    }
+
+    private static func fault(
+        _ fault: QueryFault,
+        _ count: Int,
+        in buffer: inout MutableRawSpan
+    ) -> QueryValidation {
+        .answered(
+            length: fault.reply(to: count, in: &buffer),
+            .invalid,
+            fault == .otherOpcode ? .notImp : .formErr
+        )
+    }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Failover and hedging plan of one query in a group: a state machine without clock or network.
+///
+/// The next server is queried when an attempt fails or takes longer than the server's usual
+/// latency. The first answer ends the plan. After the last server, the first one is tried again
+/// unless it declined.
+///
+/// An unprotected server is queried only if every protected server before it in the settings is
+/// down. Only health probes decide that, because the client chose the name of this query. While a
+/// probe is in flight, the query waits for its result.
+struct AttemptPlan: Sendable, Hashable {
+    /// Server as seen by the plan.
+    struct Candidate: Sendable, Hashable {
+        /// Index in the group, in the order of the settings.
+        var server: Int
+
+        /// True if answers cannot be forged in transit.
+        var isProtected: Bool
+
+        /// True if the server is down, so that an unprotected server may replace it.
+        var isDown = false
+
+        var timeout: Duration
+
+        /// Time to wait before a hedged query is sent to the next server.
+        var patience: Duration
+
+        /// Minimum time before an unanswered query is repeated to this server; nil for never.
+        var repeatsAfter: Duration?
+    }
+
+    /// Action for the caller.
+    enum Move: Sendable, Hashable {
+        /// Query a server, and report the result under the number of the attempt.
+        case ask(Int, server: Int, until: ContinuousClock.Instant, since: ContinuousClock.Instant?)
+
+        case end
+    }
+
+    /// Attempt in flight.
+    private struct Try: Sendable, Hashable {
+        var number: Int
+        var candidate: Candidate
+        var start: ContinuousClock.Instant
+    }
+
+    private let deadline: ContinuousClock.Instant
+
+    /// Servers in the order in which they are tried.
+    private var candidates: [Candidate]
+
+    /// Servers that declined the query.
+    private var refused: [Int] = []
+
+    /// Servers with a probe in flight.
+    private var suspects: [Int] = []
+
+    /// Maximum attempts per server, and of all servers.
+    private let rounds: Int
+    private let mostTries: Int
+
+    private var triesOf: [Int]
+
+    private var running: [Try] = []
+
+    private(set) var count = 0
+
+    private var latest: Try?
+
+    /// Time of the last attempt per server.
+    private var asked: [ContinuousClock.Instant?]
+
+    /// True after an answer or a final failure.
+    private(set) var isOver = false
+
+    /// Creates the plan of a query that was not sent yet.
+    init(_ candidates: [Candidate], deadline: ContinuousClock.Instant) {
+        let isAlone = candidates.count == 1 && candidates[0].repeatsAfter != nil
+        rounds = isAlone ? UpstreamLimits.roundsAlone : UpstreamLimits.rounds
+        mostTries = min(rounds * candidates.count, UpstreamLimits.tries)
+        self.candidates = candidates
+        let servers = candidates.reduce(0) { max($0, $1.server + 1) }
+        asked = Array(repeating: nil, count: servers)
+        triesOf = Array(repeating: 0, count: servers)
+        self.deadline = deadline
+    }
+
+    /// Instant of the next ``tick(now:)``; nil if only another event can continue the plan.
+    var wake: ContinuousClock.Instant? {
+        guard !isOver else { return nil }
+        // Only the result of a probe is pending; wait for it until the query's deadline.
+        guard let latest, !running.isEmpty else { return deadline }
+        guard let next, mayJoin(next), !isHeld(next) else { return nil }
+        var wake = latest.start + latest.candidate.patience
+        if let last = asked[next.server], isRunning(next) {
+            wake = max(wake, last + (next.repeatsAfter ?? .zero))
+        }
+        return wake < deadline ? wake : nil
+    }
+
+    /// Next server: among the allowed ones, the first with the fewest attempts.
+    private var next: Candidate? {
+        guard count < mostTries else { return nil }
+        var next: Candidate?
+        for candidate in candidates where mayBeAsked(candidate) {
+            if let next, triesOf[next.server] <= triesOf[candidate.server] { continue }
+            next = candidate
+        }
+        return next
+    }
+
+    /// Returns true if a server has attempts left and, if unprotected, may be queried.
+    private func mayBeAsked(_ candidate: Candidate) -> Bool {
+        isLeft(candidate)
+            && (candidate.isProtected || protectedBefore(candidate).allSatisfy(\.isDown))
+    }
+
+    /// Returns true if a server has attempts left and has not declined.
+    private func isLeft(_ candidate: Candidate) -> Bool {
+        triesOf[candidate.server] < rounds && !refused.contains(candidate.server)
+    }
+
+    private func protectedBefore(_ candidate: Candidate) -> some Sequence<Candidate> {
+        candidates.lazy.filter { $0.isProtected && $0.server < candidate.server }
+    }
+
+    /// True if a probe in flight could permit an unprotected server.
+    private var awaitsVerdict: Bool {
+        count < mostTries
+            && candidates.contains { candidate in
+                isLeft(candidate) && !mayBeAsked(candidate)
+                    && protectedBefore(candidate).allSatisfy {
+                        $0.isDown || suspects.contains($0.server)
+                    }
+            }
+    }
+
+    private func isRunning(_ candidate: Candidate) -> Bool {
+        running.contains { $0.candidate.server == candidate.server }
+    }
+
+    /// Returns true if `next` may be queried in parallel with the attempts in flight.
+    ///
+    /// An unprotected server must not race healthy protected servers.
+    private func mayJoin(_ next: Candidate) -> Bool {
+        running.count < UpstreamLimits.triesAtOnce
+            && running.allSatisfy { other in
+                (next.isProtected || !other.candidate.isProtected || isDown(other.candidate.server))
+                    && (other.candidate.server != next.server || next.repeatsAfter != nil)
+            }
+    }
+
+    /// Returns true if a failed server must wait for a probe, which may permit an unprotected
+    /// server.
+    private func isHeld(_ next: Candidate) -> Bool {
+        (next.isDown || suspects.contains(next.server)) && !isRunning(next) && awaitsVerdict
+    }
+
+    private func isDown(_ server: Int) -> Bool {
+        candidates.contains { $0.server == server && $0.isDown }
+    }
+}
+
+// MARK: - Events
+
+extension AttemptPlan {
+    mutating func begin(now: ContinuousClock.Instant) -> Move { advance(now: now) }
+
+    /// Returns the move that is due by time.
+    mutating func tick(now: ContinuousClock.Instant) -> Move? {
+        guard let wake, now >= wake else { return nil }
+        return advance(now: now)
+    }
+
+    /// Ends a failed attempt.
+    ///
+    /// - Parameter isFinal: true if the server declined and must not be queried again.
+    mutating func failed(
+        _ number: Int,
+        isFinal: Bool,
+        now: ContinuousClock.Instant
+    ) -> Move? {
+        guard let ended = end(number), !isOver else { return nil }
+        if isFinal { refused.append(ended.candidate.server) }
+        return proceed(now: now)
+    }
+
+    /// Records that a probe of a server is in flight; ``judged(_:isDown:now:)`` reports its result.
+    mutating func suspected(_ server: Int) {
+        if !suspects.contains(server) { suspects.append(server) }
+    }
+
+    /// Records the result of a probe.
+    mutating func judged(_ server: Int, isDown: Bool, now: ContinuousClock.Instant) -> Move? {
+        suspects.removeAll { $0 == server }
+        for index in candidates.indices where candidates[index].server == server {
+            candidates[index].isDown = isDown
+        }
+        guard !isOver else { return nil }
+        let wasProtected = candidates.contains { $0.server == server && $0.isProtected }
+        let mayStandIn = isDown && wasProtected && next?.isProtected == false
+        return running.isEmpty || mayStandIn ? proceed(now: now) : nil
+    }
+
+    /// Queries the next server if the plan permits it, or ends.
+    private mutating func proceed(now: ContinuousClock.Instant) -> Move? {
+        guard now < deadline, let next else {
+            guard running.isEmpty, now >= deadline || !awaitsVerdict else { return nil }
+            isOver = true
+            return .end
+        }
+        // The failure of one server must not repeat the query to another one.
+        guard mayJoin(next), !isRunning(next), !isHeld(next) else { return nil }
+        return advance(now: now)
+    }
+
+    /// Ends an attempt that was answered.
+    ///
+    /// - Returns: true for the first answer, which is the result of the query.
+    mutating func answered(_ number: Int) -> Bool {
+        guard end(number) != nil, !isOver else { return false }
+        isOver = true
+        return true
+    }
+
+    private mutating func end(_ number: Int) -> Try? {
+        running.firstIndex { $0.number == number }.map { running.remove(at: $0) }
+    }
+
+    /// Queries the next server.
+    private mutating func advance(now: ContinuousClock.Instant) -> Move {
+        guard now < deadline, let next else {
+            isOver = true
+            return .end
+        }
+        triesOf[next.server] += 1
+        var left = deadline - now
+        if next.isProtected, candidates.contains(where: { !$0.isProtected && isLeft($0) }) {
+            // Leave time for an unprotected server in case this one is down.
+            let (part, whole) = UpstreamLimits.protectedShare
+            left = left * part / whole
+        }
+        let until = now + min(next.timeout, left)
+        let number = count
+        count += 1
+        let new = Try(number: number, candidate: next, start: now)
+        let since = asked[next.server]
+        running.append(new)
+        latest = new
+        asked[next.server] = now
+        return .ask(number, server: next.server, until: until, since: since)
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+extension ForwardedQuery {
+    /// Health probe `. IN NS`: every resolver knows the answer, and clients cannot choose it.
+    static let probe = ForwardedQuery(
+        question: Question(name: .root, type: .ns),
+        dnssecOK: false,
+        checkingDisabled: false
+    )
+
+    /// True if this query is a health probe.
+    var isProbe: Bool { question == Self.probe.question }
+}
+
+extension HealthTable {
+    /// Probes a suspected server.
+    ///
+    /// - Parameters:
+    ///   - began: the start of the unanswered attempt.
+    ///   - end: the deadline of the probe, extended to at least ``UpstreamLimits/fairWait``.
+    ///   - verdict: called once with the result, possibly before `suspect` returns.
+    func suspect(
+        _ server: any Forwarding,
+        silentSince began: ContinuousClock.Instant?,
+        until end: ContinuousClock.Instant,
+        _ verdict: @escaping Verdict = { _ in }
+    ) {
+        let page = page(of: server)
+        guard page.health.isFit else { return verdict(true) }
+        page.verdicts.append(verdict)
+        probe(server, silentSince: began, until: end)
+    }
+
+    /// Sends a probe, unless one is in flight.
+    func probe(
+        _ server: any Forwarding,
+        silentSince began: ContinuousClock.Instant? = nil,
+        until end: ContinuousClock.Instant
+    ) {
+        let now = clocks.now()
+        let page = page(of: server)
+        guard let start = page.health.beginProbe(now: now) else { return }
+        let probe = Probe(server, clocks, silentSince: began) { [self] began, outcome in
+            probed(server, page, began, outcome)
+        }
+        let end = max(end, start + UpstreamLimits.fairWait)
+        let patience = page.health.patience
+        guard start > now else { return probe.begin(until: end, repeatingAfter: patience) }
+        ServiceLoop.task { [clocks] in
+            try? await clocks.sleep(start)
+            probe.begin(until: end, repeatingAfter: patience)
+        }
+    }
+
+    /// Measures the round trip of a server.
+    ///
+    /// The first of two queries opens a connection if there is none; only the second one is timed.
+    func measure(_ server: any Forwarding) {
+        update(server) { $0.beganMeasuring(now: clocks.now()) }
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                _ = try await server.exchange(.probe, deadline: clocks.now() + server.timeout)
+                let start = clocks.now()
+                _ = try await server.exchange(.probe, deadline: start + server.timeout)
+                update(server) { $0.measured(clocks.now() - start) }
+            } catch {
+                reportFailure(server.name, server.label, error)
+            }
+        }
+    }
+
+    /// Applies the result of a probe and passes it to the waiting queries.
+    private func probed(
+        _ server: any Forwarding,
+        _ page: Page,
+        _ began: ContinuousClock.Instant,
+        _ outcome: UpstreamError?
+    ) {
+        // False if a network change has reset the health since the probe was sent.
+        if page.health.isProbed {
+            let now = clocks.now()
+            if let error = outcome {
+                reportFailure(server.name, server.label, error)
+                if page.health.failedProbe(error, began: began, now: now) {
+                    report(.rests(name: server.name, url: server.label, error))
+                }
+            } else if page.health.passedProbe(now: now) {
+                report(.recovered(name: server.name, url: server.label))
+            }
+        }
+        let verdicts = page.verdicts
+        page.verdicts = []
+        for verdict in verdicts { verdict(!page.health.isFit) }
+    }
+}
+
+/// One health probe of one server; over UDP it is repeated.
+@ServiceLoop
+private final class Probe {
+    /// Called once with the time of the first query, and with the failure if there was one.
+    typealias Completion = @ServiceLoop (ContinuousClock.Instant, UpstreamError?) -> Void
+
+    private let server: any Forwarding
+    private let clocks: Clocks
+    private let silentSince: ContinuousClock.Instant?
+
+    /// Nil after it was called.
+    private var completion: Completion?
+
+    private var began: ContinuousClock.Instant
+    private var running = 0
+
+    init(
+        _ server: any Forwarding,
+        _ clocks: Clocks,
+        silentSince: ContinuousClock.Instant?,
+        _ completion: @escaping Completion
+    ) {
+        self.server = server
+        self.clocks = clocks
+        self.silentSince = silentSince
+        self.completion = completion
+        began = clocks.now()
+    }
+
+    /// Sends the probe; over UDP repeats it every `pause`.
+    func begin(until end: ContinuousClock.Instant, repeatingAfter pause: Duration) {
+        began = clocks.now()
+        ask(until: end)
+        guard server.repeatsAfter == .zero, completion != nil else { return }
+        ServiceLoop.task { [self] in
+            for number in 1..<UpstreamLimits.probeDatagrams {
+                let next = began + pause * number
+                guard next < end else { return }
+                try? await clocks.sleep(next)
+                guard completion != nil else { return }
+                ask(until: end)
+            }
+        }
+    }
+
+    private func ask(until end: ContinuousClock.Instant) {
+        running += 1
+        server.ask(.probe, repeating: silentSince, deadline: end, nil) { [self] reply in
+            running -= 1
+            switch reply {
+            case .success: complete(nil)
+            case .failure(.timedOut) where running > 0: break
+            case .failure(.timedOut) where clocks.now() - end > UpstreamLimits.lateness:
+                // The reply may be unread: a busy daemon is not a failure of the server.
+                complete(.exhausted("the daemon was too busy to read the reply"))
+            case .failure(let error): complete(error)
+            }
+        }
+    }
+
+    private func complete(_ error: UpstreamError?) {
+        guard let completion else { return }
+        self.completion = nil
+        completion(began, error)
+    }
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+package import DNSWire
+package import Net
+
+extension Forwarding {
+    /// URL, marked if it is unprotected.
+    nonisolated var label: String { isProtected ? url : "\(url), unprotected" }
+}
+
+/// Health of all servers, shared by all groups; sends the health probes.
+@ServiceLoop
+package final class HealthTable {
+    /// Change of a server's state, for the log.
+    package enum News: Sendable, Hashable {
+        /// A probe failed; the server is backed off.
+        case rests(name: String, url: String, UpstreamError)
+
+        /// A backed-off server has answered a probe.
+        case recovered(name: String, url: String)
+
+        /// Queries to the server come back to this daemon, so it is not used.
+        case loops(name: String, url: String)
+
+        /// Messages that match no query come from the server's address.
+        case forged(name: String, url: String)
+
+        /// The server no longer loops.
+        case loopsNoMore(name: String, url: String)
+    }
+
+    /// Called once for each change of a server's state.
+    package var report: @ServiceLoop (News) -> Void = { _ in }
+
+    /// Called for each failure with the server's name and URL.
+    package var reportFailure: @ServiceLoop (String, String, UpstreamError) -> Void = { _, _, _ in }
+
+    let clocks: Clocks
+
+    /// Health of one server.
+    @ServiceLoop
+    final class Page {
+        var health = ServerHealth()
+
+        /// Completion handlers of the queries that wait for the probe in flight.
+        var verdicts: [Verdict] = []
+
+        /// Value of ``Forwarding/forgeries`` at the last report.
+        fileprivate var forgeries: UInt64 = 0
+    }
+
+    /// Receives the result of a probe.
+    typealias Verdict = @ServiceLoop (_ isDown: Bool) -> Void
+
+    /// Health by server; retains the servers so that an identifier is not reused.
+    private var pages: [ObjectIdentifier: (server: any Forwarding, page: Page)] = [:]
+
+    private var paused: Set<String> = []
+
+    /// Loop probes in flight, by their first label.
+    private var probes: [[UInt8]: any Forwarding] = [:]
+    private var random = SystemRandomNumberGenerator()
+
+    /// Creates a table without entries.
+    package nonisolated init(clocks: Clocks = .system) {
+        self.clocks = clocks
+    }
+
+    func health(of server: any Forwarding) -> ServerHealth { page(of: server).health }
+
+    /// Returns the entry of a server, which stays valid permanently.
+    func page(of server: any Forwarding) -> Page {
+        if let known = pages[ObjectIdentifier(server)] { return known.page }
+        let page = Page()
+        pages[ObjectIdentifier(server)] = (server, page)
+        return page
+    }
+
+    /// Removes all servers except `servers`.
+    ///
+    /// A query in flight may add a removed server again until the next call.
+    package func keep(only servers: [any Forwarding]) {
+        paused.formIntersection(servers.map(\.name))
+        let kept = Set(servers.map { ObjectIdentifier($0) })
+        pages = pages.filter { kept.contains($0.key) }
+    }
+
+    /// Returns the condition of a server and its smoothed latency.
+    package func report(
+        of server: any Forwarding
+    ) -> (condition: ServerCondition, latency: Duration?) {
+        let health = health(of: server)
+        return (isPaused(server) ? .paused : health.condition, health.latency)
+    }
+
+    // MARK: - Pausing
+
+    func isPaused(_ server: any Forwarding) -> Bool {
+        !paused.isEmpty && paused.contains(server.name)
+    }
+
+    /// True if an operator has paused the upstream `name`.
+    package func isPaused(_ name: String) -> Bool { paused.contains(name) }
+
+    /// Stops sending queries to the upstream `name`; queries in flight continue.
+    ///
+    /// - Returns: true if the upstream was not paused before.
+    package func pause(_ name: String) -> Bool { paused.insert(name).inserted }
+
+    /// Resumes sending queries to the upstream `name`.
+    ///
+    /// - Returns: true if the upstream was paused before.
+    package func resume(_ name: String) -> Bool { paused.remove(name) != nil }
+
+    @discardableResult
+    func update<Value>(
+        _ server: any Forwarding,
+        _ change: (inout ServerHealth) -> Value
+    ) -> Value {
+        change(&page(of: server).health)
+    }
+
+    /// Resets the health of all servers after a network change.
+    package func networkChanged() {
+        for (_, page) in pages.values { page.health = ServerHealth() }
+        probes = [:]
+    }
+
+    // MARK: - Outcomes of clients' queries
+
+    /// Records an answer to a client's query.
+    func answered(_ server: any Forwarding, began: ContinuousClock.Instant) {
+        let now = clocks.now()
+        let page = page(of: server)
+        page.health.answered(in: now - began, now: now)
+        reportForgeries(of: server, page)
+        // A probe may end the back-off early.
+        if page.health.rests { probe(server, until: now + server.timeout) }
+    }
+
+    /// Records a failed client query, which does not change the server's health.
+    func failed(
+        _ server: any Forwarding,
+        _ error: UpstreamError,
+        began: ContinuousClock.Instant
+    ) {
+        reportFailure(server.name, server.label, error)
+        reportForgeries(of: server, page(of: server))
+        if error.isDecline { update(server) { $0.declined(now: clocks.now()) } }
+        if error == .timedOut { seekLoop(through: server, failedSince: began) }
+    }
+
+    /// Reports forged messages since the last report.
+    private func reportForgeries(of server: any Forwarding, _ page: Page) {
+        guard server.forgeries != page.forgeries else { return }
+        page.forgeries = server.forgeries
+        report(.forged(name: server.name, url: server.label))
+    }
+}
+
+// MARK: - Loops
+
+extension HealthTable {
+    private static let loopZone: [UInt8] =
+        [10] + Array("loop-probe".utf8) + [8]
+        + Array("httpdnsd".utf8) + [0]
+
+    /// Sends a loop probe, a query for a random name, to `server` unless one was sent recently.
+    ///
+    /// Only after a slow failure: in a loop each query waits for itself.
+    ///
+    /// - Parameter began: the start of the failed attempt.
+    func seekLoop(through server: any Forwarding, failedSince began: ContinuousClock.Instant) {
+        let now = clocks.now()
+        guard now - began >= UpstreamLimits.loopTime, update(server, { $0.seekLoop(now: now) })
+        else { return }
+        let label = Array(String(random.next() | 1 << 63, radix: 16).utf8)
+        guard let name = try? Name(wire: [UInt8(label.count)] + label + Self.loopZone) else {
+            return
+        }
+        probes[label] = server
+        let end = now + UpstreamLimits.loopWait
+        ServiceLoop.task { [self] in
+            let query = ForwardedQuery(
+                question: Question(name: name, type: .txt),
+                dnssecOK: false,
+                checkingDisabled: false
+            )
+            // The reply is irrelevant; only the arrival of the query at this daemon matters.
+            _ = try? await server.exchange(query, deadline: end)
+            try? await clocks.sleep(end)
+            guard probes.removeValue(forKey: label) != nil else { return }
+            if update(server, { $0.didNotLoop() }) {
+                report(.loopsNoMore(name: server.name, url: server.label))
+            }
+        }
+    }
+
+    /// Returns true if a client's question is a loop probe of this daemon.
+    package func recognises(_ question: Question) -> Bool {
+        guard question.type == .txt else { return false }
+        let octets = question.name.lowercased.octets
+        guard octets.count == 17 + Self.loopZone.count, octets[17...].elementsEqual(Self.loopZone),
+            let server = probes.removeValue(forKey: Array(octets[1..<17]))
+        else { return false }
+        if update(server, { $0.looped(now: clocks.now()) }) {
+            report(.loops(name: server.name, url: server.label))
+        }
+        return true
+    }
+}
+
+extension HealthTable.News: CustomStringConvertible {
+    /// Log line.
+    package var description: String {
+        switch self {
+        case .rests(let name, let url, let error):
+            "upstream \(name) (\(url)): backing off: \(error)"
+        case .recovered(let name, let url):
+            "upstream \(name) (\(url)): answers again"
+        case .loops(let name, let url):
+            "upstream \(name) (\(url)): leads back to this server, ignoring it: "
+                + "use a resolver that does not forward to this server"
+        case .forged(let name, let url):
+            "upstream \(name) (\(url)): messages from its address match no query, using TCP: "
+                + "possible forgery; use an encrypted upstream"
+        case .loopsNoMore(let name, let url):
+            "upstream \(name) (\(url)): no longer leads back to this server"
+        }
+    }
+
+    /// Server concerned.
+    package var server: (name: String, url: String) {
+        switch self {
+        case .rests(let name, let url, _), .recovered(let name, let url), .loops(let name, let url),
+            .loopsNoMore(let name, let url), .forged(let name, let url):
+            (name, url)
+        }
+    }
+
+    /// Event in one word, the key for rate-limiting log lines.
+    package var kind: String {
+        switch self {
+        case .rests: "rests"
+        case .recovered: "recovered"
+        case .loops: "loops"
+        case .loopsNoMore: "loop-ended"
+        case .forged: "forged"
+        }
+    }
+
+    /// True for failures, false for recoveries.
+    package var isTrouble: Bool {
+        switch self {
+        case .rests, .loops, .forged: true
+        case .recovered, .loopsNoMore: false
+        }
+    }
+}

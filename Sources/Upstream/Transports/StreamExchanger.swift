@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// Exchanges with one server over two persistent connections: client queries and probes.
+///
+/// A server that answers in order would delay a probe behind slow client queries on a shared
+/// connection, and a healthy server would seem down.
+@ServiceLoop
+final class StreamExchanger {
+    private var opened: UInt64 = 0
+
+    private var reused: UInt64 = 0
+
+    /// Unmatched messages on closed connections.
+    private var earlierForeignReplies: UInt64 = 0
+
+    private let clocks: Clocks
+    private let open: PipelinedConnection.Opening
+    private var current: [Purpose: PipelinedConnection] = [:]
+
+    private enum Purpose {
+        case queries, probes
+    }
+
+    /// Creates an exchanger that connects with `open` at the first query.
+    nonisolated init(_ clocks: Clocks, _ open: @escaping PipelinedConnection.Opening) {
+        self.clocks = clocks
+        self.open = open
+    }
+
+    func count(in numbers: inout UpstreamNumbers) {
+        numbers.connectionsOpened = opened
+        numbers.connectionsReused = reused
+        numbers.foreignReplies = current.values.reduce(earlierForeignReplies) {
+            $0 + $1.foreignReplies
+        }
+    }
+
+    /// Sends a query; repeats it once on a new connection if the first is lost before the reply.
+    ///
+    /// - Parameters:
+    ///   - since: a connection without received data since then is not used.
+    ///   - tell: the completion handler; receives a complete matching reply of any RCODE.
+    func ask(
+        _ exchange: UpstreamExchange,
+        since: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                completion(.success(try await reply(to: exchange, since, deadline, place)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    private func reply(
+        to exchange: UpstreamExchange,
+        _ since: ContinuousClock.Instant?,
+        _ deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?
+    ) async throws(UpstreamError) -> Message {
+        let before = reused
+        let purpose = exchange.isProbe ? Purpose.probes : .queries
+        let connection = self.connection(for: purpose, heardSince: since)
+        place?.update { $0.isReused = reused > before }
+        let octets: [UInt8]
+        do throws(UpstreamError) {
+            octets = try await connection.ask(
+                exchange.message,
+                cancellation: exchange.cancellation,
+                deadline: deadline
+            )
+        } catch {
+            // A connection that was never established is not lost, except by a network change.
+            let wasLost = connection.wasOpen || error == Self.dropped
+            guard wasLost, connection.end != nil, error != .timedOut, clocks.now() < deadline else {
+                throw error
+            }
+            let next = self.connection(for: purpose, heardSince: nil)
+            place?.update { $0.isReused = false }
+            return try judge(
+                try await next.ask(
+                    exchange.message,
+                    cancellation: exchange.cancellation,
+                    deadline: deadline
+                ),
+                exchange,
+                on: next
+            )
+        }
+        return try judge(octets, exchange, on: connection)
+    }
+
+    /// Drops the connections; their queries are repeated on new ones.
+    func drop() {
+        for connection in current.values {
+            connection.close(Self.dropped)
+            earlierForeignReplies += connection.foreignReplies
+        }
+        current = [:]
+    }
+
+    private static let dropped = UpstreamError.broken("connection dropped after a network change")
+
+    private func connection(
+        for purpose: Purpose,
+        heardSince since: ContinuousClock.Instant?
+    ) -> PipelinedConnection {
+        if let current = current[purpose] {
+            let isSilent = since.map { current.lastHeard ?? current.begun < $0 } ?? false
+            if current.isUsable, !isSilent {
+                reused += 1
+                return current
+            }
+            earlierForeignReplies += current.foreignReplies
+            current.retire()
+        }
+        let new = PipelinedConnection(clocks, open)
+        opened += 1
+        current[purpose] = new
+        return new
+    }
+
+    private func judge(
+        _ octets: [UInt8],
+        _ exchange: UpstreamExchange,
+        on connection: PipelinedConnection
+    ) throws(UpstreamError) -> Message {
+        guard let message = exchange.judgeStream(octets) else {
+            throw .broken("the reply does not match the query")
+        }
+        for case .keepalive(let units?) in message.edns?.options ?? [] {
+            connection.keep(for: .milliseconds(100) * Int(units))
+        }
+        return message
+    }
+
+    nonisolated static func connect(
+        to server: SocketAddress,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> any OctetStream {
+        do throws(SocketError) {
+            return try await StreamConnection.connect(to: server, deadline: deadline)
+        } catch {
+            throw UpstreamError(error)
+        }
+    }
+
+    nonisolated static func connect(
+        to server: SocketAddress,
+        name: String,
+        _ tls: TLSClient,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> any OctetStream {
+        do throws(TLSError) {
+            return try await tls.connect(to: server, name: name, deadline: deadline)
+        } catch {
+            throw UpstreamError(error)
+        }
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import DNSWire
+internal import Net
+
+/// UDP exchanges with one server; concurrent queries share a few sockets.
+///
+/// The kernel chooses a random port for each socket and drops messages from other addresses (RFC
+/// 5452 §9.2). A query uses the socket of a random slot. A socket accepts queries for a short time
+/// only and is closed after its last reply. So a single query has its own port, and a port closes
+/// before a forger can find it; see the page of this module.
+@ServiceLoop
+final class UDPExchanger {
+    /// Result of a query.
+    enum Outcome {
+        case reply(Message)
+
+        /// The reply does not fit in UDP or may be forged; repeat the query over TCP (RFC 7766 §5).
+        case needsStream
+
+        case failed(UpstreamError)
+    }
+
+    typealias Completion = @ServiceLoop (Outcome) -> Void
+
+    /// Messages from the server's address that match no query.
+    fileprivate(set) var foreignReplies: UInt64 = 0
+
+    /// Sockets closed because of forged messages.
+    fileprivate(set) var forgeries: UInt64 = 0
+
+    private let server: SocketAddress
+    private let validates: Bool
+    private let clocks: Clocks
+    private var random = RandomPool()
+
+    /// Sockets that accept queries.
+    private var lanes = [UDPSocketSlot?](repeating: nil, count: UpstreamLimits.lanes)
+
+    /// All sockets, including those that only wait for replies.
+    private var open: [ObjectIdentifier: UDPSocketSlot] = [:]
+
+    private lazy var alarm = Alarm(clocks) { [weak self] in self?.expire() }
+
+    /// Creates an exchanger for `server`; opens nothing.
+    nonisolated init(_ server: SocketAddress, validates: Bool, clocks: Clocks) {
+        self.server = server
+        self.validates = validates
+        self.clocks = clocks
+    }
+
+    /// Sends a query; `completion` is called once, possibly before `ask` returns.
+    func ask(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant,
+        _ completion: @escaping Completion
+    ) {
+        do throws(SocketError) {
+            let lane = try self.lane()
+            var exchange: UpstreamExchange
+            repeat {
+                exchange = UpstreamExchange(query, validates: validates, random: &random)
+            } while lane.waits(for: exchange.id)
+            let number = try lane.send(exchange, until: deadline, completion)
+            query.cancellation?.whenCancelled { [weak lane, id = exchange.id] in
+                lane?.cancel(id, number)
+            }
+            alarm.bring(forward: deadline)
+        } catch {
+            completion(.failed(UpstreamError(error)))
+        }
+    }
+
+    /// Stops sending queries on the existing sockets.
+    func renew() {
+        for index in lanes.indices { lanes[index] = nil }
+    }
+
+    /// Returns the socket for the next query.
+    private func lane() throws(SocketError) -> UDPSocketSlot {
+        let index = Int.random(in: lanes.indices, using: &random)
+        let now = clocks.now()
+        if let lane = lanes[index], lane.takesQueries(at: now) { return lane }
+        let lane = try UDPSocketSlot(to: server, of: self, now: now)
+        lanes[index] = lane
+        open[ObjectIdentifier(lane)] = lane
+        return lane
+    }
+
+    fileprivate func closed(_ lane: UDPSocketSlot) { open[ObjectIdentifier(lane)] = nil }
+
+    private func expire() {
+        let now = clocks.now()
+        for lane in open.values { lane.expire(now) }
+        // Rounded up, so that many queries share one timer.
+        let next = open.values.compactMap(\.deadline).min()
+        alarm.set(next.map { max($0, now + UpstreamLimits.grain) })
+    }
+}
+
+/// UDP socket with its outstanding queries; closed when there are none.
+@ServiceLoop
+private final class UDPSocketSlot: DatagramReceiving {
+    /// Outstanding query.
+    private struct Waiting {
+        let exchange: UpstreamExchange
+        let deadline: ContinuousClock.Instant
+        let completion: UDPExchanger.Completion
+
+        /// Distinguishes the query from earlier ones with the same ID.
+        let number: Int
+    }
+
+    private let opened: ContinuousClock.Instant
+    private var socket: DatagramSocket?
+    private weak var asker: UDPExchanger?
+
+    /// Outstanding queries by ID.
+    private var waiting: [UInt16: Waiting] = [:]
+
+    /// IDs of timed-out and cancelled queries: a late reply does not count as forged.
+    ///
+    /// At most ``UpstreamLimits/queriesPerLane``.
+    private var expired: Set<UInt16> = []
+
+    private var foreignReplies = 0
+
+    /// Number of queries that may still be sent.
+    private var left = UpstreamLimits.queriesPerLane
+
+    init(
+        to server: SocketAddress,
+        of asker: UDPExchanger,
+        now: ContinuousClock.Instant
+    ) throws(SocketError) {
+        opened = now
+        self.asker = asker
+        socket = nil
+        socket = try DatagramSocket(connectedTo: server, receiver: self)
+    }
+
+    func takesQueries(at now: ContinuousClock.Instant) -> Bool {
+        socket != nil && left > 0 && now - opened < UpstreamLimits.laneLife
+    }
+
+    /// Returns true if an outstanding query has this ID.
+    func waits(for id: UInt16) -> Bool { waiting[id] != nil }
+
+    /// Earliest deadline of the outstanding queries.
+    var deadline: ContinuousClock.Instant? { waiting.values.lazy.map(\.deadline).min() }
+
+    /// Sends a query.
+    ///
+    /// - Returns: the number of the query, for ``cancel(_:_:)``.
+    /// - Throws: the kernel's error, which may concern an earlier query. All outstanding queries
+    ///   then fail.
+    func send(
+        _ exchange: UpstreamExchange,
+        until deadline: ContinuousClock.Instant,
+        _ completion: @escaping UDPExchanger.Completion
+    ) throws(SocketError) -> Int {
+        do throws(SocketError) {
+            guard let socket else { throw .closed }
+            try socket.send(exchange.message)
+        } catch {
+            failed(error)
+            throw error
+        }
+        left -= 1
+        waiting[exchange.id] = Waiting(
+            exchange: exchange,
+            deadline: deadline,
+            completion: completion,
+            number: left
+        )
+        return left
+    }
+
+    func cancel(_ id: UInt16, _ number: Int) {
+        guard let query = waiting[id], query.number == number else { return }
+        expired.insert(id)
+        end([query], with: .timedOut)
+    }
+
+    func received(_ octets: Span<UInt8>) {
+        guard octets.count >= 2,
+            let asked = waiting.removeValue(forKey: UInt16(octets[0]) << 8 | UInt16(octets[1]))
+        else {
+            let id = octets.count >= 2 ? UInt16(octets[0]) << 8 | UInt16(octets[1]) : nil
+            if id.flatMap({ expired.remove($0) }) == nil { noteForeign() }
+            return
+        }
+        let outcome: UDPExchanger.Outcome
+        switch asked.exchange.judge(octets) {
+        case .foreign:
+            waiting[asked.exchange.id] = asked
+            noteForeign()
+            return
+        case .reply(let message): outcome = .reply(message)
+        case .truncated, .caseLost: outcome = .needsStream
+        }
+        closeIfIdle()
+        asked.completion(outcome)
+    }
+
+    /// Counts an unmatched message; closes the socket after several, because a forger may know its
+    /// port.
+    private func noteForeign() {
+        asker?.foreignReplies += 1
+        foreignReplies += 1
+        guard foreignReplies >= UpstreamLimits.foreignReplies else { return }
+        asker?.forgeries += 1
+        let queries = Array(waiting.values)
+        waiting = [:]
+        close()
+        for query in queries { query.completion(.needsStream) }
+    }
+
+    func failed(_ error: SocketError) {
+        end(Array(waiting.values), with: UpstreamError(error))
+        close()
+    }
+
+    func expire(_ now: ContinuousClock.Instant) {
+        let late = waiting.values.filter { $0.deadline <= now }
+        for query in late { expired.insert(query.exchange.id) }
+        end(late, with: .timedOut)
+    }
+
+    private func end(_ queries: [Waiting], with error: UpstreamError) {
+        for query in queries { waiting[query.exchange.id] = nil }
+        closeIfIdle()
+        for query in queries { query.completion(.failed(error)) }
+    }
+
+    private func closeIfIdle() {
+        if waiting.isEmpty { close() }
+    }
+
+    private func close() {
+        guard socket != nil else { return }
+        socket?.close()
+        socket = nil
+        asker?.closed(self)
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+import Net
+import TestWorld
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Circuit breaker of an unresponsive vendor")
+struct VendorCircuitBreakerTests {
+    private let epoch = ContinuousClock().systemEpoch
+    private let world = World()
+
+    @Test("clients' timeouts count once a later probe has timed out too")
+    func confirmed() {
+        var silence = VendorCircuitBreaker(limit: 2)
+        silence.lasted(since: epoch)
+        silence.lasted(since: epoch)
+        #expect(!silence.isSilent)
+        silence.confirmed(since: epoch + .seconds(1))
+        #expect(silence.isSilent)
+        silence.heard(at: epoch + .seconds(2))
+        #expect(!silence.isSilent)
+    }
+
+    @Test("attempts before the probe count; later ones need another probe")
+    func order() {
+        var silence = VendorCircuitBreaker(limit: 2)
+        silence.confirmed(since: epoch + .seconds(1))
+        silence.lasted(since: epoch + .seconds(1))
+        silence.lasted(since: epoch + .seconds(2))
+        #expect(!silence.isSilent)
+        silence.lasted(since: epoch)
+        #expect(silence.isSilent)
+    }
+
+    @Test("attempts that began before the latest reply do not count")
+    func heardSince() {
+        var silence = VendorCircuitBreaker(limit: 1)
+        silence.heard(at: epoch + .seconds(1))
+        silence.lasted(since: epoch)
+        silence.confirmed(since: epoch + .milliseconds(500))
+        #expect(!silence.isSilent)
+        silence.lasted(since: epoch + .seconds(1))
+        silence.confirmed(since: epoch + .seconds(1))
+        #expect(silence.isSilent)
+    }
+
+    @Test("an answered probe, and each failed one beyond the burst, is followed by a pause")
+    func trials() {
+        var trials = TrialSchedule(burst: 2)
+        var begun: [Int] = []
+        for tenth in 0..<50 where trials.isDue(at: epoch + .milliseconds(100 * tenth)) {
+            trials.began(at: epoch + .milliseconds(100 * tenth))
+            begun.append(tenth)
+            #expect(!trials.isDue(at: epoch + .seconds(60)))
+            if begun.count == 1 { trials.answered() } else { trials.failed() }
+        }
+        #expect(begun == [0, 10, 11, 21, 31, 41])
+    }
+
+    @Test("the breaker opens when each server has `retries-before-switch` timeouts")
+    @ServiceLoop
+    func silent() async throws {
+        world.script = { _ in .silence() }
+        let client = try world.client()
+        for number in 1...2 { _ = try await world.failure(client, "n\(number).example.com") }
+        #expect(!client.isSilent)
+        _ = try await world.failure(client, "n3.example.com")
+        await world.advance(by: .seconds(3))
+        #expect(client.isSilent)
+        world.servers([:])
+        _ = try await world.lookUp(client, "n4.example.com")
+        #expect(!client.isSilent)
+    }
+
+    @Test("a server that refuses or reports an error is not unresponsive")
+    @ServiceLoop
+    func loud() async throws {
+        world.servers([1: .silence(), 2: .fail(.connect("refused"))])
+        let client = try world.client()
+        for number in 1...9 { _ = try await world.failure(client, "n\(number).example.com") }
+        #expect(!client.isSilent)
+    }
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+@Suite("Cached answers after a change of the settings")
+struct ReloadInvalidationTests {
+    init() { ServiceLoop.start() }
+
+    /// The settings of `example.com` before or after a reload.
+    @ServiceLoop
+    private struct Side {
+        var vendors: [String] = []
+        var upstreams: [String]?
+        var fallsBack = true
+        var allowsPrivate = false
+        var standard = ["one"]
+        var answers = AnswerPolicy()
+        var except: [RoutePattern] = []
+    }
+
+    /// Vendors and upstreams by name, shared by two resolvers.
+    @ServiceLoop
+    private final class Fixture {
+        let world = World()
+        let cache: AnswerCache
+        let book: HealthTable
+        private var clients: [String: VendorClient] = [:]
+        private var upstreams: [String: ScriptedUpstream] = [:]
+
+        init() {
+            cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
+            book = HealthTable(clocks: world.clocks)
+        }
+
+        private func client(_ name: String) throws -> VendorClient {
+            if let known = clients[name] { return known }
+            let client = VendorClient(
+                name: name,
+                vendor: try Account.tencent.vendor(),
+                servers: try Account.tencent.servers(1),
+                settings: VendorClient.Settings(),
+                transport: world,
+                clocks: world.clocks
+            )
+            clients[name] = client
+            return client
+        }
+
+        private func group(_ names: [String]) -> UpstreamGroup {
+            let members = names.map { name in
+                let upstream = upstreams[name] ?? ScriptedUpstream(name)
+                upstream.world = world
+                upstreams[name] = upstream
+                return upstream
+            }
+            return UpstreamGroup(members, health: book)
+        }
+
+        func resolver(_ side: Side, after old: Resolver? = nil) throws -> Resolver {
+            var routes = RouteTable()
+            if !side.vendors.isEmpty || side.upstreams != nil {
+                routes.add(
+                    Route(
+                        place: "test:1",
+                        vendors: try side.vendors.map(client),
+                        upstreams: side.upstreams.map(group),
+                        fallsBack: side.fallsBack,
+                        allowsPrivateAnswers: side.allowsPrivate
+                    ),
+                    for: [.suffix("example.com")],
+                    except: side.except
+                )
+            }
+            return Resolver(
+                routes: routes,
+                standard: group(side.standard),
+                policy: TTLPolicy(),
+                answers: side.answers,
+                cache: cache,
+                clocks: world.clocks,
+                succeeding: old
+            )
+        }
+
+        /// Stores an answer as if it came from `giver`.
+        func store(
+            _ name: Name,
+            _ type: RecordType,
+            from giver: String,
+            after vendor: String? = nil,
+            _ origins: AnswerSourceRegistry
+        ) {
+            let isVendor = clients[giver] != nil
+            let number =
+                isVendor
+                ? origins.number("\(giver)/192.0.2.1", vendor: giver)
+                : origins.number("\(giver)/scripted", vendor: vendor)
+            cache.insert(
+                CachedAnswer(
+                    question: Question(name: name, type: type),
+                    variant: .any,
+                    rcode: .noError,
+                    sections: .empty,
+                    lifetime: 300,
+                    source: isVendor ? .vendor : .upstream,
+                    server: number
+                ),
+                now: world.now
+            )
+        }
+
+        /// The cached answers, as `www.example.com A`.
+        var left: Set<String> {
+            var left: Set<String> = []
+            cache.remove(now: world.now) { name, type, _, _ in
+                left.insert("\(name.text.lowercased()) \(type)")
+                return false
+            }
+            return left
+        }
+    }
+
+    /// A change of the settings, and the cached answers that survive it.
+    private struct Case: CustomTestStringConvertible {
+        let testDescription: String
+        let old: Side
+        let new: Side
+        var same: Set<String>?
+        let kept: Set<String>
+    }
+
+    /// The answers in the cache: of vendor `a`, of vendor `b`, of the fallback after `a`, of
+    /// upstream `one`, and of a name without a route.
+    private static let all: Set<String> = [
+        "a.example.com A", "b.example.com A", "fallback.example.com AAAA", "mx.example.com MX",
+        "svc.example.com HTTPS", "www.example.org A",
+    ]
+
+    @ServiceLoop
+    private static var cases: [Case] {
+        let plain = Side(vendors: ["a", "b"])
+        let elsewhere: Set<String> = ["www.example.org A"]
+        let forwarded: Set<String> = ["mx.example.com MX", "www.example.org A"]
+        func change(_ edit: (inout Side) -> Void) -> Side {
+            var side = plain
+            edit(&side)
+            return side
+        }
+        return [
+            Case(testDescription: "nothing", old: plain, new: plain, kept: all),
+            Case(
+                testDescription: "a vendor after the others",
+                old: plain,
+                new: change { $0.vendors = ["a", "b", "c"] },
+                kept: forwarded.union(["a.example.com A", "b.example.com A"])
+            ),
+            Case(
+                testDescription: "a vendor before the others",
+                old: plain,
+                new: change { $0.vendors = ["c", "a", "b"] },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "the last vendor removed",
+                old: plain,
+                new: change { $0.vendors = ["a"] },
+                kept: forwarded.union(["a.example.com A", "fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "the vendors in reverse order",
+                old: plain,
+                new: change { $0.vendors = ["b", "a"] },
+                kept: forwarded.union(["b.example.com A", "fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "another account of b",
+                old: plain,
+                new: plain,
+                same: ["a"],
+                kept: forwarded.union(["a.example.com A"])
+            ),
+            Case(
+                testDescription: "no fallback",
+                old: plain,
+                new: change { $0.fallsBack = false },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "private answers allowed",
+                old: plain,
+                new: change { $0.allowsPrivate = true },
+                kept: forwarded
+            ),
+            Case(
+                testDescription: "to the route's own upstreams",
+                old: plain,
+                new: Side(upstreams: ["two"]),
+                kept: elsewhere
+            ),
+            Case(
+                testDescription: "no route",
+                old: plain,
+                new: Side(),
+                kept: forwarded.union(["fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "another standard upstream",
+                old: plain,
+                new: change { $0.standard = ["two"] },
+                kept: ["a.example.com A", "b.example.com A"]
+            ),
+            Case(
+                testDescription: "a second standard upstream",
+                old: plain,
+                new: change { $0.standard = ["one", "two"] },
+                kept: all.subtracting(["svc.example.com HTTPS"])
+            ),
+            Case(
+                testDescription: "protection against rebinding",
+                old: plain,
+                new: change { $0.answers.rebinding.protects = true },
+                kept: ["a.example.com A", "b.example.com A", "mx.example.com MX"]
+            ),
+            Case(
+                testDescription: "service bindings unchanged",
+                old: plain,
+                new: change { $0.answers.serviceBindings = .forward },
+                kept: all.subtracting(["svc.example.com HTTPS"])
+            ),
+            Case(
+                testDescription: "no IPv6 addresses",
+                old: plain,
+                new: change { $0.answers.suppressesAAAA = true },
+                kept: all.subtracting(["fallback.example.com AAAA"])
+            ),
+            Case(
+                testDescription: "an exception of the route",
+                old: plain,
+                new: change { $0.except = [.exact("a.example.com")] },
+                kept: all.subtracting(["a.example.com A"])
+            ),
+        ]
+    }
+
+    @Test("answers stay if the new settings would get them from the same source")
+    @ServiceLoop
+    func kept() throws {
+        for change in Self.cases {
+            let scene = Fixture()
+            let old = try scene.resolver(change.old)
+            let new = try scene.resolver(change.new, after: old)
+            let origins = old.origins
+            scene.store("a.example.com", .a, from: "a", origins)
+            scene.store("b.example.com", .a, from: "b", origins)
+            scene.store("fallback.example.com", .aaaa, from: "one", after: "a", origins)
+            scene.store("mx.example.com", .mx, from: "one", origins)
+            scene.store("svc.example.com", .https, from: "one", origins)
+            scene.store("www.example.org", .a, from: "one", origins)
+            #expect(scene.left == Self.all)
+            var sweep = new.takeOver(
+                from: old,
+                hosts: HostsTable(),
+                sameVendors: change.same ?? ["a", "b"]
+            )
+            while sweep?.step(now: scene.world.now) ?? false {}
+            #expect(scene.left == change.kept, "\(change.testDescription)")
+            #expect(
+                sweep?.count ?? 0 == Self.all.count - change.kept.count,
+                "\(change.testDescription)"
+            )
+        }
+    }
+
+    @Test("invalid answers are removed in steps, and newer answers stay")
+    @ServiceLoop
+    func steps() async throws {
+        let scene = Fixture()
+        let old = try scene.resolver(Side(vendors: ["a", "b"]))
+        let new = try scene.resolver(Side(vendors: ["b"]), after: old)
+        for number in 0..<1_000 {
+            scene.store(try Name("n\(number).example.com"), .a, from: "a", old.origins)
+        }
+        let sweep = try #require(
+            new.takeOver(from: old, hosts: HostsTable(), sameVendors: ["a", "b"])
+        )
+        let errand = scene.world.begin { await sweep.finish(scene.world.clocks) }
+        await scene.world.advance(by: .zero)
+        #expect(
+            (500..<1_000).contains(scene.left.count),
+            "after one step other work has a turn"
+        )
+        await scene.world.advance(by: .milliseconds(1))
+        #expect(scene.left.isEmpty)
+        scene.store("late.example.com", .a, from: "b", old.origins)
+        #expect(try await scene.world.value(of: errand) == 1_000)
+        #expect(scene.left == ["late.example.com A"])
+    }
+
+    @Test("an answer to an earlier query is cached only if it is valid under the new settings")
+    @ServiceLoop
+    func underWay() async throws {
+        let world = World()
+        let cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
+        let one = ScriptedUpstream("one") { _ in }
+        let two = ScriptedUpstream("two") { _ in }
+        for upstream in [one, two] { upstream.world = world }
+        let book = HealthTable(clocks: world.clocks)
+        func resolver(_ upstream: ScriptedUpstream, after old: Resolver?) -> Resolver {
+            Resolver(
+                routes: RouteTable(),
+                standard: UpstreamGroup([upstream], health: book),
+                policy: TTLPolicy(),
+                cache: cache,
+                clocks: world.clocks,
+                succeeding: old
+            )
+        }
+        let first = resolver(one, after: nil)
+        let query = Query(question: Question(name: "www.example.org", type: .a))
+        func ask(_ resolver: Resolver) -> TestOperation<Resolution> {
+            let deadline = world.now + .seconds(5)
+            return world.begin { await resolver.resolve(query, deadline: deadline) }
+        }
+        let early = ask(first)
+        // After two reloads that restore the first settings, the final settings decide.
+        let second = resolver(two, after: first)
+        _ = second.takeOver(from: first, hosts: HostsTable(), sameVendors: [])
+        #expect(try await world.value(of: early).rcode == .noError)
+        #expect(one.asked.count == 1 && two.asked.count == 0)
+        #expect(cache.numbers.entries == 0)
+        let late = ask(second)
+        #expect(try await world.value(of: late).rcode == .noError)
+        #expect(two.asked.count == 1)
+        #expect(cache.numbers.entries == 1)
+        #expect(second.books === first.books)
+    }
+
+    @Test("a rate limit window continues with the new limit")
+    func window() {
+        let start = ContinuousClock.now
+        /// Returns the seconds at which a lookup is allowed, after lookups at 0, 1 and 2 s.
+        func allowed(_ limit: Int, at seconds: [Int]) -> [Int] {
+            var old = CallWindow(limit: 3)
+            for second in 0..<4 { _ = old.take(start + .seconds(second)) }
+            var window = CallWindow(limit: limit)
+            window.takeOver(from: old)
+            return seconds.filter { window.take(start + .seconds($0)) }
+        }
+        #expect(allowed(2, at: [5, 60, 61, 61, 62]) == [61, 62])
+        #expect(allowed(5, at: [5, 6, 7, 60]) == [5, 6, 60])
+        #expect(allowed(0, at: [5, 100]) == [])
+    }
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+extension ServiceKey {
+    /// A parameter key that only some clients know.
+    fileprivate static let unknown = ServiceKey(rawValue: 65_000)
+}
+
+extension Record {
+    /// Returns an HTTPS record with these address hints.
+    fileprivate static func https(
+        _ name: Name,
+        priority: UInt16 = 1,
+        target: Name = .root,
+        v4: [String]? = ["198.51.100.1"],
+        v6: [String]? = ["2001:db8:99::1"],
+        mandatory: [ServiceKey] = [],
+        ttl: UInt32 = 300
+    ) -> Record {
+        var parameters: [ServiceBinding.Parameter] = [
+            .init(key: .alpn, value: [2] + Array("h2".utf8)),
+            .init(key: .ech, value: [0, 1, 2]),
+            .init(key: .unknown, value: [9, 8, 7]),
+        ]
+        if !mandatory.isEmpty {
+            let value = mandatory.flatMap { [UInt8($0.rawValue >> 8), UInt8($0.rawValue & 0xFF)] }
+            parameters.append(.init(key: .mandatory, value: value))
+        }
+        for (key, texts) in [(ServiceKey.ipv4Hint, v4), (.ipv6Hint, v6)] {
+            guard let texts else { continue }
+            let value = texts.flatMap { IPAddress($0)?.octets ?? [1, 2, 3] }
+            parameters.append(.init(key: key, value: value))
+        }
+        return Record(
+            name: name,
+            type: .https,
+            ttl: ttl,
+            data: .svcb(
+                ServiceBinding(
+                    priority: priority,
+                    target: target,
+                    parameters: priority == 0 ? [] : parameters
+                )
+            )
+        )
+    }
+}
+
+extension ScriptedUpstream {
+    /// Returns an upstream that answers HTTPS and SVCB queries with `records`, and A and AAAA
+    /// queries with fixed addresses.
+    fileprivate static func binding(_ records: [Record]) -> ScriptedUpstream {
+        ScriptedUpstream { (message) throws(UpstreamError) in
+            guard let question = message.questions.first else { return }
+            switch question.type {
+            case .a: message.answers = [.a(question.name, 0xC633_6463)]
+            case .aaaa: message.answers = [.aaaa(question.name, 0x99)]
+            default: message.answers = records
+            }
+        }
+    }
+}
+
+@Suite("Address hints in HTTPS and SVCB records of names that vendors resolve (RFC 9460)")
+struct ServiceBindingFilterTests {
+    init() { ServiceLoop.start() }
+
+    private static let before = "1 . alpn=h2 ipv4hint=198.51.100.1 ech=AAEC"
+    private static let theirs = "HTTPS \(before) ipv6hint=2001:db8:99::1 key65000=\\009\\008\\007"
+    private static let bare = "HTTPS 1 . alpn=h2 ech=AAEC key65000=\\009\\008\\007"
+
+    /// Returns the answer policy with this service binding mode.
+    private static func policy(
+        _ bindings: AnswerPolicy.ServiceBindings,
+        suppressesAAAA: Bool = false
+    ) -> AnswerPolicy {
+        var policy = AnswerPolicy()
+        policy.serviceBindings = bindings
+        policy.suppressesAAAA = suppressesAAAA
+        return policy
+    }
+
+    @Test
+    @ServiceLoop
+    func `without cached addresses the hints are removed and no vendor is called`() async throws {
+        let harness = try ResolverHarness(.tencent, upstream: .binding([.https("www.example.com")]))
+        let answer = try await harness.ask("www.example.com", .https)
+        #expect(answer.plain == [Self.bare])
+        #expect(answer.message.answers.map(\.ttl) == [300])
+        #expect(answer.resolution.lifetime == 300)
+        #expect(harness.world.sent.isEmpty)
+        #expect(harness.kept("www.example.com") == ["HTTPS 300"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `cached addresses replace the hints, and the TTL is their remaining time`() async throws {
+        let harness = try ResolverHarness(.tencent, upstream: .binding([.https("www.example.com")]))
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(10))
+        let answer = try await harness.ask("www.example.com", .https)
+        #expect(
+            answer.plain == [
+                "HTTPS 1 . alpn=h2 ipv4hint=192.0.2.101,192.0.2.102 ech=AAEC "
+                    + "ipv6hint=2001:db8::101 key65000=\\009\\008\\007"
+            ]
+        )
+        // The cached addresses had a TTL of 60 s, of which 10 s have passed.
+        #expect(answer.message.answers.map(\.ttl) == [50])
+        #expect(answer.resolution.lifetime == 50)
+        #expect(harness.world.sent.count == 1)
+    }
+
+    @Test
+    @ServiceLoop
+    func `hints equal to the cached addresses get the TTL of these addresses`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([
+                .https(
+                    "www.example.com",
+                    v4: ["192.0.2.101", "192.0.2.102"],
+                    v6: ["2001:db8::101"]
+                )
+            ])
+        )
+        _ = try await harness.ask("www.example.com")
+        await harness.world.advance(by: .seconds(10))
+        let answer = try await harness.ask("www.example.com", .https)
+        #expect(answer.message.answers.map(\.ttl) == [50])
+        #expect(answer.resolution.lifetime == 50)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a family without addresses has no hint, and no hint is added to a record without one`()
+        async throws
+    {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([
+                .https("four.example.com"),
+                .https("four.example.com", priority: 2, v4: nil, v6: nil),
+            ])
+        )
+        _ = try await harness.ask("four.example.com")
+        #expect(
+            try await harness.ask("four.example.com", .https).plain == [
+                "HTTPS 1 . alpn=h2 ipv4hint=192.0.2.104 ech=AAEC key65000=\\009\\008\\007",
+                "HTTPS 2 . alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func `the key of a removed hint is removed from the mandatory parameter`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.com", mandatory: [.alpn, .ipv4Hint]),
+                .https("www.example.com", priority: 2, mandatory: [.ipv4Hint]),
+            ])
+        )
+        #expect(
+            try await harness.ask("www.example.com", .https).plain == [
+                "HTTPS 1 . mandatory=alpn alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+                "HTTPS 2 . alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+        _ = try await harness.ask("www.example.com")
+        harness.cache.remove(.name("www.example.com", .https), now: harness.world.now)
+        let aligned = try await harness.ask("www.example.com", .https).plain
+        #expect(aligned.first?.hasPrefix("HTTPS 1 . mandatory=alpn,ipv4hint alpn=h2") == true)
+    }
+
+    @Test
+    @ServiceLoop
+    func `hints are the target's; without a vendor route they are removed`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.com", priority: 1, target: "four.example.com"),
+                .https("www.example.com", priority: 2, target: "cdn.example.net"),
+            ])
+        )
+        _ = try await harness.ask("www.example.com")
+        _ = try await harness.ask("four.example.com")
+        _ = try await harness.ask("cdn.example.net")
+        #expect(
+            try await harness.ask("www.example.com", .https).plain == [
+                "HTTPS 1 four.example.com. alpn=h2 ipv4hint=192.0.2.104 ech=AAEC "
+                    + "key65000=\\009\\008\\007",
+                "HTTPS 2 cdn.example.net. alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func
+        `behind an alias the owner is another name, and the owner's addresses are not the asked one's`()
+        async throws
+    {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([
+                .cname("www.example.com", "cdn.example.net"), .https("cdn.example.net"),
+            ])
+        )
+        _ = try await harness.ask("www.example.com")
+        let answer = try await harness.ask("www.example.com", .https)
+        #expect(answer.plain == ["CNAME cdn.example.net.", Self.bare])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a record in alias mode is passed unchanged`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.com", priority: 0, target: "cdn.example.net")
+            ])
+        )
+        let answers = try await harness.ask("www.example.com", .https).plain
+        #expect(answers == ["HTTPS 0 cdn.example.net."])
+    }
+
+    @Test
+    @ServiceLoop
+    func `names without a route pass, but hints for a name with a vendor route are removed`()
+        async throws
+    {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([
+                .https("www.example.org"),
+                .https("www.example.org", priority: 2, target: "www.example.com"),
+            ])
+        )
+        #expect(
+            try await harness.ask("www.example.org", .https).plain == [
+                Self.theirs,
+                "HTTPS 2 www.example.com. alpn=h2 ech=AAEC key65000=\\009\\008\\007",
+            ]
+        )
+    }
+
+    @Test
+    @ServiceLoop
+    func `hints for a name in a hosts file are its addresses there`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([.https("www.example.org", target: "printer.lan")])
+        )
+        harness.resolver.use(HostsTable.of("192.0.2.9 printer.lan"))
+        let answer = try await harness.ask("www.example.org", .https)
+        #expect(
+            answer.plain == [
+                "HTTPS 1 printer.lan. alpn=h2 ipv4hint=192.0.2.9 ech=AAEC key65000=\\009\\008\\007"
+            ]
+        )
+        #expect(answer.resolution.lifetime == 10)
+    }
+
+    @Test
+    @ServiceLoop
+    func `a hint of invalid length is replaced`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([.https("www.example.com", v4: ["nonsense"], v6: ["nonsense"])])
+        )
+        #expect(try await harness.ask("www.example.com", .https).plain == [Self.bare])
+    }
+
+    @Test
+    @ServiceLoop
+    func `a record that must be altered is NODATA for queries with DO`() async throws {
+        let harness = try ResolverHarness(.tencent, upstream: .binding([.https("www.example.com")]))
+        let signed = try await harness.ask("www.example.com", .https, dnssecOK: true)
+        #expect(signed.rcode == .noError && signed.answers.isEmpty)
+        #expect(signed.zone == "example.com")
+        #expect(signed.resolution.explanation?.code == .synthesized)
+        #expect(harness.upstream?.asked == [])
+        #expect(try await harness.ask("www.example.com", .https).plain == [Self.bare])
+        // A name without a route needs no alteration.
+        let other = try ResolverHarness(.tencent, upstream: .binding([.https("www.example.org")]))
+        let untouched = try await other.ask("www.example.org", .https, dnssecOK: true)
+        #expect(untouched.plain == [Self.theirs])
+        // But its target may have a route.
+        let leading = try ResolverHarness(
+            .tencent,
+            upstream: .binding([.https("www.example.org", target: "www.example.com")])
+        )
+        let denied = try await leading.ask("www.example.org", .https, dnssecOK: true)
+        #expect(denied.rcode == .noError && denied.answers.isEmpty)
+        #expect(denied.zone == "www.example.org")
+    }
+
+    @Test(arguments: [false, true])
+    @ServiceLoop
+    func `mode forward passes records unchanged`(_ dnssecOK: Bool) async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([.https("www.example.com")]),
+            answers: Self.policy(.forward)
+        )
+        _ = try await harness.ask("www.example.com")
+        let answer = try await harness.ask("www.example.com", .https, dnssecOK: dnssecOK)
+        #expect(answer.plain == [Self.theirs])
+    }
+
+    @Test(arguments: [RecordType.https, .svcb])
+    @ServiceLoop
+    func `mode block answers NODATA for names with a vendor route`(_ type: RecordType) async throws
+    {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([.https("www.example.org")]),
+            answers: Self.policy(.block)
+        )
+        try await harness.expect(
+            "www.example.com",
+            type,
+            story: """
+                NOERROR from httpdnsd after 0 ms
+                EDE 15: HTTPS and SVCB records are blocked here
+                authority: SOA example.com. 5 5
+                kept: \(type) NODATA 5
+                """
+        )
+        #expect(try await harness.ask("www.example.org", .https).plain == [Self.theirs])
+    }
+
+    // MARK: - Without IPv6
+
+    @Test
+    @ServiceLoop
+    func `with AAAA suppressed, every AAAA query is NODATA, and A is answered`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            answers: Self.policy(.align, suppressesAAAA: true)
+        )
+        harness.resolver.use(HostsTable.of("2001:db8::9 six.lan"))
+        try await harness.expect(
+            "www.example.com",
+            story: """
+                NOERROR from tencent/192.0.2.11:443 after 20 ms
+                answer: A 192.0.2.101 60, A 192.0.2.102 60
+                asked: tencent 1 at 0
+                kept: A 60
+                billed: tencent 1
+                """,
+            "the AAAA answer of the same call is not cached: a worker would serve it"
+        )
+        for (name, zone) in [
+            ("www.example.com", "example.com"), ("www.example.org", "www.example.org"),
+        ] {
+            try await harness.expect(
+                try Name(name),
+                .aaaa,
+                story: """
+                    NOERROR from httpdnsd after 0 ms
+                    EDE 29: AAAA is suppressed here
+                    authority: SOA \(zone). 300 300
+                    \(name == "www.example.com" ? "kept: A 60" : "")
+                    """.trimmed
+            )
+        }
+        #expect(try await harness.ask("six.lan", .aaaa).plain == ["AAAA 2001:db8::9"])
+        #expect(try await harness.ask("localhost", .aaaa).plain == ["AAAA ::1"])
+    }
+
+    @Test
+    @ServiceLoop
+    func `with AAAA suppressed, no HTTPS answer has an IPv6 hint`() async throws {
+        let harness = try ResolverHarness(
+            .tencent,
+            upstream: .binding([.https("www.example.org"), .https("www.example.com")]),
+            answers: Self.policy(.forward, suppressesAAAA: true)
+        )
+        for name in ["www.example.org", "www.example.com"] as [Name] {
+            let answer = try await harness.ask(name, .https)
+            #expect(answer.plain == ["HTTPS \(Self.before) key65000=\\009\\008\\007"])
+            let signed = try await harness.ask(name, .https, dnssecOK: true)
+            #expect(signed.plain == [Self.theirs])
+        }
+    }
+
+    @Test
+    @ServiceLoop
+    func `a restored answer that the settings now produce locally is removed`() async throws {
+        let harness = try ResolverHarness(.tencent)
+        _ = try await harness.ask("www.example.com")
+        let now = try ResolverHarness(.tencent, answers: Self.policy(.align, suppressesAAAA: true))
+        for type in [RecordType.a, .aaaa] {
+            let question = Question(name: "www.example.com", type: type)
+            let kept = harness.cache.freshAnswer(
+                for: question,
+                variant: .any,
+                now: harness.world.now
+            )
+            now.cache.insert(try #require(kept).answer, now: now.world.now)
+        }
+        #expect(now.cached("www.example.com") == ["A 2", "AAAA 1"])
+        now.resolver.use(HostsTable())
+        #expect(now.cached("www.example.com") == ["A 2"])
+    }
+}
+
+extension Answer {
+    /// The answers without the quotes around parameter values.
+    fileprivate var plain: [String] { answers.map { $0.replacing("\"", with: "") } }
+}
+
+extension String {
+    /// The text without its final line break.
+    fileprivate var trimmed: String { hasSuffix("\n") ? String(dropLast()) : self }
+}

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Net
+import TestWorld
+import Testing
+import Upstream
+
+@testable import Resolver
+
+/// Test harness: a resolver with scripted vendors and upstreams in a simulated world.
+@ServiceLoop
+final class ResolverHarness {
+    let world = World()
+    let cache: AnswerCache
+    let upstream: ScriptedUpstream?
+    let resolver: Resolver
+    let accounts: [Account]
+    let vendors: [VendorClient]
+
+    /// The records of all vendors.
+    var zone = ResolverHarness.zone
+
+    /// Connect times of probed servers by address and port; others do not respond.
+    var latencies: [String: Duration] = [:]
+
+    /// Probed servers and the time of each probe.
+    private(set) var tried: [(at: ContinuousClock.Instant, whom: String)] = []
+
+    /// A snapshot of the cache, if a test has taken one.
+    var snapshot: [UInt8] = []
+
+    /// Faults of servers, by names such as `tencent 1`.
+    var faults: [String: Fault] = [:]
+
+    /// Vendor calls and upstream queries for clients, with their times: `tencent 1`, `upstream A`.
+    private(set) var asked: [(at: ContinuousClock.Instant, whom: String)] = []
+
+    /// Late reference from the resolver to the harness, which is created after it.
+    private final class Box {
+        weak var harness: ResolverHarness?
+    }
+    private let probing = Box()
+
+    /// Errors of the test script.
+    private var mistakes: [any Error] = []
+
+    /// Creates a harness with vendors for `example.com`, unless `routes` differs.
+    ///
+    /// - Parameter accounts: in the order of the route.
+    init(
+        _ accounts: Account...,
+        servers count: Int = 2,
+        upstream: ScriptedUpstream? = ScriptedUpstream(),
+        policy: TTLPolicy = TTLPolicy(),
+        answers: AnswerPolicy = AnswerPolicy(),
+        freshness: Freshness = Freshness(),
+        fallsBack: Bool = true,
+        allowsPrivateAnswers: Bool = false,
+        servesStale: Bool = true,
+        configure: (inout VendorClient.Settings) -> Void = { _ in },
+        routes make: ((inout RouteTable) -> Void)? = nil
+    ) throws {
+        self.accounts = accounts
+        self.upstream = upstream
+        cache = AnswerCache(limit: 1 << 20, origin: world.now, seed: 1)
+        var settings = VendorClient.Settings()
+        configure(&settings)
+        vendors = try accounts.map { [world] account in
+            VendorClient(
+                name: account.rawValue,
+                vendor: try account.vendor(),
+                servers: try account.servers(count),
+                settings: settings,
+                transport: world,
+                clocks: world.clocks
+            )
+        }
+        var table = RouteTable()
+        if let make {
+            make(&table)
+        } else if !vendors.isEmpty {
+            table.add(
+                Route(
+                    place: "test:1",
+                    vendors: vendors,
+                    upstreams: nil,
+                    fallsBack: fallsBack,
+                    allowsPrivateAnswers: allowsPrivateAnswers,
+                    servesStale: servesStale
+                ),
+                for: [.suffix("example.com")],
+                except: []
+            )
+        }
+        resolver = Resolver(
+            routes: table,
+            standard: upstream.map { [world] in
+                UpstreamGroup([$0], health: HealthTable(clocks: world.clocks))
+            },
+            policy: policy,
+            answers: answers,
+            probe: { [probing] target, deadline in
+                await probing.harness?.attempt(target, deadline) ?? false
+            },
+            freshness: freshness,
+            cache: cache,
+            clocks: world.clocks
+        )
+        probing.harness = self
+        upstream?.world = world
+        upstream?.note = { [unowned self] query in
+            note("\(upstream?.name ?? "") \(query.question.type)")
+        }
+        world.script = { [unowned self] request in step(for: request) }
+    }
+
+    /// The records of all vendors by default.
+    static let zone: [String: Known] = [
+        "www.example.com": Known(v4: ["192.0.2.101", "192.0.2.102"], v6: ["2001:db8::101"]),
+        "four.example.com": Known(v4: ["192.0.2.104"], ttl4: 90),
+        "six.example.com": Known(v6: ["2001:db8::106"], ttl6: 90),
+        "none.example.com": Known(),
+    ]
+
+    /// The names that vendor probes query.
+    private static let trialNames: Set<String> = [
+        "www.dnspod.cn", "resolvers.httpdns.aliyuncs.com", "dns.example.net",
+    ]
+
+    /// Billable calls for clients, per vendor.
+    private var billed: [UInt64] {
+        vendors.map { vendor in
+            let trials = vendor.costliestNames(1_000).filter {
+                Self.trialNames.contains("\($0.name)".trimmingFinalDot)
+            }
+            return vendor.statistics.billable - trials.reduce(0) { $0 + $1.calls }
+        }
+    }
+
+    private func note(_ whom: String) { asked.append((world.now, whom)) }
+
+    /// Completes a probe of a server if the server responds.
+    private func attempt(
+        _ target: AddressRanking.Target,
+        _ deadline: ContinuousClock.Instant
+    ) async -> Bool {
+        let server = "\(target.address) \(target.port)"
+        tried.append((world.now, server))
+        let end = latencies[server].map { min(deadline, world.now + $0) } ?? deadline
+        try? await world.clocks.sleep(end)
+        return end < deadline
+    }
+
+    /// Returns the scripted behavior of the called server.
+    private func step(for request: HTTPRequest) -> World.Step {
+        let digits = Int(request.server.host.split(separator: ".").last ?? "") ?? 0
+        guard let account = accounts.first(where: { digits / 10 * 10 == $0.base }) else {
+            mistakes.append(NothingHappens())
+            return .silence()
+        }
+        let server = "\(account.rawValue) \(digits % 10)"
+        do {
+            let names = try account.names(in: request)
+            // The daemon's own probe is not a client's query.
+            if Self.trialNames.isDisjoint(with: names) {
+                note(names.count > 1 ? "\(server) for \(names.count)" : server)
+            }
+            return try account.step(
+                to: request,
+                zone,
+                faults[server],
+                wallSeconds: world.wallSeconds
+            )
+        } catch {
+            mistakes.append(error)
+            return .silence()
+        }
+    }
+}
+
+// MARK: - Asking
+
+extension ResolverHarness {
+    /// Starts a query with the server's limit of 4.8 s.
+    func begin(
+        _ name: Name,
+        _ type: RecordType = .a,
+        dnssecOK: Bool = false,
+        checkingDisabled: Bool = false,
+        within time: Duration = ResolverLimits.total
+    ) -> Asked {
+        let query = Query(
+            question: Question(name: name, type: type),
+            dnssecOK: dnssecOK,
+            checkingDisabled: checkingDisabled
+        )
+        let deadline = world.now + time
+        let errand = world.begin { [resolver] in await resolver.resolve(query, deadline: deadline) }
+        return Asked(query: query, errand: errand, asked: asked.count, billed: billed)
+    }
+
+    /// Returns the answer to a query after its completion.
+    func answer(to asked: Asked) async throws -> Answer {
+        let resolution = try await world.value(of: asked.errand)
+        if let mistake = mistakes.first { throw mistake }
+        return try Answer(resolution, to: asked.query.question)
+    }
+
+    /// Sends a query and waits for the answer.
+    func ask(
+        _ name: Name,
+        _ type: RecordType = .a,
+        dnssecOK: Bool = false,
+        checkingDisabled: Bool = false
+    ) async throws -> Answer {
+        try await answer(
+            to: begin(name, type, dnssecOK: dnssecOK, checkingDisabled: checkingDisabled)
+        )
+    }
+
+    /// Returns a worker's answer from the cache, or nil.
+    func hit(_ name: Name, _ type: RecordType = .a) throws -> Message? {
+        let query = Query(question: Question(name: name, type: type))
+        var message = Message(header: Header())
+        message.questions = [query.question]
+        message.edns = EDNS(udpPayloadSize: 1232)
+        var octets = message.encoded()
+        let facts = try QueryFacts(checking: octets.rawSpan)
+        octets += [UInt8](repeating: 0, count: 1232 - octets.count)
+        let hit = cache.withTable(now: world.now) { table, now in
+            octets.withMutableRawSpan { table.answer(facts, in: &$0, limit: 1232, now: now) }
+        }
+        guard let hit else { return nil }
+        if hit.wantsRefresh { resolver.refreshing.refresh(query) }
+        return try Message(parsing: Array(octets[..<hit.length]))
+    }
+
+    /// Calls and queries since the start, each with its second.
+    var askedAt: [String] {
+        asked.map { at, whom in "\(whom) at \((at - world.start).milliseconds / 1_000) s" }
+    }
+
+    /// Returns the cached entries of a name, as `A 2` for an A entry of two answers.
+    func cached(_ name: Name) -> [String] {
+        cache.entries(named: name, type: nil, now: world.now).map { entry in
+            let message = try? Message(parsing: entry.message)
+            return "\(entry.type) \(message?.answers.count ?? -1)"
+        }
+    }
+
+    /// Changes the network, with all consequences; returns the number of answers that became stale.
+    @discardableResult
+    func networkChanged() -> Int {
+        var sweep = resolver.networkChanged()
+        while sweep.step(now: world.now) {}
+        return sweep.count
+    }
+
+    /// Empties the cache, so that the next query is a call.
+    func emptyCache() { cache.remove(.all, now: world.now) }
+
+    /// Returns the origin label of an answer.
+    func origin(_ answer: Answer) -> String {
+        resolver.origins.name(answer.resolution.provenance.origin)
+    }
+}
+
+/// A pending query, and the counters at its start.
+@ServiceLoop
+struct Asked {
+    let query: Query
+    let errand: TestOperation<Resolution>
+
+    /// Number of earlier calls and queries.
+    let asked: Int
+
+    /// Calls billed earlier, per vendor.
+    let billed: [UInt64]
+}
+
+// MARK: - The whole story
+
+extension ResolverHarness {
+    /// Sends a query and compares its whole story: answer and time, calls, cached entries, and
+    /// cost.
+    ///
+    ///     NOERROR from tencent/192.0.2.11:443 after 20 ms
+    ///     answer: A 192.0.2.101 60
+    ///     asked: tencent 1 at 0
+    ///     kept: A 60, AAAA NODATA 60
+    ///     billed: tencent 1
+    ///
+    /// The number after a record is its TTL, after an SOA also its minimum field, after a cache
+    /// entry its remaining seconds.
+    func expect(
+        _ name: Name,
+        _ type: RecordType = .a,
+        story: String,
+        _ comment: Comment? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await expect(begin(name, type), story: story, comment, sourceLocation: sourceLocation)
+    }
+
+    /// Compares the story of a query with the expected one.
+    func expect(
+        _ asked: Asked,
+        story: String,
+        _ comment: Comment? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let told = try await self.story(of: asked)
+        #expect(told == story, comment, sourceLocation: sourceLocation)
+    }
+
+    /// Returns the story of a query.
+    func story(of asked: Asked) async throws -> String {
+        let answer = try await answer(to: asked)
+        let took = (asked.errand.end ?? world.now) - asked.errand.start
+        var lines = ["\(answer.rcode) from \(origin(answer)) after \(took.milliseconds) ms"]
+        if let explanation = answer.resolution.explanation {
+            lines.append("EDE \(explanation.code.rawValue): \(explanation.text)")
+        }
+        lines += Self.line("answer", answer.message.answers.map(Self.text))
+        lines += Self.line("authority", answer.message.authorities.map(Self.text))
+        lines += Self.line("additional", answer.message.additionals.map(Self.text))
+        lines += Self.line(
+            "asked",
+            self.asked.dropFirst(asked.asked).map { at, whom in
+                "\(whom) at \((at - asked.errand.start).milliseconds)"
+            }
+        )
+        lines += Self.line("kept", kept(asked.query.question.name))
+        lines += Self.line(
+            "billed",
+            zip(zip(vendors, billed), asked.billed).compactMap { now, before in
+                let (vendor, calls) = (now.0, now.1 - before)
+                return calls == 0 ? nil : "\(vendor.name) \(calls)"
+            }
+        )
+        return lines.joined(separator: "\n")
+    }
+
+    /// Returns the cache's entries for a name, with their remaining seconds.
+    func kept(_ name: Name) -> [String] {
+        cache.entries(named: name, type: nil, now: world.now).filter { $0.remaining > 0 }
+            .map { entry in
+                let kind =
+                    entry.rcode != .noError
+                    ? " \(entry.rcode)" : entry.isNegative ? " NODATA" : ""
+                return "\(entry.type)\(kind) \(entry.remaining)"
+            }
+    }
+
+    private static func line(_ label: String, _ parts: [String]) -> [String] {
+        parts.isEmpty ? [] : ["\(label): \(parts.joined(separator: ", "))"]
+    }
+
+    private static func text(of record: Record) -> String {
+        guard case .soa(let soa) = record.data else {
+            return "\(record.type) \(record.data) \(record.ttl)"
+        }
+        return "SOA \(record.name) \(record.ttl) \(soa.minimum)"
+    }
+}
+
+extension String {
+    /// The text of a name without its final dot.
+    fileprivate var trimmingFinalDot: String { hasSuffix(".") ? String(dropLast()) : self }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import DNSCache
+import DNSWire
+import HTTPDNS
+import Logging
+import Net
+import Resolver
+import TestWorld
+import Upstream
+
+@testable import Server
+
+/// The daemon with a scenario's settings, in virtual time.
+///
+/// It is the real daemon, but without listeners and threads.  Clients' messages go to the query
+/// handler of TCP connections, operators' requests directly to the control handler.
+@ServiceLoop
+final class ScenarioHarness {
+    let world = World()
+    let network: Network
+
+    private let settings: Settings
+    private let daemon: Daemon
+
+    /// Cache size of a scenario in octets.
+    private static let cacheOctets = 1 << 20
+
+    init(_ scenario: Scenario) throws {
+        var settings = try Settings(
+            parsing: scenario.settings,
+            fileName: scenario.file,
+            environment: SettingsEnvironment(credentialsDirectory: Files.credentials)
+        )
+        settings.cache.size = min(settings.cache.size, Self.cacheOctets)
+        // The machine's own hosts file would make results depend on the machine.
+        settings.hosts.files = []
+        self.settings = settings
+        let network = Network(
+            scenario,
+            world,
+            vendors: try settings.vendors.map { ($0, try Account(playing: $0, scenario.file)) },
+            upstreams: settings.upstreams
+        )
+        self.network = network
+        daemon = try Daemon(
+            settings,
+            from: SettingsSource { [settings] () throws(SettingsErrors) in settings },
+            in: Dependencies(
+                clocks: world.clocks,
+                seed: 1,
+                transport: { Line(network: network) },
+                way: { settings, address, _ in WireTransport(settings, to: address, network) },
+                probe: { await network.accepts($0.address, port: $0.port, deadline: $1) }
+            ),
+            logger: Logger(label: "scenario") { _ in SwiftLogNoOpLogHandler() }
+        )
+        resolver.use(HostsReading(settings.hosts).table)
+    }
+
+    private var resolver: Resolver { daemon.parts.assembly.resolver }
+}
+
+// MARK: - Clients
+
+extension ScenarioHarness {
+    /// Returns the reply to a message of a local client; nil if there is none.
+    func answer(_ octets: [UInt8], over transport: QueryTransport) async -> [UInt8]? {
+        let client = ClientContext(
+            transport: transport,
+            address: .v4(IPv4Address(value: 0x7F00_0001)),
+            isAllowed: true
+        )
+        let desk = daemon.parts.desk
+        switch desk.look(at: octets, from: client, arrival: world.now) {
+        case .reply(let reply), .malformed(let reply): return reply
+        case .nothing: return nil
+        case .question(let open): return await desk.resolve(open)
+        }
+    }
+}
+
+// MARK: - Events
+
+extension ScenarioHarness {
+    /// Starts the prefetch, as the daemon does before it answers clients.
+    func begin() { resolver.refreshing.start() }
+
+    /// Stops the prefetch, as the daemon does before it stops.
+    func end() { resolver.refreshing.stop() }
+
+    /// Reports a network change.
+    func networkChanged() { daemon.network.react(to: "another network") }
+
+    /// Replaces the content of the hosts files.
+    func hostsChanged(_ lines: [String]) {
+        var table = HostsReading(settings.hosts).table
+        let text = lines.map { $0 + "\n" }.joined()
+        _ = table.add(hostsFile: Array(text.utf8))
+        resolver.use(table)
+    }
+}
+
+// MARK: - Operators
+
+extension ScenarioHarness {
+    /// Handler of the control verbs.
+    var `operator`: ControlHandler { ControlHandler(daemon) }
+
+    /// Billable calls by vendor.
+    var billed: [String: Int] {
+        let clients = daemon.parts.assembly.vendors.map(\.client)
+        return Dictionary(
+            uniqueKeysWithValues: clients.map { ($0.name, Int($0.statistics.billable)) }
+        )
+    }
+
+    /// Returns the cached entries of a name, as `A 60`, `AAAA NODATA 30` or `A SERVFAIL 1`.
+    func cached(_ name: Name) -> [String] {
+        daemon.parts.assembly.cache.entries(named: name, type: nil, now: world.now)
+            .filter { $0.remaining > 0 }
+            .map { entry in
+                let kind =
+                    entry.rcode != .noError
+                    ? " \(entry.rcode)" : entry.isNegative ? " NODATA" : ""
+                return "\(entry.type)\(kind) \(entry.remaining)"
+            }
+    }
+}
+
+// MARK: - Vendors
+
+extension Account {
+    /// Selects the emulation of a vendor.
+    ///
+    /// - Throws: `ScenarioError` if there is none for the vendor's settings.
+    fileprivate init(playing vendor: VendorSettings, _ file: String) throws {
+        let place = Place(file: file, line: 1)
+        switch vendor.account {
+        case .tencent(let tencent) where tencent.channel == .https: self = .tencent
+        case .tencent(let tencent) where tencent.channel == .aes: self = .sealed
+        case .alibaba(let alibaba) where alibaba.api == .v2 && alibaba.encryption == .none:
+            self = .alibaba
+        case .json: self = .json
+        default:
+            throw ScenarioError(place: place, message: "no emulation for vendor \(vendor.name)")
+        }
+        guard vendor.account.any.source(servers: vendor.servers) == nil else {
+            throw ScenarioError(
+                place: place,
+                message: "\(vendor.name) has no scheduling service here: name its servers"
+            )
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Net
+
+/// Asynchronous operation of a test, and its result.
+@ServiceLoop
+package final class TestOperation<Value: Sendable> {
+    /// Result; nil while the operation runs.
+    package fileprivate(set) var value: Value?
+
+    /// Start and end of the operation.
+    package let start: ContinuousClock.Instant
+    package fileprivate(set) var end: ContinuousClock.Instant?
+
+    fileprivate var task: Task<Void, Never>?
+
+    fileprivate init(start: ContinuousClock.Instant) {
+        self.start = start
+    }
+
+    /// Cancels the operation.
+    package func cancel() { task?.cancel() }
+}
+
+/// Error: the awaited event does not occur.
+package struct NothingHappens: Error {
+    package init() {}
+}
+
+extension World {
+    /// Starts an operation without advancing the time.
+    package func begin<Value: Sendable>(
+        _ body: @escaping @Sendable @ServiceLoop () async -> Value
+    ) -> TestOperation<Value> {
+        let errand = TestOperation<Value>(start: now)
+        errand.task = ServiceLoop.task { [self] in
+            let value = await body()
+            errand.end = now
+            errand.value = value
+        }
+        return errand
+    }
+
+    /// Advances the time until the operation has a result, at most by 60 s, and returns the result.
+    package func value<Value: Sendable>(of errand: TestOperation<Value>) async throws -> Value {
+        await drive(until: now + .seconds(60)) { errand.value != nil }
+        guard let value = errand.value else { throw NothingHappens() }
+        return value
+    }
+}
+
+extension Duration {
+    /// Duration in whole milliseconds.
+    package var milliseconds: Int {
+        Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+import DNSWire
+import Net
+import TestWorld
+import Testing
+
+@testable import Upstream
+
+/// Scripted upstreams in virtual time, with a log of the queries to each.
+@ServiceLoop
+final class UpstreamHarness {
+    let world = World()
+
+    /// Server and time in milliseconds of each query: `one@0`, `two@400`.
+    private(set) var asked: [String] = []
+
+    /// The same for loop probes.
+    private(set) var probed: [String] = []
+
+    /// The same for health probes.
+    private(set) var checked: [String] = []
+
+    nonisolated init() {}
+
+    /// Elapsed time in milliseconds.
+    var elapsed: Int { world.elapsed.milliseconds }
+
+    /// Creates a group with its own health table.
+    func group(_ members: any Forwarding...) -> UpstreamGroup {
+        UpstreamGroup(members, health: HealthTable(clocks: world.clocks))
+    }
+
+    /// Records a query to a server.
+    func note(_ who: String, _ query: ForwardedQuery) {
+        let line = "\(who)@\(elapsed)"
+        if query == .probe {
+            checked.append(line)
+        } else if query.question.type == .txt {
+            probed.append(line)
+        } else {
+            asked.append(line)
+        }
+    }
+
+    /// Returns the queries since the last call.
+    func takeAsked() -> String {
+        defer { asked = [] }
+        return asked.joined(separator: " ")
+    }
+
+    /// Returns the health probes since the last call.
+    func takeChecked() -> String {
+        defer { checked = [] }
+        return checked.joined(separator: " ")
+    }
+
+    /// Advances the time.
+    func advance(by duration: Duration) async { await world.advance(by: duration) }
+
+    static let query = ForwardedQuery(
+        question: Question(name: "www.example.com", type: .a),
+        dnssecOK: false,
+        checkingDisabled: false
+    )
+
+    /// Sends a query to a group, and advances the time until it completes.
+    func ask(
+        _ group: UpstreamGroup,
+        within time: Duration = .milliseconds(4_800)
+    ) async throws -> Result<String, UpstreamError> {
+        let deadline = world.now + time
+        let errand = world.begin { () -> Result<String, UpstreamError> in
+            do throws(UpstreamError) {
+                let reply = try await group.exchange(Self.query, deadline: deadline)
+                return .success(reply.upstream.name)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try await world.value(of: errand)
+    }
+}
+
+/// Scripted upstream, in the virtual time of a ``UpstreamHarness``.
+final class ScriptedUpstream: Forwarding {
+    /// Reaction to a query.
+    enum Step: Sendable {
+        /// Answers after so many milliseconds, possibly after the deadline.
+        case answer(Int)
+
+        /// Fails after so many milliseconds.
+        case fail(UpstreamError, Int = 0)
+
+        /// Never answers.
+        case silence
+    }
+
+    let name: String
+    let url = "scripted"
+    let isProtected: Bool
+    let latency = LatencyHistogram()
+    let timeout: Duration
+    let repeatsAfter: Duration?
+    var numbers = UpstreamNumbers()
+    var forgeries: UInt64 = 0
+
+    /// Reaction to clients' queries, by query number; can change during the test.
+    var script: (Int) -> Step
+
+    /// Reaction to probes; nil: as to the next client's query.
+    var own: Step?
+
+    /// Time until the deadline of each query, in milliseconds.
+    private(set) var waits: [Int] = []
+    private(set) var repeats = 0
+    private(set) var resets = 0
+    private(set) var questions: [Question] = []
+    private let harness: UpstreamHarness
+
+    /// Creates an upstream; `script` gets the number of the query, from 0.
+    init(
+        _ name: String,
+        in harness: UpstreamHarness,
+        isProtected: Bool = false,
+        timeout: Duration = .seconds(2),
+        repeatsAfter: Duration? = nil,
+        own: Step? = nil,
+        _ script: @escaping (Int) -> Step
+    ) {
+        self.name = name
+        self.harness = harness
+        self.isProtected = isProtected
+        self.timeout = timeout
+        self.repeatsAfter = repeatsAfter
+        self.own = own
+        self.script = script
+    }
+
+    func ask(
+        _ query: ForwardedQuery,
+        repeating earlier: ContinuousClock.Instant?,
+        deadline: ContinuousClock.Instant,
+        _ place: Trace.Place?,
+        _ completion: @escaping @ServiceLoop (Result<Message, UpstreamError>) -> Void
+    ) {
+        if earlier != nil, query != .probe { repeats += 1 }
+        ServiceLoop.task { [self] in
+            do throws(UpstreamError) {
+                completion(.success(try await reply(to: query, by: deadline)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    private func reply(
+        to query: ForwardedQuery,
+        by deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Message {
+        let seeksLoop = query.question.type == .txt
+        let world = harness.world
+        harness.note(name, query)
+        questions.append(query.question)
+        let step =
+            seeksLoop ? Step.silence : (query == .probe ? own : nil) ?? script(waits.count)
+        if !seeksLoop, query != .probe { waits.append((deadline - world.now).milliseconds) }
+        let (outcome, time): (UpstreamError?, Int?) =
+            switch step {
+            case .answer(let time): (nil, time)
+            case .fail(let error, let time): (error, time)
+            case .silence: (.timedOut, nil)
+            }
+        let arrival = time.map { world.now + .milliseconds($0) }
+        do {
+            try await world.clocks.sleep(min(deadline, arrival ?? deadline))
+        } catch {
+            throw .broken("cancelled")
+        }
+        guard let arrival, arrival <= deadline else { throw .timedOut }
+        if let outcome { throw outcome }
+        return Message(header: Header(id: 7))
+    }
+
+    func networkChanged() { resets += 1 }
+}
+
+extension UpstreamGroup {
+    /// Sends a query, for a caller in a task.
+    func exchange(
+        _ query: ForwardedQuery,
+        deadline: ContinuousClock.Instant
+    ) async throws(UpstreamError) -> Reply {
+        try await withCheckedContinuation { continuation in
+            ask(query, deadline: deadline) { continuation.resume(returning: $0) }
+        }.get()
+    }
+}
