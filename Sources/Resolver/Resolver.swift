@@ -104,7 +104,11 @@ package final class Resolver {
                 cache: cache,
                 clocks: clocks
             ),
-            denials: DenialFilter(cache: cache, clocks: clocks),
+            denials: DenialFilter(
+                cache: cache,
+                clocks: clocks,
+                unconfirmedLifetime: policy.negative.lowerBound
+            ),
             standard: standard
         )
         patience = ServeStale(freshness.stale, cache: cache)
@@ -143,7 +147,7 @@ package final class Resolver {
     ///
     /// - Parameters:
     ///   - client: the client that the query counts against; nil for the daemon itself.
-    ///   - tell: called exactly once, possibly before this function returns.
+    ///   - completion: called exactly once, possibly before this function returns.
     package func resolve(
         _ query: Query,
         of client: ClientNetwork? = nil,

@@ -13,20 +13,30 @@ struct DenialFilter {
     let cache: AnswerCache
     let clocks: Clocks
 
+    /// Seconds for which a denial is valid if the vendors were not heard: they may have addresses.
+    let unconfirmedLifetime: UInt32
+
     /// Returns an upstream's answer to `query`, with NODATA in place of an unreliable NXDOMAIN.
     ///
     /// - Parameters:
     ///   - match: the route of the name; without vendors the answer is not changed.
     ///   - isVendorEmpty: true if a vendor has just returned no address of either family.
+    ///   - hasVendorFailed: true if vendors were called and none has answered.
     ///   - siblings: answers to other types of the name that came with the vendor's reply.
     func filtered(
         _ resolution: Resolution,
         _ query: Query,
         _ match: RouteTable.Match,
         isVendorEmpty: Bool,
+        hasVendorFailed: Bool = false,
         siblings: [(question: Question, resolution: Resolution)] = []
     ) -> Resolution {
         let name = query.question.name
+        if hasVendorFailed, resolution.isDenial {
+            var denial = resolution
+            denial.shorten(to: unconfirmedLifetime, query.question)
+            return denial
+        }
         guard resolution.rcode == .nxDomain, match.hasVendors, name.isHostname else {
             return resolution
         }
@@ -40,15 +50,33 @@ struct DenialFilter {
         let hasAddresses =
             cached.contains { !$0.isNegative }
             || siblings.contains { $0.resolution.sections.answerCount > 0 }
-        // For A and AAAA the vendors have answered or failed before the upstreams are queried.
-        let isDenied =
-            query.asksForAddress || isVendorEmpty
-            || cached.contains { $0.rcode == .nxDomain && $0.remaining > 0 }
-        guard hasAddresses || !isDenied else { return resolution }
+        let denied = cached.filter { $0.rcode == .nxDomain }.map(\.remaining).max() ?? 0
+        // For A and AAAA the vendors have answered before the upstreams are queried.
+        let isDenied = query.asksForAddress || isVendorEmpty || denied > 0
+        guard hasAddresses || !isDenied else {
+            guard !query.asksForAddress, !isVendorEmpty else { return resolution }
+            // Valid as long as the denial of addresses on which it relies.
+            var denial = resolution
+            denial.shorten(to: UInt32(clamping: denied), query.question)
+            return denial
+        }
         var noData = resolution
         noData.rcode = .noError
         // The AD flag was for NXDOMAIN, not for NODATA.
         noData.isAuthentic = false
         return noData
+    }
+}
+
+extension Resolution {
+    /// True for NXDOMAIN and NODATA.
+    fileprivate var isDenial: Bool {
+        rcode == .nxDomain || rcode == .noError && sections.answerCount == 0
+    }
+
+    /// Limits the lifetime and all TTLs of an answer to `question` to a number of seconds.
+    fileprivate mutating func shorten(to seconds: UInt32, _ question: Question) {
+        lifetime = min(lifetime, seconds)
+        sections = sections.mappingTTLs(of: question) { min($0, seconds) }
     }
 }

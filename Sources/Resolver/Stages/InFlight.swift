@@ -112,7 +112,7 @@ final class InFlight<Key: Hashable & Sendable, Value: Sendable> {
     ///
     /// - Parameters:
     ///   - client: the client that waits; nil for the daemon itself.
-    ///   - tell: called exactly once, possibly before this function returns.
+    ///   - completion: called exactly once, possibly before this function returns.
     ///   - work: starts the work; takes a cancellation signal and a completion handler to call
     ///     once.
     func join(

@@ -129,7 +129,13 @@ final class Router {
             case .failed:
                 trace?.note("no vendor answered: querying upstreams")
                 askUpstreams { [self] said in
-                    var resolution = denials.filtered(said, query, match, isVendorEmpty: false)
+                    var resolution = denials.filtered(
+                        said,
+                        query,
+                        match,
+                        isVendorEmpty: false,
+                        hasVendorFailed: true
+                    )
                     resolution.provenance.fallback = .failed
                     completion(ResolvedAnswer(resolution))
                 }

@@ -63,7 +63,7 @@ package final class VendorStage {
     /// - Parameters:
     ///   - trace: records the calls, and the calls that were not made.
     ///   - cancellation: ends the wait early; a call that was sent continues.
-    ///   - tell: called exactly once, possibly before this function returns.
+    ///   - completion: called exactly once, possibly before this function returns.
     func ask(
         _ query: Query,
         _ match: RouteTable.Match,
