@@ -45,7 +45,7 @@ package protocol Forwarding: AnyObject, Sendable {
     ///   - earlier: the start of an earlier unanswered attempt, or nil. A connection that has been
     ///     silent since then is not used.
     ///   - place: records details of the exchange, if the query is traced.
-    ///   - tell: the completion handler, called once, possibly before `ask` returns. Its message is
+    ///   - completion: the completion handler, called once, possibly before `ask` returns. Its message is
     ///     complete, answers exactly this query, and has RCODE NOERROR, NXDOMAIN, or YXDOMAIN with
     ///     a DNAME.
     func ask(

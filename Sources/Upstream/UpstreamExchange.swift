@@ -169,7 +169,7 @@ package struct UpstreamExchange {
     /// repeated over TCP.
     private func isBareError(_ octets: Span<UInt8>) -> Bool {
         octets.count == Self.nameStart && octets[0] == message[0] && octets[1] == message[1]
-            && octets[2] & 0xF8 == 0x80 && octets[4] == 0 && octets[5] == 0
+            && octets[2] & 0xF8 == 0x80 && (4..<Self.nameStart).allSatisfy { octets[$0] == 0 }
             && [RCode.formErr.rawValue, RCode.notImp.rawValue].contains(UInt16(octets[3] & 0x0F))
     }
 

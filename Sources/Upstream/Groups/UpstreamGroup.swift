@@ -45,7 +45,7 @@ package final class UpstreamGroup {
     ///
     /// - Parameters:
     ///   - trace: records the queries that are sent.
-    ///   - tell: the completion handler, called once, possibly before `ask` returns. On failure it
+    ///   - completion: the completion handler, called once, possibly before `ask` returns. On failure it
     ///     receives the first error response of a server, otherwise the last failure.
     package func ask(
         _ query: ForwardedQuery,

@@ -41,7 +41,7 @@ final class StreamExchanger {
     ///
     /// - Parameters:
     ///   - since: a connection without received data since then is not used.
-    ///   - tell: the completion handler; receives a complete matching reply of any RCODE.
+    ///   - completion: the completion handler; receives a complete matching reply of any RCODE.
     func ask(
         _ exchange: UpstreamExchange,
         since: ContinuousClock.Instant?,

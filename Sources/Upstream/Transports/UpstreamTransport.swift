@@ -23,7 +23,7 @@ package protocol UpstreamTransport: AnyObject, Sendable {
     ///   - earlier: the start of an earlier unanswered attempt, or nil. A connection that has been
     ///     silent since then is not used.
     ///   - place: records details of the exchange, if the query is traced.
-    ///   - tell: the completion handler, called once, possibly before `carry` returns, with a
+    ///   - completion: the completion handler, called once, possibly before `carry` returns, with a
     ///     complete reply of any RCODE.
     func carry(
         _ query: ForwardedQuery,

@@ -77,6 +77,11 @@ private enum UpstreamOracle {
         case .truncated:
             try promise(isOurs && octets[12..<end] == exchange.message[12..<end], "not ours")
             try promise(message?.header.isTruncated == true, "not cut")
+        case .caseLost where octets.count == 12:
+            // A server that cannot parse the query sends a header only; TCP repeats the query.
+            try promise(octets[..<2] == exchange.message[..<2], "not ours")
+            let rcode = message?.rcode
+            try promise(rcode == .formErr || rcode == .notImp, "a bare header without an error")
         case .caseLost:
             try promise(isOurs && octets[12..<end] != exchange.message[12..<end], "case is kept")
             try promise(message?.question == query.question, "another question")
