@@ -98,7 +98,10 @@ struct FaultTests {
         #expect(reply.data("A") == (isServers ? Self.vendors : Self.upstreams), "\(reply.text)")
         let stats = try stack.daemon.stats()
         #expect(stats["queries", "by-source", isServers ? "vendor" : "upstream"].int == 1)
-        let failures = try #require(stats["vendors"].array.first)["failures"]
+        let vendor = try #require(stats["vendors"].array.first)
+        let failures = vendor["failures"]
+        #expect(vendor["failed"].int == failures.sum, "the new names have the same numbers")
+        #expect(vendor["failures-by-kind"].sum == failures.sum)
         #expect((failures.sum > 0) == (fault.word == .nextServer), "\(failures.value ?? "")")
         try stack.daemon.stop()
     }

@@ -81,6 +81,8 @@ struct UpstreamProtocolTests {
         let stats = try daemon.stats()
         let upstream = try #require(stats["upstreams"].array.first)
         #expect(upstream["failures"].keys == ["untrusted"])
+        #expect(upstream["failures-by-kind"].keys == ["untrusted"])
+        #expect(upstream["failed"].int == upstream["failures"].sum)
         try daemon.stop()
     }
 

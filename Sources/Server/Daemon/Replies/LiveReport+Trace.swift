@@ -27,23 +27,27 @@ extension LiveReport {
 
 extension LiveAttempt {
     fileprivate init(_ attempt: Trace.Attempt, since start: ContinuousClock.Instant) {
-        self.init(
+        // Assigned through a variable, as in `VendorStats`.
+        var reply = Self(
             name: attempt.name,
             server: attempt.server,
             why: attempt.why.rawValue,
             afterMs: (attempt.began - start).inMilliseconds
         )
-        request = attempt.request
+        reply.request = attempt.request
         if let end = attempt.end {
-            result = end.result
-            tookMs = (end.at - attempt.began).inMilliseconds
+            reply.result = end.result
+            reply.tookMs = (end.at - attempt.began).inMilliseconds
         }
-        reused = attempt.isReused
-        status = attempt.transfer?.status
-        guard let times = attempt.transfer?.times else { return }
-        firstOctetMs = times.firstOctet.inMilliseconds
-        guard attempt.isReused == false else { return }
-        connectedMs = times.connected.inMilliseconds
-        securedMs = times.secured > .zero ? times.secured.inMilliseconds : nil
+        reply.reused = attempt.isReused
+        reply.status = attempt.transfer?.status
+        if let times = attempt.transfer?.times {
+            reply.firstOctetMs = times.firstOctet.inMilliseconds
+            if attempt.isReused == false {
+                reply.connectedMs = times.connected.inMilliseconds
+                reply.securedMs = times.secured > .zero ? times.secured.inMilliseconds : nil
+            }
+        }
+        self = reply
     }
 }

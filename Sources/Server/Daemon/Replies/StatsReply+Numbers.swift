@@ -66,43 +66,47 @@ extension VendorStats {
         spared: SparedCalls,
         routes: RouteNames
     ) {
-        self.init(name: name)
-        protected = statistics.isProtected
-        lookups = statistics.calls
-        successes = statistics.successes
-        empty = statistics.empty
-        unanswered = statistics.failures + statistics.cancelled
-        calls = statistics.tries
-        billableCalls = statistics.billable
-        billableNames = statistics.billableNames
-        self.routes = routes.costs(statistics.billableByRoute)
-        for (kind, count) in statistics.failuresByKind { failures[kind.rawValue] = count }
-        connectionsOpened = statistics.connectionsOpened
-        connectionsReused = statistics.connectionsReused
-        avoided = [
+        // Assigned through a variable: in an initialiser the observers that fill the fields with the
+        // new names do not run.
+        var reply = Self(name: name)
+        reply.protected = statistics.isProtected
+        reply.lookups = statistics.calls
+        reply.successes = statistics.successes
+        reply.empty = statistics.empty
+        reply.unanswered = statistics.failures + statistics.cancelled
+        reply.calls = statistics.tries
+        reply.billableCalls = statistics.billable
+        reply.billableNames = statistics.billableNames
+        reply.routes = routes.costs(statistics.billableByRoute)
+        for (kind, count) in statistics.failuresByKind { reply.failures[kind.rawValue] = count }
+        reply.connectionsOpened = statistics.connectionsOpened
+        reply.connectionsReused = statistics.connectionsReused
+        reply.avoided = [
             "cached": spared.cached[name, default: 0],
             "merged": statistics.merged + spared.merged[name, default: 0],
             "paired": statistics.paired + spared.paired[name, default: 0],
             "batched": statistics.batched,
         ]
-        dropped = [
+        reply.dropped = [
             "private": spared.dropped[name, default: 0], "unusable": statistics.droppedAddresses,
         ]
-        budget = BudgetStatus(statistics)
+        reply.budget = BudgetStatus(statistics)
+        self = reply
     }
 }
 
 extension UpstreamStats {
     @ServiceLoop
     init(_ upstream: any Forwarding) {
-        self.init(name: upstream.name, protected: upstream.isProtected)
+        var reply = Self(name: upstream.name, protected: upstream.isProtected)
         let numbers = upstream.numbers
-        queries = numbers.queries
-        successes = numbers.successes
-        failures = numbers.failures
-        tcpRetries = numbers.tcpRetries
-        foreignReplies = numbers.foreignReplies
-        connectionsOpened = numbers.connectionsOpened
-        connectionsReused = numbers.connectionsReused
+        reply.queries = numbers.queries
+        reply.successes = numbers.successes
+        reply.failures = numbers.failures
+        reply.tcpRetries = numbers.tcpRetries
+        reply.foreignReplies = numbers.foreignReplies
+        reply.connectionsOpened = numbers.connectionsOpened
+        reply.connectionsReused = numbers.connectionsReused
+        self = reply
     }
 }

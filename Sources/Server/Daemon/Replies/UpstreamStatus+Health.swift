@@ -6,23 +6,26 @@ internal import Upstream
 extension UpstreamStatus {
     @ServiceLoop
     init(_ upstream: any Forwarding, _ health: HealthTable, now: ContinuousClock.Instant) {
-        self.init(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
-        validates = upstream.validates
+        // Assigned through a variable: in an initialiser the observers that fill the fields with the
+        // new names do not run.
+        var reply = Self(name: upstream.name, url: upstream.url, protected: upstream.isProtected)
+        reply.validates = upstream.validates
         let numbers = upstream.numbers
-        calls = numbers.queries
-        failures = numbers.failureCount
-        foreignReplies = numbers.foreignReplies > 0 ? numbers.foreignReplies : nil
-        latencyMedian = upstream.latency.median?.inMilliseconds
-        lastError = numbers.lastError.map { "\($0)" }
-        lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
-        servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
+        reply.calls = numbers.queries
+        reply.failures = numbers.failureCount
+        reply.foreignReplies = numbers.foreignReplies > 0 ? numbers.foreignReplies : nil
+        reply.latencyMedian = upstream.latency.median?.inMilliseconds
+        reply.lastError = numbers.lastError.map { "\($0)" }
+        reply.lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
+        reply.servers = upstream.servers.map { UpstreamServer($0, health, now: now) }
         // An upstream that has never answered is down, however few its queries.  Failures for
         // single names say nothing about the upstream, because clients choose the names.
-        let hasNeverAnswered = failures > 0 && failures >= calls
-        let waiting = servers.count { $0.state != .up }
-        let isDown = hasNeverAnswered || waiting == servers.count
-        state = isDown ? .down : waiting > 0 ? .degraded : .up
-        if health.isPaused(upstream.name) { state = .paused }
+        let hasNeverAnswered = reply.failures > 0 && reply.failures >= reply.calls
+        let waiting = reply.servers.count { $0.state != .up }
+        let isDown = hasNeverAnswered || waiting == reply.servers.count
+        reply.state = isDown ? .down : waiting > 0 ? .degraded : .up
+        if health.isPaused(upstream.name) { reply.state = .paused }
+        self = reply
     }
 
     /// Problem shown by `status`; nil if there is none.
@@ -39,7 +42,7 @@ extension UpstreamServer {
     @ServiceLoop
     fileprivate init(_ server: any Forwarding, _ health: HealthTable, now: ContinuousClock.Instant)
     {
-        self.init(
+        var reply = Self(
             url: server.url,
             transport: String(server.url.prefix { $0 != ":" }),
             protected: server.isProtected
@@ -49,26 +52,27 @@ extension UpstreamServer {
         case .up:
             break
         case .rests(let end, let why):
-            state = .rests
-            forSeconds = end.seconds(from: now)
-            reason = "\(why)"
+            reply.state = .rests
+            reply.forSeconds = end.seconds(from: now)
+            reply.reason = "\(why)"
         case .loops(let end):
-            state = .loops
-            forSeconds = end.seconds(from: now)
-            reason = "\(UpstreamError.loop)"
+            reply.state = .loops
+            reply.forSeconds = end.seconds(from: now)
+            reply.reason = "\(UpstreamError.loop)"
         case .paused:
-            state = .paused
-            reason = "\(UpstreamError.paused)"
+            reply.state = .paused
+            reply.reason = "\(UpstreamError.paused)"
         }
-        latency = report.latency?.inMilliseconds
+        reply.latency = report.latency?.inMilliseconds
         let numbers = server.numbers
-        queries = numbers.queries
-        successes = numbers.successes
-        failures = numbers.failureCount
-        connectionsOpened = numbers.connectionsOpened
-        connectionsReused = numbers.connectionsReused
-        lastError = numbers.lastError.map { "\($0)" }
-        lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
+        reply.queries = numbers.queries
+        reply.successes = numbers.successes
+        reply.failures = numbers.failureCount
+        reply.connectionsOpened = numbers.connectionsOpened
+        reply.connectionsReused = numbers.connectionsReused
+        reply.lastError = numbers.lastError.map { "\($0)" }
+        reply.lastErrorAgeSeconds = numbers.lastErrorAt.map { now.seconds(since: $0) }
+        self = reply
     }
 }
 

@@ -128,13 +128,16 @@ extension PauseReply {
 
 extension VendorServer {
     fileprivate init(_ server: ServerStatistics, now: ContinuousClock.Instant) {
-        self.init(address: "\(server.address)", current: server.isCurrent)
+        // Assigned through a variable: in an initialiser the observers that fill the fields with the
+        // new names do not run.
+        var reply = Self(address: "\(server.address)", current: server.isCurrent)
         let isResting = server.limitedUntil.map { now < $0 } ?? false
-        state = server.failuresInRow > 0 || isResting ? .down : .up
-        calls = server.tries
-        failures = server.failures
-        latencyMedian = server.medianLatency?.inMilliseconds
-        lastError = server.lastError.map { "\($0)" }
-        lastErrorAgeSeconds = server.lastErrorAt.map { now.seconds(since: $0) }
+        reply.state = server.failuresInRow > 0 || isResting ? .down : .up
+        reply.calls = server.tries
+        reply.failures = server.failures
+        reply.latencyMedian = server.medianLatency?.inMilliseconds
+        reply.lastError = server.lastError.map { "\($0)" }
+        reply.lastErrorAgeSeconds = server.lastErrorAt.map { now.seconds(since: $0) }
+        self = reply
     }
 }
