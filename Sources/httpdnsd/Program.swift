@@ -36,6 +36,9 @@ struct Program: ParsableCommand {
     @Flag(name: .long, help: "Print the JSON Schema of the settings, for editors.")
     var printSchema = false
 
+    @Flag(name: .long, help: .hidden)
+    var printManual = false
+
     @Option(
         name: .long,
         help: "Minimum level to log; overrides `log.level` of the settings."
@@ -60,6 +63,10 @@ struct Program: ParsableCommand {
     func run() throws {
         if printConfig, config == nil {
             print(SettingsManual.text, terminator: "")
+            return
+        }
+        if printManual {
+            print(SettingsManual.pageText, terminator: "")
             return
         }
         if printSchema {

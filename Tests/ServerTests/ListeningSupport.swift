@@ -177,3 +177,12 @@ func query(
 func framed(_ message: [UInt8]) -> [UInt8] {
     [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
 }
+
+extension QueryHandler {
+    /// Resolves a query for a test in a task.
+    func resolve(_ open: Open) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            resolve(open) { continuation.resume(returning: $0) }
+        }
+    }
+}

@@ -28,6 +28,19 @@ struct SettingsManualTests {
         )
     }
 
+    @Test("the options in httpdnsd.yaml(5) are generated from the option tables")
+    func page() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let octets = try RegularFile("/\(root)/man/httpdnsd.yaml.5").read(atMost: 1 << 20)
+        #expect(
+            String(decoding: octets, as: UTF8.self).contains(
+                ".\\\" Options: httpdnsd --print-manual\n" + SettingsManual.pageText
+                    + ".\\\" End of options\n"
+            ),
+            "put the output of `httpdnsd --print-manual` between the two comments of the page"
+        )
+    }
+
     @Test("the examples of the manual load when they are uncommented")
     func examples() throws {
         let folder = try TemporaryFolder()

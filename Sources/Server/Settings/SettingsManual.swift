@@ -140,7 +140,8 @@ extension SettingsManual {
 }
 
 extension SettingsManual.Entry {
-    fileprivate var sentence: String {
+    /// Kind and default as a sentence.
+    var sentence: String {
         guard let facts, let first = facts.first else { return "" }
         return first.uppercased() + facts.dropFirst() + "."
     }
