@@ -116,33 +116,4 @@ struct TimeTests {
         #expect(await done.wait(until: nil) == .ready)
         #expect(!called)
     }
-
-    @ServiceLoop
-    @Test
-    func `an operation that ends before its deadline returns its value`() async throws {
-        #expect(try await ServiceLoop.withDeadline(patience) { 5 } == 5)
-    }
-
-    @ServiceLoop
-    @Test
-    func `an operation that exceeds its deadline is cancelled and the timeout thrown`() async {
-        await #expect(throws: DeadlinePassed.self) {
-            try await ServiceLoop.withDeadline(Clock.now + .milliseconds(5)) {
-                try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
-            }
-        }
-    }
-
-    @ServiceLoop
-    @Test
-    func `cancelling the caller of a deadline cancels the operation`() async {
-        let task = Task { @ServiceLoop in
-            try await ServiceLoop.withDeadline(Clock.now + .seconds(3600)) {
-                try await ServiceLoop.sleep(until: Clock.now + .seconds(3600))
-            }
-        }
-        await Task.yield()
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-    }
 }

@@ -17,7 +17,7 @@ extension VendorClient {
     ///   - route: route to which a new call is charged.
     ///   - trace: trace that records the call.
     ///   - cancellation: ends the look-up early; a started call continues.
-    ///   - tell: completion handler, called exactly once, possibly before this function returns.
+    ///   - completion: completion handler, called exactly once, possibly before this function returns.
     package func ask(
         _ name: Name,
         _ families: Families,

@@ -235,13 +235,6 @@ final class QueryHandler {
         }
     }
 
-    /// Resolves a query like `resolve`, for callers in a task.
-    func resolve(_ open: Open) async -> [UInt8] {
-        await withCheckedContinuation { continuation in
-            resolve(open) { continuation.resume(returning: $0) }
-        }
-    }
-
     func render(_ resolution: Resolution, _ open: Open) -> [UInt8] {
         scratch.replaceSubrange(0..<open.octets.count, with: open.octets)
         let length = write(resolution, open.facts, limit: open.limit)

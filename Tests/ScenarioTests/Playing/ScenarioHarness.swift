@@ -75,7 +75,10 @@ extension ScenarioHarness {
         switch desk.look(at: octets, from: client, arrival: world.now) {
         case .reply(let reply), .malformed(let reply): return reply
         case .nothing: return nil
-        case .question(let open): return await desk.resolve(open)
+        case .question(let open):
+            return await withCheckedContinuation { continuation in
+                desk.resolve(open) { continuation.resume(returning: $0) }
+            }
         }
     }
 }
