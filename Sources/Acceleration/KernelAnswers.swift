@@ -78,7 +78,7 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         copies.withLock { $0.link = link }
     }
 
-    /// Restricts replies to queries sent to these addresses, at most 16.
+    /// Makes the kernel answer only queries to these destination addresses, at most 16.
     ///
     /// An unspecified address stands for the loopback address of its family.
     ///
@@ -129,11 +129,11 @@ package final class KernelAnswers: AnswerMirror, @unchecked Sendable {
         /// Number of copies in the kernel.
         package var entries = 0
 
-        /// Number of collected replies by the kernel.
+        /// Number of replies that the kernel sent, as of the last collection.
         package var answers: UInt64 = 0
 
-        /// True if replies are suspended: a tool watches all queries, or many entries are being
-        /// changed.
+        /// True if the kernel does not answer, because an operator watches all queries or because
+        /// many entries are being changed.
         package var isSuspended = false
 
         /// True for each family that the program may answer.

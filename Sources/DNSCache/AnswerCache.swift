@@ -198,7 +198,7 @@ package final class AnswerCache: Sendable {
 
     // MARK: - Snapshots
 
-    /// The position after a full lap of the ring that begins now.
+    /// The ring position at which a complete pass over the ring ends that starts now.
     var lapEnd: Int { table.withLock { $0.ring.head + $0.ring.capacity } }
 
     /// Encodes some entries for a snapshot.

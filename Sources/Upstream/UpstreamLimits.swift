@@ -7,10 +7,11 @@ package enum UpstreamLimits {
     /// Maximum attempts of one query on all servers.
     static let tries = 8
 
-    /// Maximum attempts of one query per server, and for a single server that permits repetition.
-    ///
-    /// RFC 9520 §3.1 permits three.
+    /// Maximum attempts of one query per server of a group.
     static let rounds = 2
+
+    /// Maximum attempts of one query if there is only one server, over a transport that repeats
+    /// queries; RFC 9520 §3.1 permits three.
     static let roundsAlone = 3
 
     /// Maximum parallel attempts of one query.

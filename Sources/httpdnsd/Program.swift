@@ -115,7 +115,7 @@ struct Program: ParsableCommand {
         // The loop's thread keeps the capabilities until its sockets are bound; this thread only
         // waits.
         ServiceLoop.start()
-        // On failure, the loop's thread reports it.
+        // A failure is ignored here: the loop's thread makes the same call and reports it.
         try? OwnProcess.dropCapabilities()
         // Started after the drop, because a thread inherits the capabilities of its creator.
         log.startWriter()
@@ -154,7 +154,7 @@ private final class Handover<Value: Sendable>: Sendable {
     /// Returns what `see` reads from the value, which stays here.
     func look<Seen: Sendable>(_ see: (Value) -> Seen) -> Seen {
         value.withLock { value in
-            guard let value else { preconditionFailure("read after the value was taken") }
+            guard let value else { preconditionFailure("read after `take`") }
             return see(value)
         }
     }

@@ -159,7 +159,7 @@ package struct NetworkStats: Codable, Sendable, Equatable {
     /// Changes of addresses, default routes or links.
     package var changes: UInt64 = 0
 
-    /// Resumes from suspend.
+    /// Number of times that the machine resumed from system suspend.
     package var resumes: UInt64 = 0
 
     /// Time since the last change or resume; nil if there was none.

@@ -47,7 +47,8 @@ package final class NameHash: Sendable {
     package func callAsFunction(_ name: RawSpan, type: UInt16) -> UInt64 {
         let count = name.byteCount
         precondition(count <= Self.longestName, "a name has at most 255 octets")
-        // Names of different length differ in this pair, so padding of the last pair is harmless.
+        // The first pair contains the length of the name, so names of different length differ
+        // although the last pair is padded with zeros.
         var sum = product(UInt64(type) << 8 | UInt64(count), 0, at: 0)
         var offset = 0
         var place = 2

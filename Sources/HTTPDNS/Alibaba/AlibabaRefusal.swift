@@ -2,9 +2,9 @@
 import Net
 
 extension Alibaba {
-    /// Returns the error for a vendor code, with any HTTP status.
+    /// Returns the error for a vendor code, whatever the HTTP status.
     ///
-    /// The codes are from page 2978980 and from the vendor's Android SDK. The prefixes `Throttling`
+    /// The codes are from page 2978980 of Alibaba Cloud's documentation and from its Android SDK. The prefixes `Throttling`
     /// and `Quota` are from the vendor's other APIs.
     static func error(_ code: VendorCode, in reply: HTTPReply) -> VendorError {
         let status = reply.status

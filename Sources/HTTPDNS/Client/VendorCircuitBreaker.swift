@@ -46,7 +46,7 @@ extension VendorCircuitBreaker {
         if let trialBegan, start <= trialBegan { tries += 1 } else { suspicions += 1 }
     }
 
-    /// Records a probe from `start` to which no server replied.
+    /// Records that a probe that started at `start` got no reply from any server.
     mutating func confirmed(since start: ContinuousClock.Instant) {
         guard !hasHeard(since: start) else { return }
         tries += suspicions

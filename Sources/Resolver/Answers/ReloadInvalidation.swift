@@ -63,7 +63,7 @@ final class ReloadInvalidation {
     /// Names of the vendors that still give the same answers.
     private let sameVendors: Set<String>
 
-    /// True for questions that the new settings answer themselves.
+    /// True for questions with a local answer under the new settings, such as `hosts`.
     private let overridden: @Sendable (Question) -> Bool
 
     /// True if the treatment of service bindings, or of private addresses, has changed.

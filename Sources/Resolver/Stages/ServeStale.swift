@@ -51,7 +51,8 @@ final class ServeStale {
         return LastResort(resolution: Resolution(stale), patience: patience)
     }
 
-    /// Returns, for `explain`, the entry, its TTL in seconds and the time that a client waits.
+    /// Returns, for `explain`, the stale entry that would be served, its TTL in seconds and the time
+    /// after which it would be served.
     func preview(
         _ query: Query,
         _ match: RouteTable.Match?,

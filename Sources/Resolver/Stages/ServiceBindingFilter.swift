@@ -6,9 +6,10 @@ internal import Upstream
 
 /// Queries upstreams, and removes from their answers the addresses that the settings do not allow.
 ///
-/// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records for
-/// names that vendors or hosts answer are replaced by cached addresses, or removed: clients then
-/// query the addresses (RFC 9460 §7.3).  No call is made for a hint.
+/// Private addresses of public names are removed.  Address hints in SVCB and HTTPS records are
+/// replaced by cached addresses if a vendor or the setting `hosts` resolves their target.  Without
+/// cached addresses the hints are removed, and clients send A and AAAA queries (RFC 9460 §7.3).  No
+/// vendor is called for a hint.
 @ServiceLoop
 final class ServiceBindingFilter {
     private let policy: AnswerPolicy

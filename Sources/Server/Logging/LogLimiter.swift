@@ -7,7 +7,7 @@
 /// client, an upstream, a vendor or the network can cause must have fields. Above ``mostKinds``
 /// kinds, all further kinds share one limit, so the total rate is bounded.
 struct LogLimiter {
-    /// Time in which a kind is logged once.
+    /// Time in which messages of the same kind are logged once.
     static let window: Duration = .seconds(60)
 
     /// Maximum number of kinds; further kinds count as one.

@@ -15,7 +15,7 @@ package struct JSONSettings: Sendable, Equatable {
     /// Secret part of the access key.
     package var secret: SecretSetting?
 
-    /// True if calls are counted as billable; nil: true if there is an account.
+    /// True if calls are counted as billable; if nil, they are if there is an account.
     package var isBillable: Bool?
 
     package init() {}

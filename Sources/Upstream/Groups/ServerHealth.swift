@@ -76,7 +76,7 @@ extension ServerHealth {
         return min(max(latency + deviation.doubled(2), range.lowerBound), range.upperBound)
     }
 
-    /// True if the server is backed off and does not loop.
+    /// True if the server is backed off because of failures, not because of a forwarding loop.
     var rests: Bool { rest != nil && !loops }
 
     /// Returns true if the back-off interval has ended and no probe is in flight.

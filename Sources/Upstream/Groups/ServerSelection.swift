@@ -15,7 +15,9 @@ struct ServerSelection: Sendable, Hashable {
         var health: ServerHealth
     }
 
-    /// Indices of the servers to query, without looping and paused ones.
+    /// Indices of the servers to query.
+    ///
+    /// Servers that are paused, or that forward queries back to this daemon, are left out.
     private(set) var order: [Int]
 
     /// Index of a server for which a probe should measure the round trip; nil for none.

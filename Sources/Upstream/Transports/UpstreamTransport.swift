@@ -4,8 +4,8 @@ package import Net
 
 /// Transport to one server: sends a query and returns the matching reply.
 ///
-/// It validates that a message is the reply, not that the reply is an answer; ``Forwarder`` does
-/// the rest.
+/// It checks that a message belongs to the query, by ID and question. ``Forwarder`` checks the
+/// content of the message.
 @ServiceLoop
 package protocol UpstreamTransport: AnyObject, Sendable {
     /// True if replies are encrypted and authenticated.
